@@ -1,0 +1,84 @@
+/**
+ * Every kind of expected failure, in the words of the error table (requirements, section 18.3), plus those that only
+ * the server itself meets (`config`, `storage_*`). Closed: a new code does not compile without a status in `http/errors.ts`.
+ */
+export const errorCodes = [
+  "rate_limit",
+  "auth",
+  "quota",
+  "network",
+  "timeout",
+  "server",
+  "empty_result",
+  "invalid_format",
+  "missing_parameter",
+  "invalid_parameter",
+  "tool_not_found",
+  "execution_failed",
+  "api_error",
+  "not_found",
+  "permission",
+  "conflict",
+  "context_overflow",
+  "too_large",
+  "blocked",
+  "denied",
+  "cancelled",
+  "invalid_state",
+  "unavailable_tool_mode",
+  "config",
+  "storage_full",
+  "storage_readonly",
+  "storage_io",
+  "storage_corrupt",
+  "storage_newer",
+] as const;
+
+export type ErrorCode = (typeof errorCodes)[number];
+
+export interface AppErrorOptions {
+  /** What the reader can do about it, one sentence. */
+  suggestion?: string;
+  /** Whether the same request may work later or after a change. Default false. */
+  recoverable?: boolean;
+  cause?: unknown;
+}
+
+/**
+ * A failure we mean. `message` says what was expected and what came; it may be shown to a client. Recognise it with
+ * `isAppError` and `code`, never by class: classes are lost across checkpoints and copies of a module.
+ */
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly code: ErrorCode;
+  readonly suggestion: string | undefined;
+  readonly recoverable: boolean;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.suggestion = options.suggestion;
+    this.recoverable = options.recoverable ?? false;
+  }
+}
+
+/** Whether `error` is one of ours, also when it comes from another copy of this module. */
+export function isAppError(error: unknown): error is AppError {
+  return (
+    error instanceof Error &&
+    error.name === "AppError" &&
+    "code" in error &&
+    errorCodes.some((code) => code === error.code)
+  );
+}
+
+/** The text of anything thrown; never empty. */
+export function errorMessage(error: unknown): string {
+  if (error instanceof Error) return error.message || error.name;
+  return String(error);
+}
+
+/** For the branch of a `switch` over a closed union that cannot be reached. */
+export function assertNever(value: never): never {
+  throw new AppError("invalid_state", `Unexpected value: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,107 @@
+import { z } from "zod";
+
+/** Any JSON object. */
+export const JsonObject = z.record(z.string(), z.unknown());
+export type JsonObject = z.infer<typeof JsonObject>;
+
+/** An interrupt that waits for an answer, as LangGraph gives it: its id and what was asked. */
+export const PendingInterrupt = z.object({ id: z.string(), value: z.unknown() });
+export type PendingInterrupt = z.infer<typeof PendingInterrupt>;
+
+/** What a session is doing, as the wire says it (wire contract, section 2.3). */
+export const SessionStatus = z.enum(["idle", "busy", "interrupted", "error"]);
+export type SessionStatus = z.infer<typeof SessionStatus>;
+
+/**
+ * One conversation: a LangGraph thread (`session_id` = `thread_id`). Its messages are not here but in its checkpoints.
+ * `interrupts` are those of the last run, by task id; dates are ISO-8601 UTC with milliseconds.
+ */
+export const Session = z.object({
+  session_id: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  metadata: JsonObject,
+  config: JsonObject,
+  status: SessionStatus,
+  interrupts: z.record(z.string(), z.array(PendingInterrupt)),
+});
+export type Session = z.infer<typeof Session>;
+
+/** Where a run is in its life. The row is the authority: a run is over when this says so, never when `next` is empty. */
+export const RunStatus = z.enum(["pending", "running", "success", "error", "timeout", "interrupted"]);
+export type RunStatus = z.infer<typeof RunStatus>;
+
+export const MultitaskStrategy = z.enum(["reject", "enqueue", "interrupt", "rollback"]);
+export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
+
+/** What failed, as a stream's `error` event shows it. */
+export const RunError = z.object({ error: z.string(), message: z.string() });
+export type RunError = z.infer<typeof RunError>;
+
+/** What a run was asked to do, kept whole so that a restart can go on with it (wire contract, section 2.4). */
+export const RunKwargs = z.object({
+  input: z.unknown().optional(),
+  command: JsonObject.optional(),
+  config: JsonObject,
+  context: JsonObject,
+  stream_mode: z.array(z.string()),
+  stream_subgraphs: z.boolean(),
+  stream_resumable: z.boolean(),
+  interrupt_before: z.union([z.literal("*"), z.array(z.string())]).optional(),
+  interrupt_after: z.union([z.literal("*"), z.array(z.string())]).optional(),
+  checkpoint: JsonObject.optional(),
+  temporary: z.boolean(),
+  durability: z.enum(["sync", "async", "exit"]),
+});
+export type RunKwargs = z.infer<typeof RunKwargs>;
+
+/** One walk through a graph. `event_mark` is the first event id no attempt has used yet. */
+export const Run = z.object({
+  run_id: z.string(),
+  session_id: z.string(),
+  assistant_id: z.string(),
+  graph_id: z.string(),
+  status: RunStatus,
+  kwargs: RunKwargs,
+  metadata: JsonObject,
+  multitask_strategy: MultitaskStrategy,
+  attempt: z.number().int(),
+  event_mark: z.number().int(),
+  error: RunError.nullable(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type Run = z.infer<typeof Run>;
+
+/**
+ * What may happen when a tool call is repeated after a crash: nothing (`pure`), the same end state (`idempotent`), or a
+ * second effect (`unsafe`). Law 3: a started `unsafe` call with no end is never repeated by itself.
+ */
+export const EffectClass = z.enum(["pure", "idempotent", "unsafe"]);
+export type EffectClass = z.infer<typeof EffectClass>;
+
+/** A row of the ledger: one tool call of one session, written before it starts and when it ends. `result` is JSON. */
+export const ToolCallRecord = z.object({
+  session_id: z.string(),
+  tool_call_id: z.string(),
+  run_id: z.string(),
+  tool: z.string(),
+  effect: EffectClass,
+  state: z.enum(["started", "finished"]),
+  result: z.unknown(),
+  started_at: z.string(),
+  finished_at: z.string().nullable(),
+});
+export type ToolCallRecord = z.infer<typeof ToolCallRecord>;
+
+/** A planner task (PLANNER-01). Dates are `YYYY-MM-DD`. */
+export const Task = z.object({
+  task_id: z.string(),
+  title: z.string(),
+  completed: z.boolean(),
+  area_id: z.string().nullable(),
+  scheduled_dates: z.array(z.string()),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type Task = z.infer<typeof Task>;

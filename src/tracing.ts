@@ -1,0 +1,68 @@
+import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
+import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
+import { Client } from "langsmith";
+import { createAnonymizer } from "langsmith/anonymizer";
+import type { Config } from "./config.ts";
+
+/** What looks like a secret wherever it stands (TRACE-03, SEC-01). */
+const secretPatterns = [
+  { pattern: /\b(?:sk|pk|lsv2|ghp|xox[abp])[-_][A-Za-z0-9_-]{12,}/gu, replace: "[redacted]" },
+  { pattern: /\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*/giu, replace: "Bearer [redacted]" },
+  { pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/gu, replace: "[redacted]" },
+];
+
+/** The process's way to LangSmith. `flush` sends what waits, within `limitMs`; an unreachable server never holds it up. */
+export interface Tracing {
+  tracer: LangChainTracer;
+  flush(limitMs: number): Promise<void>;
+}
+
+/**
+ * Tracing for the process, or `undefined` without a key. Spans leave in batches beside the work; a server that cannot be
+ * reached costs nothing but the spans. Secrets are replaced before anything leaves.
+ */
+export function createTracing(config: Config): Tracing | undefined {
+  if (!config.langsmith.enabled) return undefined;
+  const known = [...config.apiKeys, config.openai.apiKey, config.langsmith.apiKey, ...Object.values(config.vendorKeys)]
+    .filter((key) => key !== undefined && key.length >= 6)
+    .map((key) => ({ pattern: new RegExp(RegExp.escape(key ?? ""), "gu"), replace: "[redacted]" }));
+  const client = new Client({
+    ...(config.langsmith.apiKey === undefined ? {} : { apiKey: config.langsmith.apiKey }),
+    ...(config.langsmith.endpoint === undefined ? {} : { apiUrl: config.langsmith.endpoint }),
+    anonymizer: createAnonymizer([...known, ...secretPatterns]),
+  });
+  const { project } = config.langsmith;
+  return {
+    tracer: new LangChainTracer({ client, ...(project === undefined ? {} : { projectName: project }) }),
+    flush: async (limitMs) => {
+      const { promise: limit, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, limitMs);
+      await Promise.race([client.awaitPendingTraceBatches(), limit]).finally(() => clearTimeout(timer));
+    },
+  };
+}
+
+/** Runs a tool call inside a span `tool_<name>` (TRACE-01) when the run is traced; otherwise just runs it. */
+export async function toolSpan<Result>(
+  tool: string,
+  input: Record<string, unknown>,
+  config: RunnableConfig,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (!isTraced(config)) return await work();
+  let result: Result | undefined;
+  const span = RunnableLambda.from(async () => {
+    result = await work();
+    return result;
+  });
+  await span.invoke(input, { ...config, runName: `tool_${tool}` });
+  // The lambda above has run to its end, so the result is there.
+  return result as Result;
+}
+
+function isTraced(config: RunnableConfig): boolean {
+  const { callbacks } = config;
+  if (callbacks === undefined) return false;
+  const handlers = Array.isArray(callbacks) ? callbacks : callbacks.handlers;
+  return handlers.some((handler) => "name" in handler && handler.name === "langchain_tracer");
+}
