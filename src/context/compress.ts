@@ -1,0 +1,85 @@
+import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import type { ConversationSummary } from "../state.ts";
+import { countMessages, textOf } from "./tokens.ts";
+import { afterSummary } from "./view.ts";
+
+/** Compression starts by itself at this share of the window (COMP-01). */
+export const autoThreshold = 0.8;
+/** Messages always kept word for word (COMP-04). */
+export const keepRecent = 3;
+/** Characters a summary may have (COMP-05). */
+export const summaryMaxLength = 1000;
+
+/** The summary as the model writes it; everything may be missing. */
+export const SummaryAnswer = z.object({
+  goal: z.string().default(""),
+  completed: z.array(z.string()).default([]),
+  todo: z.array(z.string()).default([]),
+  attempted_solutions: z.array(z.string()).default([]),
+  current_problem: z.string().default(""),
+  key_decisions: z.array(z.string()).default([]),
+});
+
+/** The share of the window that the visible history takes, 0 to 1 and above (COMP-02). */
+export function usage(history: readonly BaseMessage[], summary: ConversationSummary | null, limit: number): number {
+  return countMessages(history.slice(afterSummary(history, summary))) / limit;
+}
+
+/**
+ * The messages a new summary should speak about: all that the old one does not cover, but for the last few. Ends where no
+ * tool call is separated from its result (COMP-17). Empty when there is nothing to do.
+ */
+export function compressible(history: readonly BaseMessage[], summary: ConversationSummary | null): BaseMessage[] {
+  const begin = afterSummary(history, summary);
+  let end = history.length - keepRecent;
+  while (end > begin && separates(history, end)) end -= 1;
+  return end > begin ? history.slice(begin, end) : [];
+}
+
+function separates(history: readonly BaseMessage[], end: number): boolean {
+  const next = history[end];
+  return next !== undefined && isToolMessage(next);
+}
+
+/** A summary without a model: used when the summariser fails, so that compression always succeeds. */
+export function plainSummary(messages: readonly BaseMessage[], previous: ConversationSummary | null): z.infer<typeof SummaryAnswer> {
+  const requests = messages.filter(isHumanMessage).map((message) => firstLine(textOf(message.content)));
+  const answers = messages
+    .filter((message) => isAIMessage(message) && textOf(message.content) !== "")
+    .map((message) => firstLine(textOf(message.content)));
+  return {
+    goal: previous?.goal ?? requests[0] ?? "",
+    completed: [...(previous?.completed ?? []), ...answers],
+    todo: previous?.todo ?? [],
+    attempted_solutions: previous?.attempted_solutions ?? [],
+    current_problem: requests.at(-1) ?? previous?.current_problem ?? "",
+    key_decisions: previous?.key_decisions ?? [],
+  };
+}
+
+/** Brings a summary within its length: the oldest entries go first, then long texts are cut. */
+export function fitSummary(answer: z.infer<typeof SummaryAnswer>): z.infer<typeof SummaryAnswer> {
+  const fitted = structuredClone(answer);
+  const lists = [fitted.attempted_solutions, fitted.completed, fitted.key_decisions, fitted.todo];
+  while (JSON.stringify(fitted).length > summaryMaxLength) {
+    const longest = lists.reduce((left, right) => (size(right) > size(left) ? right : left));
+    if (longest.length > 1) longest.shift();
+    else if (longest.length === 1 && (longest[0]?.length ?? 0) > 80) longest[0] = `${longest[0]?.slice(0, 79)}…`;
+    else if (longest.length === 1) longest.pop();
+    else {
+      const field = fitted.goal.length > fitted.current_problem.length ? "goal" : "current_problem";
+      fitted[field] = fitted[field].slice(0, Math.floor(fitted[field].length * 0.75));
+    }
+  }
+  return fitted;
+}
+
+function size(list: string[]): number {
+  return list.reduce((total, text) => total + text.length, 0);
+}
+
+function firstLine(text: string): string {
+  const line = text.split("\n", 1)[0] ?? "";
+  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+}

@@ -1,0 +1,62 @@
+import { assertNever } from "../errors.ts";
+import type { Guardrail } from "./guardrail.ts";
+
+/** Above this many items a batch needs a yes (CONF-03). */
+const batchLimit = 10;
+
+/** The user's words for an explicit wish to delete or overwrite (CONF-06, table 18.10). */
+const explicitDelete = /\b(delete|remove|erase)\b|删除|删掉|移除/iu;
+const explicitOverwrite = /\b(overwrite|replace)\b|覆盖|替换/iu;
+
+/**
+ * Which operations a person must confirm (CONF-02..06). An explicit request for that very file needs no second question;
+ * it never covers a folder with something in it, a critical file or anything of high risk.
+ */
+export const confirmation: Guardrail = ({ operation, userRequest }) => {
+  switch (operation.type) {
+    case "DeleteFile":
+      return names(userRequest, operation.path, explicitDelete)
+        ? { kind: "allow" }
+        : { kind: "ask", question: `Delete the file ${operation.path}?` };
+    case "DeleteFolder":
+      if (operation.entries === 0 && names(userRequest, operation.path, explicitDelete)) return { kind: "allow" };
+      return {
+        kind: "ask",
+        question: `Delete the folder ${operation.path} with ${operation.entries} item(s) in it? This cannot be undone.`,
+      };
+    case "ModifyCriticalFile":
+      return { kind: "ask", question: `Change the critical file ${operation.path}?` };
+    case "BatchOperation":
+      return operation.count > batchLimit
+        ? { kind: "ask", question: `Work on ${operation.count} items at once?` }
+        : { kind: "allow" };
+    case "IrreversibleOperation":
+      if (!operation.overwrites || names(userRequest, operation.path, explicitOverwrite)) return { kind: "allow" };
+      return { kind: "ask", question: `This replaces what ${operation.path} is now. Go on?` };
+    case "HighRiskOperation":
+      return { kind: "ask", question: `This is a high-risk operation: ${operation.what}. Go on?` };
+    case "Query":
+    case "Create":
+    case "SimpleModify":
+      return { kind: "allow" };
+    default:
+      return assertNever(operation);
+  }
+};
+
+function names(request: string, path: string, wish: RegExp): boolean {
+  const target = path.replace(/\/+$/u, "");
+  return target !== "" && wish.test(request) && namesPath(request, target);
+}
+
+/** Whether the path stands in the request as a word of its own: `a.txt` is not named by `data.txt`. */
+function namesPath(request: string, target: string): boolean {
+  const wordBefore = /[\w./-]$/u;
+  const wordAfter = /^[\w/-]|^\.\w/u;
+  for (let at = request.indexOf(target); at !== -1; at = request.indexOf(target, at + 1)) {
+    const before = request.slice(0, at);
+    const after = request.slice(at + target.length);
+    if (!wordBefore.test(before) && !wordAfter.test(after)) return true;
+  }
+  return false;
+}

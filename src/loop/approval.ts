@@ -1,0 +1,99 @@
+import { z } from "zod";
+
+/**
+ * The question put to a person about one tool call (API-13, kind `confirmation`). It carries LangChain's human-in-the-loop
+ * request in both spellings in use, so that existing clients can show and answer it.
+ */
+export interface ConfirmationRequest {
+  kind: "confirmation";
+  question: string;
+  tool_call_id: string;
+  /** Set when the last answer could not be used: what was wrong with it. */
+  problem?: string;
+  actionRequests: { name: string; args: Record<string, unknown>; description: string }[];
+  reviewConfigs: { actionName: string; allowedDecisions: string[] }[];
+  action_requests: { name: string; args: Record<string, unknown>; description: string }[];
+  review_configs: { action_name: string; allowed_decisions: string[] }[];
+}
+
+/** What a person decided. */
+export type Decision =
+  | { kind: "approve" }
+  | { kind: "edit"; args: Record<string, unknown> }
+  | { kind: "reject"; message: string | undefined }
+  | { kind: "unclear"; problem: string };
+
+const Args = z.record(z.string(), z.unknown());
+const Action = z.object({ name: z.string().optional(), args: Args });
+const WireDecision = z.union([
+  z.object({ type: z.enum(["approve", "accept"]) }),
+  z.object({ type: z.literal("edit"), edited_action: Action }),
+  z.object({ type: z.literal("edit"), editedAction: Action }),
+  z.object({ type: z.literal("edit"), args: z.union([Action, Args]) }),
+  z.object({ type: z.enum(["reject", "ignore", "deny"]), message: z.string().optional() }),
+]);
+const WireAnswer = z.union([
+  z.object({ decisions: z.tuple([WireDecision]) }),
+  z.tuple([WireDecision]),
+  WireDecision,
+]);
+
+/** Builds the question for one call. */
+export function confirmationRequest(
+  call: { id: string; name: string; args: Record<string, unknown> },
+  question: string,
+  problem?: string,
+): ConfirmationRequest {
+  const action = { name: call.name, args: call.args, description: question };
+  const allowed = ["approve", "edit", "reject"];
+  return {
+    kind: "confirmation",
+    question,
+    tool_call_id: call.id,
+    ...(problem === undefined ? {} : { problem }),
+    actionRequests: [action],
+    reviewConfigs: [{ actionName: call.name, allowedDecisions: allowed }],
+    action_requests: [action],
+    review_configs: [{ action_name: call.name, allowed_decisions: allowed }],
+  };
+}
+
+/**
+ * Reads an answer: `{decisions: [{type: "approve" | "edit" | "reject", …}]}`, one decision alone, or a plain yes or no.
+ * Anything else is `unclear` and is asked again; it never counts as a yes.
+ */
+export function readDecision(answer: unknown): Decision {
+  if (answer === true) return { kind: "approve" };
+  if (answer === false) return { kind: "reject", message: undefined };
+  if (typeof answer === "string") return readWord(answer);
+  const parsed = WireAnswer.safeParse(answer);
+  if (!parsed.success) return { kind: "unclear", problem: expected };
+  const body = parsed.data;
+  const decision = Array.isArray(body) ? body[0] : "decisions" in body ? body.decisions[0] : body;
+  switch (decision.type) {
+    case "approve":
+    case "accept":
+      return { kind: "approve" };
+    case "edit": {
+      const edited =
+        "edited_action" in decision
+          ? decision.edited_action.args
+          : "editedAction" in decision
+            ? decision.editedAction.args
+            : decision.args;
+      const inner = Action.safeParse(edited);
+      return { kind: "edit", args: inner.success && "name" in edited ? inner.data.args : Args.parse(edited) };
+    }
+    default:
+      return { kind: "reject", message: decision.message };
+  }
+}
+
+const expected =
+  'Expected {"decisions":[{"type":"approve"}]}, {"decisions":[{"type":"edit","edited_action":{"name":…,"args":{…}}}]}, or {"decisions":[{"type":"reject","message":"why"}]}.';
+
+function readWord(word: string): Decision {
+  if (/^\s*(yes|y|ok|approve|allow|accept|确认|同意|是|允许)\s*[.!。！]?\s*$/iu.test(word)) return { kind: "approve" };
+  if (/^\s*(no|n|deny|reject|refuse|拒绝|否|不)\s*[.!。！]?\s*$/iu.test(word)) return { kind: "reject", message: undefined };
+  return { kind: "unclear", problem: expected };
+}

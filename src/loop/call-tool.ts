@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import { ToolMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { AppError } from "../errors.ts";
+import { toolSpan } from "../tracing.ts";
+import { toolNotFound } from "../tools/registry.ts";
+import { runTool } from "../tools/run-tool.ts";
+import type { Tool, ToolResult } from "../tools/tool.ts";
+import { toolContext } from "./check-calls.ts";
+import { emit, loopCall, move } from "./request.ts";
+import { servicesOf } from "./services.ts";
+import type { LoopUpdate } from "./state.ts";
+import type { ToolTask } from "./tool-task.ts";
+
+/**
+ * One call, one result message (law 6). It has the effects and never interrupts (law 1); the ledger stands around the
+ * effect (law 3). A failing tool is a result like any other (LOOP-10); only a stop of the run is thrown.
+ */
+export async function callTool(task: ToolTask, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
+  const { call } = task;
+  move(config, "tool_started", "executing", task.iteration);
+  const status = { type: "tool_status", tool_call_id: call.id, tool_name: call.name } as const;
+  emit(config, { ...status, status: "executing" });
+  emit(config, {
+    type: "agentic_loop.tool_called",
+    tool_call_id: call.id,
+    tool_name: call.name,
+    arguments: task.outcome.kind === "run" ? task.outcome.input : call.args,
+  });
+  const result = await resultOf(task, config);
+  const message = toToolMessage(task, result, loopCall(config).limits.tool_result_max_length);
+  emit(config, {
+    type: "agentic_loop.tool_result",
+    tool_call_id: call.id,
+    tool_name: call.name,
+    success: result.success,
+    result_preview: result.message.slice(0, 200),
+  });
+  const refused = task.outcome.kind === "refuse";
+  emit(config, { ...status, status: result.success ? "completed" : refused ? "blocked" : "failed" });
+  return { messages: [message] };
+}
+
+async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promise<ToolResult> {
+  const { outcome } = task;
+  const { tools } = loopCall(config);
+  switch (outcome.kind) {
+    case "answer":
+      return outcome.result;
+    case "refuse":
+      return { success: false, code: outcome.code, message: outcome.reason, errorType: outcome.errorType };
+    case "unknown_tool":
+      return toolNotFound(
+        task.call.name,
+        tools.map((tool) => tool.name),
+      );
+    case "run": {
+      const tool = tools.find((candidate) => candidate.name === task.call.name);
+      if (tool === undefined) throw new AppError("invalid_state", `The tool ${task.call.name} is not offered any more.`);
+      return await runOnce(tool, outcome.input, task, config);
+    }
+  }
+}
+
+async function runOnce(
+  tool: Tool,
+  input: Record<string, unknown>,
+  task: ToolTask,
+  config: LangGraphRunnableConfig,
+): Promise<ToolResult> {
+  const services = servicesOf(config);
+  const sessionId = String(config.configurable?.["thread_id"] ?? "");
+  const answer = await services.ledger.start({
+    session_id: sessionId,
+    tool_call_id: task.ledger_id,
+    run_id: String(config.configurable?.["run_id"] ?? ""),
+    tool: tool.name,
+    effect: tool.effect,
+  });
+  if (answer.kind === "finished") {
+    // The ledger stores what finish() below wrote: a ToolResult.
+    return answer.result as ToolResult;
+  }
+  if (answer.kind === "unknown") return outcomeUnknown(tool, answer.started_at);
+  const { limits } = loopCall(config);
+  const result = await toolSpan(tool.name, input, config, async () =>
+    runTool(tool, input, toolContext(config, answer.kind === "repeat"), {
+      locks: services.locks,
+      retries: limits.max_tool_retries,
+      maxParallel: limits.max_parallel_tools,
+    }),
+  );
+  config.signal?.throwIfAborted();
+  await services.ledger.finish(sessionId, task.ledger_id, result);
+  return result;
+}
+
+function outcomeUnknown(tool: Tool, startedAt: string): ToolResult {
+  return {
+    success: false,
+    code: "OUTCOME_UNKNOWN",
+    message:
+      `The server stopped while ${tool.name} was running (started ${startedAt}). Whether it took effect is not known, and ` +
+      "it was not repeated. Look at the present state before you go on, and tell the user.",
+    errorType: "execution_failed",
+  };
+}
+
+/** The message the model reads: the content, or the message with its data; cut with a visible mark (LOOP-09). */
+export function toToolMessage(task: ToolTask, result: ToolResult, maxLength: number): ToolMessage {
+  const text =
+    result.content ?? (result.data === undefined ? result.message : `${result.message}\n${JSON.stringify(result.data)}`);
+  const content = result.success ? text : `Error (${result.errorType ?? "execution_failed"}): ${text}`;
+  return new ToolMessage({
+    id: randomUUID(),
+    tool_call_id: task.call.id,
+    name: task.call.name,
+    status: result.success ? "success" : "error",
+    content: cut(content, maxLength),
+    additional_kwargs: {
+      timestamp: new Date().toISOString(),
+      success: result.success,
+      code: result.code,
+      ...(result.errorType === undefined ? {} : { errorType: result.errorType }),
+    },
+  });
+}
+
+function cut(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  return `${text.slice(0, maxLength)}\n[… cut: ${text.length - maxLength} of ${text.length} characters are not shown]`;
+}

@@ -1,0 +1,51 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { mkdirSync } from "node:fs";
+import { currentConfig } from "../config.ts";
+import { loadModel } from "../models/load-model.ts";
+import { createMemoryLedger, createMemoryTasks } from "../storage/memory.ts";
+import type { Ledger, TaskStore } from "../storage/storage.ts";
+import { createLocks, type Locks } from "../tools/locks.ts";
+
+/** What the server lends to a run: the ledger, the planner's tasks and the workspace (absolute, links resolved). */
+export interface RunServices {
+  ledger: Ledger;
+  tasks: TaskStore;
+  workspace: string;
+  /** Locks of the process, shared by all runs. */
+  locks: Locks;
+  /** The model used when a run names none. */
+  defaultModel: string;
+  /** Tokens that model may read. */
+  contextLimit: number;
+  loadModel(name: string, options: { temperature?: number }): BaseChatModel;
+}
+
+/** The key in `configurable`; the two underscores keep it out of checkpoint metadata and traces. */
+export const servicesKey = "__millrace";
+
+let ownServices: RunServices | undefined;
+
+/**
+ * The services of this run. Under another server (LangGraph's own, or a test) nobody lends any: then the process has its
+ * own, with a ledger in memory, so the graph still runs; only repeating after a crash is then not prevented.
+ */
+export function servicesOf(config: RunnableConfig): RunServices {
+  // Only runs/execute.ts sets this key, and it sets a RunServices.
+  const lent = config.configurable?.[servicesKey] as RunServices | undefined;
+  if (lent !== undefined) return lent;
+  if (ownServices === undefined) {
+    const settings = currentConfig();
+    if (settings.workspaceIsDefault) mkdirSync(settings.workspace, { recursive: true });
+    ownServices = {
+      ledger: createMemoryLedger(),
+      tasks: createMemoryTasks(),
+      workspace: settings.workspace,
+      locks: createLocks(),
+      defaultModel: settings.model,
+      contextLimit: settings.contextLimit,
+      loadModel,
+    };
+  }
+  return ownServices;
+}

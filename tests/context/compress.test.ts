@@ -1,0 +1,55 @@
+import { AIMessage, HumanMessage, isToolMessage, ToolMessage } from "@langchain/core/messages";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { compressible, fitSummary, plainSummary, summaryMaxLength } from "../../src/context/compress.ts";
+
+const history = [
+  new HumanMessage({ id: "1", content: "Read notes.md" }),
+  new AIMessage({ id: "2", content: "", tool_calls: [{ id: "c", name: "read_file", args: {}, type: "tool_call" }] }),
+  new ToolMessage({ id: "3", tool_call_id: "c", content: "text" }),
+  new AIMessage({ id: "4", content: "It says text." }),
+  new HumanMessage({ id: "5", content: "Thanks" }),
+];
+
+describe("what a summary speaks about", () => {
+  it("is all but the last three messages, and never separates a call from its result", () => {
+    const old = compressible(history, null);
+    expect(old.map((message) => message.id)).toEqual(["1"]);
+    const next = history[old.length];
+    expect(next !== undefined && isToolMessage(next)).toBe(false);
+  });
+
+  it("is nothing when the conversation is short", () => {
+    expect(compressible(history.slice(0, 3), null)).toEqual([]);
+  });
+});
+
+describe("a summary", () => {
+  const text = fc.string({ maxLength: 600 });
+  const list = fc.array(text, { maxLength: 12 });
+  it("always fits its length", () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          goal: text,
+          completed: list,
+          todo: list,
+          attempted_solutions: list,
+          current_problem: text,
+          key_decisions: list,
+        }),
+        (summary) => {
+          expect(JSON.stringify(fitSummary(summary)).length).toBeLessThanOrEqual(summaryMaxLength);
+        },
+      ),
+    );
+  });
+
+  it("can be made without a model", () => {
+    expect(plainSummary(history, null)).toMatchObject({
+      goal: "Read notes.md",
+      completed: ["It says text."],
+      current_problem: "Thanks",
+    });
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { confirmation } from "../../src/guardrails/confirmation.ts";
+import { defineTool, type Operation } from "../../src/tools/tool.ts";
+
+const tool = defineTool({
+  name: "any",
+  description: "",
+  schema: z.object({}),
+  effect: "unsafe",
+  timeoutSeconds: 1,
+  resources: () => [],
+  operation: () => Promise.resolve({ type: "Query" }),
+  run: () => Promise.resolve({ success: true, code: "OK", message: "" }),
+});
+const verdict = (operation: Operation, userRequest = "please help") =>
+  confirmation({ tool, input: {}, operation, userRequest }).kind;
+
+describe("what a person must confirm", () => {
+  it.each<[Operation, string]>([
+    [{ type: "Query" }, "allow"],
+    [{ type: "Create" }, "allow"],
+    [{ type: "SimpleModify" }, "allow"],
+    [{ type: "DeleteFile", path: "a.txt" }, "ask"],
+    [{ type: "DeleteFolder", path: "a", entries: 0 }, "ask"],
+    [{ type: "DeleteFolder", path: "a", entries: 3 }, "ask"],
+    [{ type: "ModifyCriticalFile", path: "package.json" }, "ask"],
+    [{ type: "BatchOperation", count: 10 }, "allow"],
+    [{ type: "BatchOperation", count: 11 }, "ask"],
+    [{ type: "IrreversibleOperation", path: "a", overwrites: true }, "ask"],
+    [{ type: "IrreversibleOperation", path: "a", overwrites: false }, "allow"],
+    [{ type: "HighRiskOperation", what: "a command" }, "ask"],
+  ])("%j: %s", (operation, expected) => {
+    expect(verdict(operation)).toBe(expected);
+  });
+
+  it.each<[string, Operation, string]>([
+    ["delete a.txt", { type: "DeleteFile", path: "a.txt" }, "allow"],
+    ["please delete docs/a.txt.", { type: "DeleteFile", path: "docs/a.txt" }, "allow"],
+    ["请删除 a.txt", { type: "DeleteFile", path: "a.txt" }, "allow"],
+    ["删除a.txt，谢谢", { type: "DeleteFile", path: "a.txt" }, "allow"],
+    ["delete data.txt", { type: "DeleteFile", path: "a.txt" }, "ask"],
+    ["delete a.txt.bak", { type: "DeleteFile", path: "a.txt" }, "ask"],
+    ["read a.txt", { type: "DeleteFile", path: "a.txt" }, "ask"],
+    ["delete the folder old", { type: "DeleteFolder", path: "old", entries: 2 }, "ask"],
+    ["delete the folder old", { type: "DeleteFolder", path: "old/", entries: 0 }, "allow"],
+    ["delete package.json", { type: "ModifyCriticalFile", path: "package.json" }, "ask"],
+    ["overwrite a.txt", { type: "IrreversibleOperation", path: "a.txt", overwrites: true }, "allow"],
+  ])("after %j, %j: %s", (request, operation, expected) => {
+    expect(verdict(operation, request)).toBe(expected);
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { confirmationRequest, readDecision } from "../../src/loop/approval.ts";
+
+describe("reading an answer to a confirmation", () => {
+  it.each([
+    ["a yes in words", "yes"],
+    ["a yes in Chinese", "确认"],
+    ["true", true],
+    ["LangChain's form", { decisions: [{ type: "approve" }] }],
+    ["a list of one", [{ type: "approve" }]],
+    ["one decision", { type: "accept" }],
+  ])("takes %s for a yes", (_, answer) => {
+    expect(readDecision(answer)).toEqual({ kind: "approve" });
+  });
+
+  it.each([
+    ["no", undefined],
+    ["拒绝", undefined],
+    [false, undefined],
+    [{ decisions: [{ type: "reject", message: "not now" }] }, "not now"],
+    [{ type: "ignore" }, undefined],
+  ])("takes %j for a no", (answer, message) => {
+    expect(readDecision(answer)).toEqual({ kind: "reject", message });
+  });
+
+  it.each([
+    [{ decisions: [{ type: "edit", edited_action: { name: "delete_file", args: { path: "b" } } }] }],
+    [{ decisions: [{ type: "edit", editedAction: { name: "delete_file", args: { path: "b" } } }] }],
+    [{ type: "edit", args: { name: "delete_file", args: { path: "b" } } }],
+    [{ type: "edit", args: { path: "b" } }],
+  ])("reads edited arguments from %j", (answer) => {
+    expect(readDecision(answer)).toEqual({ kind: "edit", args: { path: "b" } });
+  });
+
+  it.each([[null], [{}], ["maybe"], [{ decisions: [] }], [{ decisions: [{ type: "approve" }, { type: "approve" }] }], [7]])(
+    "never takes %j for a yes",
+    (answer) => {
+      expect(readDecision(answer)).toMatchObject({ kind: "unclear", problem: expect.stringContaining("Expected") });
+    },
+  );
+});
+
+describe("the question", () => {
+  it("carries LangChain's request in both spellings, with what was wrong with the last answer", () => {
+    const request = confirmationRequest({ id: "c1", name: "delete_file", args: { path: "a" } }, "Delete a?", "unclear");
+    expect(request).toMatchObject({ kind: "confirmation", tool_call_id: "c1", problem: "unclear" });
+    expect(request.action_requests).toEqual(request.actionRequests);
+    expect(request.review_configs).toEqual([
+      { action_name: "delete_file", allowed_decisions: ["approve", "edit", "reject"] },
+    ]);
+    expect(request.reviewConfigs).toEqual([
+      { actionName: "delete_file", allowedDecisions: ["approve", "edit", "reject"] },
+    ]);
+  });
+});
