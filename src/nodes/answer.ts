@@ -1,0 +1,24 @@
+import { jsonrepair } from "jsonrepair";
+import type { z } from "zod";
+import { errorMessage } from "../errors.ts";
+
+/** A model's JSON answer: its value, or what was wrong with it, said so that the model can do better. */
+export type Answer<Value> = { kind: "value"; value: Value } | { kind: "unreadable"; problem: string };
+
+/** Reads JSON out of a reply that may have words or fences around it, repairs small faults, and checks its shape. */
+export function readJson<Schema extends z.ZodType>(text: string, schema: Schema): Answer<z.infer<Schema>> {
+  const begin = text.indexOf("{");
+  const end = text.lastIndexOf("}");
+  if (begin === -1) return { kind: "unreadable", problem: "there was no JSON object in it" };
+  const body = end > begin ? text.slice(begin, end + 1) : text.slice(begin);
+  let data: unknown;
+  try {
+    data = JSON.parse(jsonrepair(body));
+  } catch (error) {
+    return { kind: "unreadable", problem: `it was not JSON (${errorMessage(error)})` };
+  }
+  const parsed = schema.safeParse(data);
+  if (parsed.success) return { kind: "value", value: parsed.data };
+  const issue = parsed.error.issues[0];
+  return { kind: "unreadable", problem: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "wrong shape"}` };
+}

@@ -1,0 +1,59 @@
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { compressible, fitSummary, plainSummary, SummaryAnswer, autoThreshold, usage } from "../context/compress.ts";
+import { isAppError } from "../errors.ts";
+import { runLoop } from "../loop/loop.ts";
+import { emit } from "../loop/request.ts";
+import { servicesOf } from "../loop/services.ts";
+import { compressPrompt } from "../prompts/compress.ts";
+import type { GraphState, WorkflowNode } from "../state.ts";
+import { readJson } from "./answer.ts";
+import { nodeRequest, replyText, runContext } from "./node-request.ts";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { z } from "zod";
+
+/** Whether a turn should begin with compression: when the window fills (COMP-01), or on request. */
+export function compressionDue(state: GraphState, config: LangGraphRunnableConfig): boolean {
+  if (runContext(config).compress === true) return compressible(state.messages, state.conversation_summary).length > 0;
+  const limit = servicesOf(config).contextLimit;
+  return (
+    usage(state.messages, state.conversation_summary, limit) >= autoThreshold &&
+    compressible(state.messages, state.conversation_summary).length > 0
+  );
+}
+
+/**
+ * Replaces what the model sees of older messages by a structured summary (COMP-03, COMP-05). The messages themselves stay
+ * (law 5). When the summariser fails, a plain summary is made without it.
+ */
+export const compress: WorkflowNode = async (state, config) => {
+  const old = compressible(state.messages, state.conversation_summary);
+  const through = old.at(-1)?.id;
+  if (through === undefined) return {};
+  const summary = { ...fitSummary(await summarise(old, state, config)), through_message_id: through };
+  emit(config, { type: "compressed", messages: old.length, summary });
+  return { conversation_summary: summary };
+};
+
+async function summarise(
+  old: BaseMessage[],
+  state: GraphState,
+  config: LangGraphRunnableConfig,
+): Promise<z.infer<typeof SummaryAnswer>> {
+  const previous = state.conversation_summary;
+  try {
+    const request = nodeRequest("compress", { ...state, conversation_summary: null }, config, {
+      task: compressPrompt({ previous: previous === null ? null : JSON.stringify(previous) }),
+      tools: [],
+      history: old,
+      silent: true,
+    });
+    const { messages } = await runLoop(request, config);
+    const answer = readJson(replyText(messages), SummaryAnswer);
+    if (answer.kind === "value") return answer.value;
+    emit(config, { type: "retry", what: "summary", attempt: 1, reason: answer.problem });
+  } catch (error) {
+    if (config.signal?.aborted === true || !isAppError(error)) throw error;
+    emit(config, { type: "retry", what: "summary", attempt: 1, reason: error.message });
+  }
+  return plainSummary(old, previous);
+}

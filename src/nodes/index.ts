@@ -1,0 +1,8 @@
+import { action } from "./action.ts";
+import { compress } from "./compress.ts";
+import { freeWork } from "./free-work.ts";
+import { intent } from "./intent.ts";
+import { plan } from "./plan.ts";
+
+/** The nodes of the workflow, by the names they have in the graph. */
+export const nodes = { compress, intent, plan, free_work: freeWork, action };

@@ -1,0 +1,56 @@
+import { isHumanMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { z } from "zod";
+import { textOf } from "../context/tokens.ts";
+import { runLoop } from "../loop/loop.ts";
+import { emit } from "../loop/request.ts";
+import { intentPrompt } from "../prompts/intent.ts";
+import { replyPrompt } from "../prompts/reply.ts";
+import { Route, type GraphState, type WorkflowNode } from "../state.ts";
+import { readJson } from "./answer.ts";
+import { routeByRules, type RuledRoute } from "./intent-rules.ts";
+import { nodeRequest, offeredTools, replyText, runContext } from "./node-request.ts";
+
+const IntentAnswer = z.object({ route: Route, reason: z.string().default("") });
+
+/**
+ * Decides where a turn goes (ARCH-19): what the run says, then the rules, then a model call. A direct reply is given here.
+ */
+export const intent: WorkflowNode = async (state, config) => {
+  const context = runContext(config);
+  const decided = await decide(state, config);
+  emit(config, { type: "intent", route: decided.route, reason: decided.reason });
+  const update = {
+    session_id: String(config.configurable?.["thread_id"] ?? state.session_id),
+    work_mode: context.work_mode ?? state.work_mode,
+    chat_mode: context.chat_mode ?? state.chat_mode,
+    route: decided.route,
+    task_plan: decided.route === "action" ? state.task_plan : null,
+    orchestration: { ...state.orchestration, state: decided.route === "plan" ? "plan" : "decide" } as const,
+  };
+  if (decided.route !== "reply") return update;
+  const reply = await runLoop(nodeRequest("intent", state, config, { task: replyPrompt(), tools: [] }), config);
+  return { ...update, messages: reply.messages, orchestration: { ...state.orchestration, state: "respond" as const } };
+};
+
+async function decide(state: GraphState, config: LangGraphRunnableConfig): Promise<RuledRoute> {
+  const context = runContext(config);
+  if (context.mode !== undefined) return { route: context.mode, reason: "chosen by the run" };
+  if (context.selected_tool !== undefined) return { route: "action", reason: `the tool ${context.selected_tool} was selected` };
+  if ((context.chat_mode ?? state.chat_mode) === "chat") return { route: "reply", reason: "chat mode" };
+  const text = textOf(state.messages.findLast(isHumanMessage)?.content ?? "");
+  return routeByRules(text) ?? (await askModel(state, config));
+}
+
+/** An answer that cannot be read means free work: it can do everything the other routes can. */
+async function askModel(state: GraphState, config: LangGraphRunnableConfig): Promise<RuledRoute> {
+  const request = nodeRequest("intent", state, config, {
+    task: intentPrompt({ tools: offeredTools(runContext(config)).map((tool) => tool.name) }),
+    tools: [],
+    silent: true,
+  });
+  const { messages } = await runLoop(request, config);
+  const answer = readJson(replyText(messages), IntentAnswer);
+  if (answer.kind === "value") return answer.value;
+  return { route: "free_work", reason: `the model's choice could not be read: ${answer.problem}` };
+}

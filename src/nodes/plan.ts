@@ -1,0 +1,80 @@
+import { randomUUID } from "node:crypto";
+import { AIMessage, isHumanMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { z } from "zod";
+import { textOf } from "../context/tokens.ts";
+import { runLoop } from "../loop/loop.ts";
+import { emit } from "../loop/request.ts";
+import { planPrompt } from "../prompts/plan.ts";
+import type { GraphState, TaskPlan, WorkflowNode } from "../state.ts";
+import { readJson } from "./answer.ts";
+import { nodeRequest, offeredTools, replyText, runContext } from "./node-request.ts";
+
+const maxSteps = 10;
+
+const PlanAnswer = z.object({
+  goal: z.string().default(""),
+  steps: z
+    .array(
+      z.object({
+        id: z.coerce.string(),
+        goal: z.string().min(1),
+        tool: z.string().nullable().default(null),
+        input: z.string().default(""),
+        depends_on: z.array(z.coerce.string()).default([]),
+      }),
+    )
+    .min(1)
+    .max(maxSteps),
+});
+
+/**
+ * Writes the plan of the request (DECOMP-02) and tells it briefly before the work begins (DECOMP-03). A model that twice
+ * gives no usable plan leaves a plan of one step, the request itself.
+ */
+export const plan: WorkflowNode = async (state, config) => {
+  const request = textOf(state.messages.findLast(isHumanMessage)?.content ?? "");
+  const taskPlan = await makePlan(state, config, request);
+  emit(config, { type: "plan", plan: taskPlan });
+  const lines = taskPlan.steps.map((step, index) => `${index + 1}. ${step.goal}`);
+  const announcement = new AIMessage({
+    id: randomUUID(),
+    content: lines.join("\n"),
+    additional_kwargs: { timestamp: new Date().toISOString(), plan: true },
+  });
+  return {
+    task_plan: taskPlan,
+    messages: taskPlan.steps.length > 1 ? [announcement] : [],
+    orchestration: { ...state.orchestration, state: "plan" },
+  };
+};
+
+async function makePlan(state: GraphState, config: LangGraphRunnableConfig, request: string): Promise<TaskPlan> {
+  const tools = offeredTools(runContext(config)).map((tool) => tool.name);
+  const ask = async (problem: string | null) => {
+    const task = planPrompt({ tools, problem });
+    const { messages } = await runLoop(nodeRequest("plan", state, config, { task, tools: [], silent: true }), config);
+    return readJson(replyText(messages), PlanAnswer);
+  };
+  const first = await ask(null);
+  const answer = first.kind === "value" ? first : await ask(first.problem);
+  if (answer.kind === "unreadable") return onePlan(request);
+  return toTaskPlan(answer.value, tools);
+}
+
+/** A checked plan: unknown tools and dependencies are dropped, and a step only depends on earlier ones, so no ring. */
+export function toTaskPlan(answer: z.infer<typeof PlanAnswer>, tools: readonly string[]): TaskPlan {
+  const earlier = new Set<string>();
+  const steps = answer.steps.map((step, index) => {
+    const id = earlier.has(step.id) ? `${step.id}.${index + 1}` : step.id;
+    const depends_on = step.depends_on.filter((dependency) => earlier.has(dependency));
+    earlier.add(id);
+    const tool = step.tool !== null && tools.includes(step.tool) ? step.tool : null;
+    return { ...step, id, tool, depends_on, status: "pending" as const, result: null };
+  });
+  return { goal: answer.goal, steps, status: "active" };
+}
+
+function onePlan(request: string): TaskPlan {
+  return toTaskPlan({ goal: request, steps: [{ id: "1", goal: request, tool: null, input: "", depends_on: [] }] }, []);
+}

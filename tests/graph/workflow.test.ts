@@ -1,0 +1,155 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { workflow } from "../../src/graph/workflow.ts";
+import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
+import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+
+let running: TestWorkflow | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
+  running = await startWorkflow(options);
+  return running;
+}
+
+const task = (request: ModelRequest) =>
+  /<!-- task: (\w+) -->/u.exec(request.messages.map(wireText).join("\n"))?.[1] ?? "work";
+const planOf = (steps: object[]): ModelStep => ({ text: JSON.stringify({ goal: "all", steps }) });
+
+describe("intent", () => {
+  it("replies to thanks without tools and without asking the model where to go", async () => {
+    const flow = await start({ script: [{ text: "You are welcome." }] });
+    const state = await flow.send("Thanks!");
+    expect(state.route).toBe("reply");
+    expect(flow.model.requests[0]?.toolNames).toEqual([]);
+    expect(state.session_id).toBe("session-1");
+  });
+
+  it("asks the model only when the rules cannot tell, and works freely when the answer cannot be read", async () => {
+    const flow = await start({ script: [{ text: '{"route":"reply","reason":"talk"}' }, { text: "I see." }] });
+    const state = await flow.send("Think it over and then tell me more");
+    expect(flow.model.requests.map(task)).toEqual(["intent", "work"]);
+    expect(state.route).toBe("reply");
+    const unread = await start({ script: [{ text: "hmm" }, { text: "Here." }] });
+    expect((await unread.send("Think it over and then tell me more")).route).toBe("free_work");
+  });
+
+  it("follows the run's own choice and the selected tool", async () => {
+    const flow = await start({ files: { a: "1" }, script: [{ toolCalls: [{ name: "list_files", arguments: {} }] }, { text: "One file." }] });
+    const state = await flow.send("What is here?", { selected_tool: "list_files" });
+    expect(state.route).toBe("action");
+    expect(flow.model.requests.map((request) => request.toolNames)).toEqual([["list_files"], []]);
+  });
+
+  it("gives chat mode no tools", async () => {
+    const flow = await start({ script: [{ text: "Just talking." }] });
+    await flow.send("list the files", { chat_mode: "chat" });
+    expect(flow.model.requests[0]?.toolNames).toEqual([]);
+  });
+
+  it("refuses a context it cannot use, naming the field", async () => {
+    const flow = await start({});
+    await expect(flow.send("hello there friend", { mode: "sideways" })).rejects.toThrow(/mode/u);
+    await expect(flow.send("list files", { tools: ["fly"] })).rejects.toThrow(/fly/u);
+  });
+});
+
+describe("plan and action", () => {
+  it("plans, says so, works the steps in the order of their dependencies, and sums up once", async () => {
+    const flow = await start({
+      files: { "a.txt": "alpha" },
+      handler: (request) => {
+        const last = wireText(request.messages.at(-1) ?? { role: "none" });
+        if (task(request) === "plan") {
+          return planOf([
+            { id: "w", goal: "write b.txt", tool: "create_file", input: "", depends_on: [] },
+            { id: "r", goal: "read a.txt", tool: "read_file", input: "", depends_on: ["w"] },
+          ]);
+        }
+        if (task(request) === "final_answer") return { text: "Wrote b.txt and read a.txt." };
+        if (last.startsWith("Step 1")) return { toolCalls: [{ name: "create_file", arguments: { path: "b.txt", content: "beta" } }] };
+        if (last.startsWith("Step 2")) return { toolCalls: [{ name: "read_file", arguments: { path: "a.txt" } }] };
+        return { text: "Step done." };
+      },
+    });
+    const state = await flow.send("write b.txt and then read a.txt");
+    expect(state.task_plan?.steps.map(({ id, status }) => [id, status])).toEqual([
+      ["w", "done"],
+      ["r", "done"],
+    ]);
+    expect(state.task_plan?.status).toBe("done");
+    expect(await readFile(join(flow.workspace, "b.txt"), "utf8")).toBe("beta");
+    const texts = state.messages.map((message) => message.text);
+    expect(texts[1]).toBe("1. write b.txt\n2. read a.txt");
+    expect(texts.at(-1)).toBe("Wrote b.txt and read a.txt.");
+    expect(flow.model.requests.filter((request) => task(request) === "final_answer")).toHaveLength(1);
+  });
+
+  it("asks once more for a plan that cannot be read, then does the request as one step", async () => {
+    const flow = await start({
+      handler: (request) => (task(request) === "plan" ? { text: "First I would…" } : { text: "Done as asked." }),
+    });
+    const state = await flow.send("compare these, summarise them and save it");
+    expect(flow.model.requests.map(task)).toEqual(["plan", "plan", "plan_step"]);
+    expect(state.task_plan?.steps).toHaveLength(1);
+    expect(state.messages.at(-1)?.text).toBe("Done as asked.");
+  });
+});
+
+describe("compress", () => {
+  const summary = { goal: "learn", completed: ["talked"], todo: [], attempted_solutions: [], current_problem: "", key_decisions: [] };
+
+  it("summarises when the window fills, keeps every message, and shows the model the summary instead", async () => {
+    const flow = await start({
+      contextLimit: 2000,
+      handler: (request) => (task(request) === "compress" ? { text: JSON.stringify(summary) } : { text: "word ".repeat(600) }),
+    });
+    await flow.send("tell me something");
+    await flow.send("and something else");
+    await flow.send("and one more thing");
+    const state = await flow.send("the last question");
+    expect(state.conversation_summary).toMatchObject(summary);
+    expect(state.messages.filter((message) => message.getType() === "human")).toHaveLength(4);
+    const last = flow.model.requests.at(-1);
+    expect(wireText(last?.messages[0] ?? { role: "none" })).toContain("talked");
+    expect(last?.messages.length).toBeLessThan(state.messages.length + 1);
+  });
+
+  it("makes a plain summary when the model cannot", async () => {
+    const flow = await start({ handler: (request) => (task(request) === "compress" ? { text: "no" } : { text: "Fine." }) });
+    await flow.send("tell me about the moon");
+    await flow.send("tell me about the sun");
+    await flow.send("tell me about mars");
+    const state = await flow.send("tell me about venus", { compress: true });
+    expect(state.conversation_summary?.goal).toBe("tell me about the moon");
+    expect(state.messages.at(-1)?.text).toBe("Fine.");
+  });
+});
+
+describe("the drawing", () => {
+  it("shows the five nodes, and the steps of the loop inside them", async () => {
+    const drawing = (await workflow.compile().getGraphAsync({ xray: true })).toJSON();
+    // A drawing has its nodes under this name; LangChain types it as any object.
+    const ids = (drawing as { nodes: { id: string }[] }).nodes.map(({ id }) => id);
+    for (const node of ["compress", "intent", "plan", "free_work", "action"]) {
+      for (const step of ["assemble", "call_model", "check_calls", "call_tool", "finish"]) {
+        expect(ids).toContain(`${node}:${step}`);
+      }
+    }
+  });
+});
+
+describe("the offline model", () => {
+  it("really works in the workspace, with no key and no network", async () => {
+    const flow = await start({ offline: true, files: { "notes.md": "# Plans\n\nBuild a mill." } });
+    const state = await flow.send("create hello.txt with the text good morning");
+    expect(await readFile(join(flow.workspace, "hello.txt"), "utf8")).toContain("good morning");
+    expect(state.messages.at(-1)?.text).toContain("hello.txt");
+    const read = await flow.send("read notes.md");
+    expect(read.messages.some((message) => message.getType() === "tool" && message.text.includes("Build a mill"))).toBe(true);
+  });
+});

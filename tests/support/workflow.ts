@@ -1,0 +1,99 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import { HumanMessage } from "@langchain/core/messages";
+import { Command, MemorySaver } from "@langchain/langgraph";
+import { loadConfig } from "../../src/config.ts";
+import type { CustomEvent } from "../../src/events.ts";
+import { workflow } from "../../src/graph/workflow.ts";
+import { servicesKey, type RunServices } from "../../src/loop/services.ts";
+import { createModel } from "../../src/models/load-model.ts";
+import type { GraphState } from "../../src/state.ts";
+import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
+import { createLocks } from "../../src/tools/locks.ts";
+import { startModelServer, type ModelServer, type ModelServerOptions } from "./model-server.ts";
+
+export interface TestWorkflowOptions extends ModelServerOptions {
+  /** Files of the workspace, by path. */
+  files?: Record<string, string>;
+  /** Use the rule-based model instead of the scripted one. */
+  offline?: boolean;
+  contextLimit?: number;
+  tracer?: BaseCallbackHandler;
+}
+
+/** The workflow in process: real graph, real tools in a folder of its own, the scripted model behind the real client. */
+export interface TestWorkflow {
+  workspace: string;
+  model: ModelServer;
+  services: RunServices;
+  events: CustomEvent[];
+  /** Sends one user message and waits for the end or an interrupt. */
+  send(text: string, context?: Record<string, unknown>): Promise<GraphState>;
+  /** Answers all pending interrupts with one value. */
+  answer(value: unknown): Promise<GraphState>;
+  interrupts(): Promise<{ id: string; value: unknown }[]>;
+  state(): Promise<GraphState>;
+  close(): Promise<void>;
+}
+
+/** Starts one; close it in the test. Retries do not wait. */
+export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<TestWorkflow> {
+  const model = await startModelServer(options);
+  const workspace = await realpath(await mkdtemp(join(tmpdir(), "millrace-workflow-")));
+  for (const [path, content] of Object.entries(options.files ?? {})) {
+    await mkdir(dirname(join(workspace, path)), { recursive: true });
+    await writeFile(join(workspace, path), content);
+  }
+  const config = loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url });
+  const services: RunServices = {
+    ledger: createMemoryLedger(),
+    tasks: createMemoryTasks(),
+    workspace,
+    locks: createLocks(),
+    defaultModel: options.offline === true ? "offline" : "openai:scripted",
+    contextLimit: options.contextLimit ?? 128_000,
+    loadModel: (name, modelOptions) => createModel(name, modelOptions, config),
+  };
+  const graph = workflow.compile({ checkpointer: new MemorySaver() });
+  const events: CustomEvent[] = [];
+  const settings = {
+    configurable: { thread_id: "session-1", run_id: "run-1", [servicesKey]: services },
+    recursionLimit: 200,
+  };
+  const walk = async (input: unknown, context: Record<string, unknown>): Promise<GraphState> => {
+    // The stream takes any input; the graph's own schema checks it.
+    const stream = await graph.stream(input as never, {
+      ...settings,
+      ...(options.tracer === undefined ? {} : { callbacks: [options.tracer] }),
+      // Tests also send contexts that are wrong.
+      context: context as never,
+      streamMode: ["custom"],
+      subgraphs: true,
+    });
+    for await (const chunk of stream) {
+      // With subgraphs and a list of modes a chunk is [namespace, mode, payload]; only our own events are custom.
+      events.push((chunk as unknown as [string[], string, CustomEvent])[2]);
+    }
+    return await read();
+  };
+  const read = async (): Promise<GraphState> => (await graph.getState(settings)).values as GraphState;
+  return {
+    workspace,
+    model,
+    services,
+    events,
+    send: (text, context = {}) => walk({ messages: [new HumanMessage({ id: crypto.randomUUID(), content: text })] }, context),
+    answer: (value) => walk(new Command({ resume: value }), {}),
+    interrupts: async () =>
+      (await graph.getState(settings)).tasks.flatMap((task) =>
+        task.interrupts.map((pending) => ({ id: pending.id ?? "", value: pending.value as unknown })),
+      ),
+    state: read,
+    close: async () => {
+      await model.close();
+      await rm(workspace, { recursive: true, force: true });
+    },
+  };
+}

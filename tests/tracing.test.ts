@@ -1,0 +1,71 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gunzipSync } from "node:zlib";
+import { afterEach, describe, expect, it } from "vitest";
+import { loadConfig } from "../src/config.ts";
+import { createTracing } from "../src/tracing.ts";
+import { startWorkflow, type TestWorkflow } from "./support/workflow.ts";
+
+const secret = "sk-test-canary-0123456789";
+let running: TestWorkflow | undefined;
+let langsmith: Server | undefined;
+afterEach(async () => {
+  await running?.close();
+  langsmith?.closeAllConnections();
+  langsmith?.close();
+});
+
+/** Takes what a LangSmith client sends, whole and in the order it came. */
+async function startLangSmith(bodies: string[]): Promise<string> {
+  langsmith = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks);
+      bodies.push((request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString("utf8"));
+      response.setHeader("content-type", "application/json");
+      response.end(
+        request.url?.endsWith("/info") === true
+          ? JSON.stringify({ batch_ingest_config: { use_multipart_endpoint: false } })
+          : "{}",
+      );
+    });
+  });
+  await new Promise<void>((resolve) => langsmith?.listen(0, "127.0.0.1", resolve));
+  // A server that listens on a port has an AddressInfo; a string is only for pipes.
+  return `http://127.0.0.1:${(langsmith.address() as AddressInfo).port}`;
+}
+
+describe("tracing", () => {
+  it("is off without a key", () => {
+    expect(createTracing(loadConfig({}))).toBeUndefined();
+    expect(createTracing(loadConfig({ LANGSMITH_API_KEY: secret, LANGSMITH_TRACING: "false" }))).toBeUndefined();
+  });
+
+  it("sends node, loop, model and tool as spans with their names, and never a secret", async () => {
+    const bodies: string[] = [];
+    const endpoint = await startLangSmith(bodies);
+    const tracing = createTracing(loadConfig({ LANGSMITH_API_KEY: secret, LANGSMITH_ENDPOINT: endpoint }));
+    if (tracing === undefined) return expect.unreachable("a key turns tracing on");
+    running = await startWorkflow({
+      tracer: tracing.tracer,
+      files: { a: `the key is ${secret}` },
+      script: [{ toolCalls: [{ name: "read_file", arguments: { path: "a" } }] }, { text: "Done." }],
+    });
+    await running.send(`look at a, my key is ${secret}`);
+    await tracing.flush(10_000);
+    const sent = bodies.join("\n");
+    for (const name of ["free_work", "agentic_loop", "llm_call_iter_1", "llm_call_iter_2", "tool_read_file"]) {
+      expect(sent).toContain(`"name":"${name}"`);
+    }
+    expect(sent).not.toContain(secret);
+    expect(sent).toContain("[redacted]");
+  });
+
+  it("does not fail a run when the LangSmith server cannot be reached", async () => {
+    const tracing = createTracing(loadConfig({ LANGSMITH_API_KEY: secret, LANGSMITH_ENDPOINT: "http://127.0.0.1:9" }));
+    if (tracing === undefined) return expect.unreachable("a key turns tracing on");
+    running = await startWorkflow({ tracer: tracing.tracer, script: [{ text: "Hello." }] });
+    expect((await running.send("Say hello")).messages.at(-1)?.text).toBe("Hello.");
+  });
+});
