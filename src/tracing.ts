@@ -1,4 +1,5 @@
 import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
 import { Client } from "langsmith";
 import { createAnonymizer } from "langsmith/anonymizer";
@@ -65,4 +66,34 @@ function isTraced(config: RunnableConfig): boolean {
   if (callbacks === undefined) return false;
   const handlers = Array.isArray(callbacks) ? callbacks : callbacks.handlers;
   return handlers.some((handler) => "name" in handler && handler.name === "langchain_tracer");
+}
+
+const childConfigKey = Symbol.for("lc:child_config");
+const contextVariablesKey = Symbol.for("lc:context_variables");
+
+/** What LangChain keeps per step in its async storage; the property bag of a span that is never sent. */
+type StepStore = { tracingEnabled: false; extra: { [childConfigKey]: unknown }; [contextVariablesKey]?: unknown };
+
+/**
+ * Spares each step the span that LangChain builds although nobody is tracing: a fifth of the time of a superstep and more.
+ * Only for a process without tracing; a run that brings a tracer of its own still gets its spans. Does nothing, and says
+ * `false`, when the library is not shaped as the version this was written for (@langchain/core 1.4).
+ */
+export function skipIdleTracing(): boolean {
+  const provider = AsyncLocalStorageProviderSingleton;
+  if (provider.runWithConfig?.length !== 3 || typeof provider.getInstance !== "function") return false;
+  const original = provider.runWithConfig.bind(provider);
+  provider.runWithConfig = function runWithConfig<T>(config: RunnableConfig, callback: () => T, noRoot?: boolean): T {
+    if (isTraced(config ?? {})) return original(config, callback, noRoot);
+    const storage = provider.getInstance();
+    const previous: unknown = storage.getStore();
+    const variables =
+      typeof previous === "object" && previous !== null && contextVariablesKey in previous
+        ? { [contextVariablesKey]: previous[contextVariablesKey] }
+        : undefined;
+    const store: StepStore = { tracingEnabled: false, extra: { [childConfigKey]: config }, ...variables };
+    // The storage hands back what the callback returns; its own type says unknown.
+    return storage.run(noRoot === true ? variables : store, callback) as T;
+  };
+  return true;
 }

@@ -1,9 +1,12 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
+import { awaitAllCallbacks } from "@langchain/core/callbacks/promises";
+import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
+import { Client } from "langsmith";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../src/config.ts";
-import { createTracing } from "../src/tracing.ts";
+import { createTracing, skipIdleTracing } from "../src/tracing.ts";
 import { startWorkflow, type TestWorkflow } from "./support/workflow.ts";
 
 const secret = "sk-test-canary-0123456789";
@@ -69,3 +72,30 @@ describe("tracing", () => {
     expect((await running.send("Say hello")).messages.at(-1)?.text).toBe("Hello.");
   });
 });
+
+describe("skipping idle tracing", () => {
+  it("is in use with the pinned library, and steps still find their configuration", async () => {
+    expect(skipIdleTracing()).toBe(true);
+    running = await startWorkflow({ files: { a: "1" }, script: [{ toolCalls: [{ name: "read_file", arguments: { path: "a" } }] }, { text: "One." }] });
+    const state = await running.send("Look at a");
+    expect(state.messages.at(-1)?.text).toBe("One.");
+    expect(running.events.some((event) => event.type === "agentic_loop.tool_result")).toBe(true);
+  });
+
+  it("leaves a run that brings its own tracer its spans", async () => {
+    skipIdleTracing();
+    const names: string[] = [];
+    const tracer = new LangChainTracer({ client: recordingClient(names) });
+    running = await startWorkflow({ tracer, script: [{ text: "Hello." }] });
+    await running.send("Say hello");
+    await awaitAllCallbacks();
+    expect(names).toEqual(expect.arrayContaining(["free_work", "agentic_loop", "llm_call_iter_1"]));
+  });
+});
+
+function recordingClient(names: string[]): Client {
+  const client = new Client({ apiKey: "test", apiUrl: "http://127.0.0.1:9", autoBatchTracing: false });
+  client.createRun = async (run) => void names.push(run.name);
+  client.updateRun = async () => undefined;
+  return client;
+}
