@@ -90,8 +90,9 @@ async function runOnce(
       maxParallel: limits.max_parallel_tools,
     }),
   );
+  // A call that a stop cut off has no known end: it stays open in the ledger. One that ended just before has.
+  if (result.errorType !== "cancelled") await services.ledger.finish(sessionId, task.ledger_id, result);
   config.signal?.throwIfAborted();
-  await services.ledger.finish(sessionId, task.ledger_id, result);
   return result;
 }
 
