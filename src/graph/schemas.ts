@@ -1,0 +1,78 @@
+import { BinaryOperatorAggregate, messagesStateReducer } from "@langchain/langgraph";
+import {
+  getConfigTypeSchema,
+  getInputTypeSchema,
+  getOutputTypeSchema,
+  getStateTypeSchema,
+} from "@langchain/langgraph/zod/schema";
+import { z } from "zod";
+import type { JsonObject } from "../storage/records.ts";
+
+/** JSON Schemas of one graph, as `GET /assistants/:id/schemas` shows them. `null` where the graph declares none. */
+export interface GraphSchemas {
+  input_schema: unknown;
+  output_schema: unknown;
+  state_schema: unknown;
+  config_schema: unknown;
+  context_schema: unknown;
+}
+
+interface GraphWithChannels {
+  channels: Record<string, unknown>;
+  inputChannels: PropertyKey | PropertyKey[];
+  outputChannels: PropertyKey | PropertyKey[];
+}
+
+const messageList = { type: "array", items: { type: "object" }, langgraph_type: "messages" };
+
+/** A graph without runtime schemas (`Annotation.Root`) still has channels; their names are all that can be said at once. */
+function schemaOfChannels(graph: GraphWithChannels, names: PropertyKey[]): JsonObject {
+  const properties: JsonObject = {};
+  for (const name of names.map(String)) {
+    if (name.startsWith("__") || name.startsWith("branch:")) continue;
+    const channel = graph.channels[name];
+    const holdsMessages = channel instanceof BinaryOperatorAggregate && channel.operator === messagesStateReducer;
+    properties[name] = holdsMessages ? messageList : {};
+  }
+  return { type: "object", properties };
+}
+
+/**
+ * The schemas a graph declares at run time (StateSchema or zod); no compiler is involved, so the answer is immediate. A
+ * schema that cannot be written as JSON Schema falls back to the names of its channels.
+ */
+export function graphSchemas(graph: GraphWithChannels): GraphSchemas {
+  const declared = (read: (graph: unknown) => unknown): unknown => {
+    try {
+      return read(graph);
+    } catch {
+      // Zod types such as `z.custom` or transforms have no JSON Schema; the channels' names still do.
+      return undefined;
+    }
+  };
+  const state = declared(getStateTypeSchema) ?? schemaOfChannels(graph, Object.keys(graph.channels));
+  // The start channel stands for the whole state, of which an input may be any part.
+  const input = declared(getInputTypeSchema) ?? partial(state);
+  const output = declared(getOutputTypeSchema) ?? schemaOfChannels(graph, [graph.outputChannels].flat());
+  const config = declared(getConfigTypeSchema) ?? contextSchema(graph) ?? null;
+  return {
+    input_schema: input,
+    output_schema: output,
+    state_schema: state,
+    config_schema: config,
+    context_schema: config,
+  };
+}
+
+/** The context schema in zod's own words: what cannot be said in JSON Schema (`z.custom`) becomes "anything". */
+function contextSchema(graph: object): unknown {
+  const builder: unknown = "builder" in graph ? graph.builder : undefined;
+  if (typeof builder !== "object" || builder === null || !("_configRuntimeSchema" in builder)) return undefined;
+  const schema = builder._configRuntimeSchema;
+  return schema instanceof z.ZodType ? z.toJSONSchema(schema, { unrepresentable: "any", io: "input" }) : undefined;
+}
+
+function partial(schema: unknown): unknown {
+  if (typeof schema !== "object" || schema === null) return schema;
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== "required"));
+}

@@ -1,0 +1,69 @@
+import type { Run } from "../storage/records.ts";
+import type { EventStore } from "../storage/storage.ts";
+import { RunLog } from "./log.ts";
+import { createStop, type Stop } from "./stop.ts";
+
+/** A run this process has in hand, from its admission (or the start of the server) until it is over. */
+export class ActiveRun {
+  /** The newest row. */
+  run: Run;
+  readonly log: RunLog;
+  readonly stop: Stop = createStop();
+  /** The row it ended with; rejects when the server lets go of a run that is not over. */
+  readonly over: Promise<Run>;
+  /** Whether a walk has begun; until then it can be ended where it waits. */
+  walking = false;
+  /** Set once its end is being written, so that it is written once. */
+  ended = false;
+  /** Remove it and its checkpoints when it has ended. */
+  rollback = false;
+  readonly #settle: (run: Run) => void;
+  readonly #abandon: (reason: unknown) => void;
+  #readers = 0;
+  #onUnread: (() => void) | undefined;
+  #wasRead = false;
+
+  constructor(run: Run, events: EventStore) {
+    this.run = run;
+    this.log = new RunLog(events, run, (error) => this.stop.request("storage", error));
+    const { promise, resolve, reject } = Promise.withResolvers<Run>();
+    this.over = promise;
+    this.#settle = resolve;
+    this.#abandon = reject;
+    // Nobody has to wait for a run.
+    promise.catch(() => undefined);
+  }
+
+  /** The run is over and its row says so: readers end. */
+  settle(run: Run): void {
+    this.run = run;
+    this.log.close();
+    this.#settle(run);
+  }
+
+  /** The run stays unfinished for the next start of the server: readers end. */
+  abandon(reason: unknown): void {
+    this.log.close();
+    this.#abandon(reason);
+  }
+
+  /** Counts a reader until the returned function is called, once. */
+  hold(): () => void {
+    this.#readers += 1;
+    this.#wasRead = true;
+    return () => {
+      this.#readers -= 1;
+      if (this.#readers === 0) this.#onUnread?.();
+    };
+  }
+
+  /** Resolves when somebody has read it and nobody does any more, or after `patience` milliseconds without a reader. */
+  async unread(patience: number): Promise<void> {
+    if (this.#wasRead && this.#readers === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onUnread = resolve;
+    const timer = this.#wasRead ? undefined : setTimeout(() => this.#readers === 0 && resolve(), patience).unref();
+    await promise;
+    clearTimeout(timer);
+  }
+}

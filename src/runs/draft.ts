@@ -1,0 +1,72 @@
+import { v7 as uuid } from "@langchain/core/utils/uuid";
+import { AppError } from "../errors.ts";
+import type { Graphs } from "../graph/load.ts";
+import type { JsonObject, MultitaskStrategy, Run, RunKwargs, Session } from "../storage/records.ts";
+import { RunCommand, RunConfig } from "./execute.ts";
+import { idBlock } from "./log.ts";
+import { giveMessageIds, giveUpdateIds } from "./message-ids.ts";
+
+/** What a client asks for, parsed. `assistant` is an assistant's id or a graph's; `after_seconds` delays the start. */
+export interface RunRequest extends Omit<RunKwargs, "command"> {
+  assistant: string;
+  command?: JsonObject | undefined;
+  metadata: JsonObject;
+  multitask_strategy: MultitaskStrategy;
+  after_seconds?: number | undefined;
+}
+
+/** Refuses a request whose `config` or `command` has a wrong form, before anything is written. */
+function checkRequest(request: RunRequest): void {
+  for (const [name, schema, value] of [
+    ["config", RunConfig, request.config],
+    ["command", RunCommand, request.command ?? { resume: null }],
+  ] as const) {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) continue;
+    const problems = parsed.error.issues.map((issue) => `${[name, ...issue.path].join(".")}: ${issue.message}`);
+    throw new AppError("invalid_parameter", problems.join("; "), { suggestion: "Correct the named fields." });
+  }
+}
+
+function withUpdateIds(command: JsonObject): JsonObject {
+  return "update" in command ? { ...command, update: giveUpdateIds(command["update"]) } : command;
+}
+
+/**
+ * The row a request is admitted with: its input's messages have ids, its first block of event ids is reserved. Throws
+ * `not_found` for an unknown assistant and `invalid_parameter` for a wrong `config` or `command`.
+ */
+export function draftRun(session: Session, request: RunRequest, graphs: Graphs): Run {
+  checkRequest(request);
+  const { assistant: name, metadata, multitask_strategy, after_seconds = 0, command, input, ...kwargs } = request;
+  const assistant = graphs.findAssistant(name);
+  if (assistant === undefined) {
+    throw new AppError(
+      "not_found",
+      `No assistant found for "${name}". Make sure the assistant ID is for a valid assistant or a valid graph ID.`,
+    );
+  }
+  const now = Date.now();
+  return {
+    run_id: uuid(),
+    session_id: session.session_id,
+    assistant_id: assistant.assistant_id,
+    graph_id: assistant.graph_id,
+    status: "pending",
+    kwargs: {
+      ...kwargs,
+      ...(input === undefined ? {} : { input: giveMessageIds(input) }),
+      ...(command === undefined ? {} : { command: withUpdateIds(command) }),
+      config: { ...assistant.config, ...kwargs.config },
+      context: { ...assistant.context, ...kwargs.context },
+    },
+    metadata: { ...assistant.metadata, ...metadata },
+    multitask_strategy,
+    attempt: 0,
+    event_mark: idBlock,
+    error: null,
+    // A delayed run is one of the future: it cannot be claimed before (wire contract, section 2.4).
+    created_at: new Date(now + after_seconds * 1000).toISOString(),
+    updated_at: new Date(now).toISOString(),
+  };
+}

@@ -1,0 +1,172 @@
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import { Command, Send, isInterrupted } from "@langchain/langgraph";
+import { z } from "zod";
+import { errorMessage, isAppError } from "../errors.ts";
+import { streamModes, type StreamMode } from "../events.ts";
+import type { ServedGraph } from "../graph/load.ts";
+import { servicesKey, type RunServices } from "../loop/services.ts";
+import { JsonObject, type Run, type Session } from "../storage/records.ts";
+import type { EventBody } from "./log.ts";
+import type { Ending, Pause } from "./status.ts";
+import { createTranslator, planStream, type GraphChunk } from "./to-events.ts";
+
+/** Supersteps where neither the run nor the graph says how many; LangGraph's own 25 ends a long tool loop too early. */
+const defaultRecursionLimit = 500;
+
+/** What a run may say in `config` (wire contract, section 2.4); other keys are ignored. */
+export const RunConfig = z.object({
+  tags: z.array(z.string()).optional(),
+  recursion_limit: z.number().int().positive().optional(),
+  max_concurrency: z.number().int().positive().optional(),
+  configurable: JsonObject.optional(),
+  metadata: JsonObject.optional(),
+});
+
+const Target = z.union([z.string(), z.object({ node: z.string(), input: z.unknown() })]);
+
+/** What a run may say in `command` (wire contract, section 2.4). */
+export const RunCommand = z.object({
+  resume: z.unknown(),
+  update: z.union([JsonObject, z.array(z.tuple([z.string(), z.unknown()]))]).nullish(),
+  goto: z.union([Target, z.array(Target)]).nullish(),
+});
+
+/** Everything one walk needs. `tell` gets its events in order; `room` is awaited before each chunk when it answers. */
+export interface Walk {
+  run: Run;
+  graph: ServedGraph;
+  services: RunServices;
+  /** Go on from the run's checkpoint instead of beginning with its input. */
+  resume: boolean;
+  signal: AbortSignal;
+  /** Receives the run's spans, where the server is traced. */
+  tracer: BaseCallbackHandler | undefined;
+  tell: (event: EventBody) => void;
+  room: () => Promise<void> | undefined;
+}
+
+/** How a walk ended: `paused` when it told of an interrupt; `values` are the root's last ones, where they were streamed. */
+export interface WalkResult {
+  ending: Ending;
+  paused: boolean;
+  values: Record<string, unknown> | undefined;
+}
+
+function toCommand(command: unknown): Command {
+  const { resume, update, goto } = RunCommand.parse(command);
+  const targets = (Array.isArray(goto) ? goto : [goto ?? []].flat()).map((target) =>
+    typeof target === "string" ? target : new Send(target.node, target.input),
+  );
+  return new Command({
+    ...(resume === undefined ? {} : { resume }),
+    ...(update === undefined || update === null ? {} : { update }),
+    ...(targets.length === 0 ? {} : { goto: targets }),
+  });
+}
+
+function inputOf({ run, resume }: Walk): unknown {
+  if (resume) return null;
+  return run.kwargs.command === undefined ? (run.kwargs.input ?? null) : toCommand(run.kwargs.command);
+}
+
+/** A client's own keys, without those by which LangGraph and this server talk to themselves. */
+function clientKeys(configurable: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith("__")));
+}
+
+function configurableOf({ run, services, resume }: Walk, configurable: JsonObject): JsonObject {
+  const keys = clientKeys({ ...configurable, ...run.kwargs.checkpoint });
+  // A resumed run goes on from its own newest checkpoint; the point it was forked at lies behind that.
+  if (resume) for (const key of ["checkpoint_id", "checkpoint_ns", "checkpoint_map"]) delete keys[key];
+  return {
+    ...keys,
+    thread_id: run.session_id,
+    run_id: run.run_id,
+    assistant_id: run.assistant_id,
+    graph_id: run.graph_id,
+    [servicesKey]: services,
+  };
+}
+
+function optionsOf(walk: Walk, modes: StreamMode[]) {
+  const { run, graph, signal } = walk;
+  const { kwargs } = run;
+  const config = RunConfig.parse(kwargs.config);
+  const plan = planStream(modes, kwargs.stream_subgraphs);
+  return {
+    streamMode: plan.modes,
+    subgraphs: plan.subgraphs,
+    signal,
+    runId: run.run_id,
+    configurable: configurableOf(walk, config.configurable ?? {}),
+    context: kwargs.context,
+    metadata: { ...config.metadata, ...run.metadata, run_attempt: run.attempt },
+    recursionLimit: config.recursion_limit ?? graph.config?.recursionLimit ?? defaultRecursionLimit,
+    durability: kwargs.durability,
+    ...(walk.tracer === undefined ? {} : { callbacks: [walk.tracer] }),
+    ...(config.tags === undefined ? {} : { tags: config.tags }),
+    ...(config.max_concurrency === undefined ? {} : { maxConcurrency: config.max_concurrency }),
+    ...(kwargs.interrupt_before === undefined ? {} : { interruptBefore: kwargs.interrupt_before }),
+    ...(kwargs.interrupt_after === undefined ? {} : { interruptAfter: kwargs.interrupt_after }),
+  };
+}
+
+function isStreamMode(mode: string): mode is StreamMode {
+  return streamModes.some((known) => known === mode);
+}
+
+/** Walks the graph for one attempt of a run and tells what happens. Never throws: a failure is an ending. */
+export async function walk(walk: Walk): Promise<WalkResult> {
+  const { run, graph, signal, tell, room } = walk;
+  const modes = run.kwargs.stream_mode.filter(isStreamMode);
+  const translate = createTranslator(modes, run.kwargs.stream_subgraphs);
+  let values: Record<string, unknown> | undefined;
+  let interrupts: unknown;
+  const result = (ending: Ending): WalkResult => ({
+    ending,
+    paused: interrupts !== undefined,
+    values: interrupts === undefined ? values : { ...values, __interrupt__: interrupts },
+  });
+  try {
+    const options = optionsOf(walk, modes);
+    const stream: AsyncIterable<unknown> = await graph.stream(inputOf(walk), options);
+    for await (const item of stream) {
+      // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
+      const chunk = (options.subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
+      const [path, mode, payload] = chunk;
+      if (mode === "values" || mode === "updates") {
+        if (isInterrupted(payload)) interrupts = payload.__interrupt__;
+        // The state of a graph is an object of its channels.
+        else if (mode === "values" && path.length === 0) values = payload as Record<string, unknown>;
+      }
+      const pending = room();
+      if (pending !== undefined) await pending;
+      for (const event of translate(chunk)) tell(event);
+    }
+    return result({ kind: "done" });
+  } catch (error) {
+    if (signal.aborted) return result({ kind: "stopped" });
+    return result({ kind: "failed", error: toRunError(error) });
+  }
+}
+
+/** What a stream's `error` event shows of what a node threw: its name (of an expected failure its code) and its text. */
+export function toRunError(error: unknown): { error: string; message: string } {
+  if (isAppError(error)) return { error: error.code, message: error.message };
+  return { error: error instanceof Error ? error.name : "Error", message: errorMessage(error) };
+}
+
+/** What the newest checkpoint of a session waits for. Throws what the checkpointer throws. */
+export async function readPause(graph: ServedGraph, sessionId: string): Promise<Pause> {
+  const state = await graph.getState({ configurable: { thread_id: sessionId } });
+  const interrupts: Session["interrupts"] = {};
+  for (const task of state.tasks) {
+    if (task.interrupts.length === 0) continue;
+    const asked = task.interrupts.map(({ id, value }): { id: string; value: unknown } => ({
+      id: id ?? task.id,
+      value,
+    }));
+    interrupts[task.id] = asked;
+  }
+  return { interrupts, waiting: state.next.length > 0 };
+}

@@ -1,0 +1,45 @@
+import { isBaseMessage } from "@langchain/core/messages";
+import { v7 as uuid } from "@langchain/core/utils/uuid";
+import { z } from "zod";
+
+const Dictionary = z.record(z.string(), z.unknown());
+const Pair = z.tuple([z.string(), z.unknown()]);
+const Constructor = z.looseObject({ lc: z.number(), type: z.literal("constructor"), kwargs: Dictionary });
+
+/** One message in any form LangChain reads, with an id. What is no message is left for the graph to refuse. */
+function withId(message: unknown): unknown {
+  if (typeof message === "string") return { type: "human", content: message, id: uuid() };
+  if (isBaseMessage(message)) return withId({ ...message.toDict().data, type: message.type });
+  const pair = Pair.safeParse(message);
+  if (pair.success) return { role: pair.data[0], content: pair.data[1], id: uuid() };
+  const constructed = Constructor.safeParse(message);
+  if (constructed.success) {
+    const { kwargs } = constructed.data;
+    return { ...constructed.data, kwargs: { ...kwargs, id: kwargs["id"] ?? uuid() } };
+  }
+  const dictionary = Dictionary.safeParse(message);
+  if (!dictionary.success || !("role" in dictionary.data || "type" in dictionary.data)) return message;
+  return { ...dictionary.data, id: dictionary.data["id"] ?? uuid() };
+}
+
+/**
+ * The input of a run with an id on every message under `messages`, given before the input is stored: a step that is
+ * repeated after a crash then replaces its message and does not double it.
+ */
+export function giveMessageIds(input: unknown): unknown {
+  const parsed = Dictionary.safeParse(input);
+  if (!parsed.success) return input;
+  const { messages } = parsed.data;
+  if (messages === undefined || messages === null) return input;
+  return { ...parsed.data, messages: Array.isArray(messages) ? messages.map(withId) : withId(messages) };
+}
+
+/** The same for the `update` of a command, which is an object or a list of channel and value. */
+export function giveUpdateIds(update: unknown): unknown {
+  const pairs = z.array(Pair).safeParse(update);
+  if (!pairs.success) return giveMessageIds(update);
+  return pairs.data.map(([channel, value]) => {
+    if (channel !== "messages") return [channel, value];
+    return [channel, Array.isArray(value) ? value.map(withId) : withId(value)];
+  });
+}

@@ -1,0 +1,108 @@
+import { isBaseMessage, isBaseMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { isCheckpointEnvelope, type StreamMode as GraphStreamMode } from "@langchain/langgraph/web";
+import type { StreamMode } from "../events.ts";
+import { toWireCheckpoint, toWireDebug, toWireTask } from "./debug-payload.ts";
+import type { EventBody } from "./log.ts";
+
+/** What LangGraph gives for one chunk when it streams several modes with subgraphs. */
+export type GraphChunk = [namespace: string[], mode: string, payload: unknown];
+
+/** What a run has to ask of LangGraph so that its readers get the modes they asked for. */
+export interface StreamPlan {
+  modes: GraphStreamMode[];
+  subgraphs: boolean;
+}
+
+/**
+ * The cheapest set of LangGraph modes that yields `requested`. `messages` and `custom` of nested graphs come only with
+ * `subgraphs`; whole messages of the older `messages` mode come from `values`; and a pause is only told by `values` or
+ * `updates`, so one of the two is always among them.
+ */
+export function planStream(requested: readonly StreamMode[], streamSubgraphs: boolean): StreamPlan {
+  const modes = new Set<GraphStreamMode>();
+  for (const mode of requested) {
+    if (mode === "messages-tuple") modes.add("messages");
+    else modes.add(mode);
+    if (mode === "messages") modes.add("values");
+  }
+  if (!modes.has("values") && !modes.has("updates")) modes.add("updates");
+  return { modes: [...modes], subgraphs: streamSubgraphs || modes.has("messages") || modes.has("custom") };
+}
+
+function messagesIn(payload: unknown): BaseMessage[] {
+  if (typeof payload !== "object" || payload === null || !("messages" in payload)) return [];
+  const { messages } = payload;
+  const list: unknown[] = Array.isArray(messages) ? messages : [messages];
+  return list.filter((message) => isBaseMessage(message));
+}
+
+/** The three events of the older `messages` mode, which LangGraph does not give as such (wire contract, section 3). */
+function createMessageEvents(): { ofChunk(payload: unknown): EventBody[]; ofValues(payload: unknown): EventBody[] } {
+  const begun = new Set<string>();
+  const complete = new Set<string>();
+  return {
+    ofChunk(payload) {
+      // LangGraph's `messages` mode always gives a pair of message and metadata.
+      const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
+      // Whole messages come with the state they belong to; only what a model streams is partial.
+      if (message.id === undefined || !isBaseMessageChunk(message)) return [];
+      const partial: EventBody = { event: "messages/partial", namespace: [], data: message };
+      if (begun.has(message.id)) return [partial];
+      begun.add(message.id);
+      return [{ event: "messages/metadata", namespace: [], data: { [message.id]: { metadata } } }, partial];
+    },
+    ofValues(payload) {
+      const news = messagesIn(payload).filter((message) => message.id !== undefined && !complete.has(message.id));
+      for (const message of news) if (message.id !== undefined) complete.add(message.id);
+      return news.length === 0 ? [] : [{ event: "messages/complete", namespace: [], data: news }];
+    },
+  };
+}
+
+/**
+ * Makes the translator of one run's chunks into its events, in order. Without `streamSubgraphs`, messages and custom
+ * events of nested graphs appear as the root's own, and everything else of theirs is dropped. It remembers only which
+ * message ids it has told.
+ */
+export function createTranslator(
+  requested: readonly StreamMode[],
+  streamSubgraphs: boolean,
+): (chunk: GraphChunk) => EventBody[] {
+  const asked = new Set<string>(requested);
+  const older = asked.has("messages") ? createMessageEvents() : undefined;
+  return ([path, mode, payload]) => {
+    const nested = path.length > 0;
+    const namespace = streamSubgraphs ? path : [];
+    if (mode === "messages") {
+      // LangGraph's `messages` mode always gives a pair of message and metadata.
+      const [data, metadata] = payload as [unknown, Record<string, unknown>];
+      const events: EventBody[] = older?.ofChunk(payload) ?? [];
+      if (asked.has("messages-tuple")) events.push({ event: "messages", namespace, data, metadata });
+      return events;
+    }
+    if (mode === "custom") return asked.has("custom") ? [{ event: "custom", namespace, data: payload }] : [];
+    if (nested && !streamSubgraphs) return [];
+    if (mode === "values") {
+      const complete = older?.ofValues(payload) ?? [];
+      if (!asked.has("values")) return complete;
+      // The state of a graph is an object of its channels, also where it is only `__interrupt__`.
+      return [{ event: "values", namespace, data: payload as Record<string, unknown> }, ...complete];
+    }
+    if (!asked.has(mode)) return [];
+    switch (mode) {
+      case "updates":
+        // An update is an object keyed by node.
+        return [{ event: "updates", namespace, data: payload as Record<string, unknown> }];
+      case "debug":
+        return [{ event: "debug", namespace, data: toWireDebug(payload) }];
+      case "tasks":
+        return [{ event: "tasks", namespace, data: toWireTask(payload) }];
+      case "checkpoints":
+        return isCheckpointEnvelope(payload)
+          ? []
+          : [{ event: "checkpoints", namespace, data: toWireCheckpoint(payload) }];
+      default:
+        return [];
+    }
+  };
+}

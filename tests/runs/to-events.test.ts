@@ -1,0 +1,108 @@
+import { AIMessage, AIMessageChunk, HumanMessage } from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import type { StreamMode } from "../../src/events.ts";
+import { createTranslator, planStream } from "../../src/runs/to-events.ts";
+
+describe("the modes asked of LangGraph", () => {
+  it.each([
+    [["values"], false, ["values"], false],
+    [["updates"], false, ["updates"], false],
+    [["messages-tuple"], false, ["messages", "updates"], true],
+    [["messages"], false, ["messages", "values"], true],
+    [["custom"], false, ["custom", "updates"], true],
+    [["values", "messages-tuple", "custom"], false, ["values", "messages", "custom"], true],
+    [["debug"], false, ["debug", "updates"], false],
+    [["values"], true, ["values"], true],
+    [[], false, ["updates"], false],
+  ] as [StreamMode[], boolean, string[], boolean][])("for %j (subgraphs %s) are %j", (asked, sub, modes, subgraphs) => {
+    expect(planStream(asked, sub)).toEqual({ modes, subgraphs });
+  });
+});
+
+describe("a chunk of LangGraph", () => {
+  it("of a mode nobody asked for is dropped", () => {
+    const translate = createTranslator(["values"], true);
+    expect(translate([[], "updates", { node: {} }])).toEqual([]);
+    expect(translate([[], "custom", 1])).toEqual([]);
+    expect(translate([[], "checkpoints", { id: "c", parent_id: "p", step: 1, source: "loop" }])).toEqual([]);
+  });
+
+  it("of a subgraph is dropped, but its messages and custom events are the root's, without subgraphs", () => {
+    const translate = createTranslator(["values", "updates", "tasks", "messages-tuple", "custom"], false);
+    const path = ["node:task"];
+    expect(translate([path, "values", {}])).toEqual([]);
+    expect(translate([path, "updates", {}])).toEqual([]);
+    expect(translate([path, "tasks", {}])).toEqual([]);
+    expect(translate([path, "custom", "hi"])).toEqual([{ event: "custom", namespace: [], data: "hi" }]);
+    const chunk = new AIMessageChunk({ content: "a", id: "m" });
+    const metadata = { langgraph_node: "n" };
+    expect(translate([path, "messages", [chunk, metadata]])).toEqual([
+      { event: "messages", namespace: [], data: chunk, metadata },
+    ]);
+  });
+
+  it("keeps its path with subgraphs", () => {
+    const translate = createTranslator(["updates", "custom"], true);
+    const namespace = ["node:task"];
+    expect(translate([namespace, "updates", { a: 1 }])).toEqual([{ event: "updates", namespace, data: { a: 1 } }]);
+    expect(translate([namespace, "custom", 1])).toEqual([{ event: "custom", namespace, data: 1 }]);
+  });
+
+  it("with messages becomes metadata once, partials, and each message complete once", () => {
+    const translate = createTranslator(["messages"], false);
+    const human = new HumanMessage({ content: "q", id: "h" });
+    const answer = new AIMessage({ content: "ab", id: "a" });
+    const chunk = (content: string) => new AIMessageChunk({ content, id: "a" });
+    const names = [
+      translate([[], "values", { messages: [human] }]),
+      translate([["sub:1"], "messages", [chunk("a"), { langgraph_node: "n" }]]),
+      translate([["sub:1"], "messages", [chunk("b"), { langgraph_node: "n" }]]),
+      translate([[], "messages", [answer, {}]]),
+      translate([[], "values", { messages: [human, answer] }]),
+      translate([[], "values", { messages: [human, answer] }]),
+      translate([[], "values", { __interrupt__: [] }]),
+    ].map((events) => events.map(({ event }) => event));
+    expect(names).toEqual([
+      ["messages/complete"],
+      ["messages/metadata", "messages/partial"],
+      ["messages/partial"],
+      [],
+      ["messages/complete"],
+      [],
+      [],
+    ]);
+  });
+
+  it("of a debug checkpoint is told in the wire's words, without what is the server's own", () => {
+    const translate = createTranslator(["debug"], false);
+    const payload = {
+      config: { callbacks: [], configurable: { thread_id: "t", checkpoint_id: "c", __millrace: { secret: 1 } } },
+      parentConfig: undefined,
+      values: {},
+      tasks: [{ id: "1", name: "n", state: { configurable: { thread_id: "t", checkpoint_ns: "n:1" } } }],
+    };
+    const [event] = translate([[], "debug", { type: "checkpoint", step: 0, payload }]);
+    expect(event).toEqual({
+      event: "debug",
+      namespace: [],
+      data: {
+        type: "checkpoint",
+        step: 0,
+        payload: {
+          values: {},
+          config: { configurable: { thread_id: "t", checkpoint_id: "c" } },
+          parent_config: undefined,
+          checkpoint: { thread_id: "t", checkpoint_id: "c", checkpoint_ns: "", checkpoint_map: null },
+          parent_checkpoint: null,
+          tasks: [
+            {
+              id: "1",
+              name: "n",
+              checkpoint: { thread_id: "t", checkpoint_id: null, checkpoint_ns: "n:1", checkpoint_map: null },
+            },
+          ],
+        },
+      },
+    });
+  });
+});
