@@ -1,0 +1,67 @@
+import { HTTPException } from "hono/http-exception";
+import type { HttpContext } from "./environment.ts";
+
+/** Levels of nesting a JSON body may have: more than any real request, less than what exhausts a recursive reader. */
+export const maximumDepth = 64;
+
+/**
+ * Reads a JSON body whatever its declared type is (Studio sends `text/plain`, wire contract, section 1). Empty is `{}`.
+ * Throws 413 above the configured size, 400 for text that is not JSON or is nested too deeply.
+ */
+export async function readJson(context: HttpContext): Promise<unknown> {
+  const text = await readText(context, context.get("bodyLimit"));
+  if (text === "") return {};
+  if (nestedDeeperThan(text, maximumDepth)) {
+    throw new HTTPException(400, { message: `JSON in request body is nested deeper than ${maximumDepth} levels` });
+  }
+  try {
+    return JSON.parse(text, text.includes("__proto__") ? withoutPrototypes : undefined);
+  } catch {
+    throw new HTTPException(400, { message: "Malformed JSON in request body" });
+  }
+}
+
+/** A key that would set an object's prototype when the object is copied by assignment is left out. */
+function withoutPrototypes(key: string, value: unknown): unknown {
+  return key === "__proto__" ? undefined : value;
+}
+
+async function readText(context: HttpContext, limit: number): Promise<string> {
+  const declared = context.req.header("content-length");
+  if (declared !== undefined && context.req.header("transfer-encoding") === undefined) {
+    if (Number(declared) > limit) throw tooLarge(limit);
+    return context.req.text();
+  }
+  const body = context.req.raw.body;
+  if (body === null) return "";
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.byteLength;
+    if (size > limit) throw tooLarge(limit);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function tooLarge(limit: number): HTTPException {
+  const message = `Request body is larger than the limit of ${limit} bytes. Send less, or raise MILLRACE_BODY_LIMIT.`;
+  return new HTTPException(413, { message });
+}
+
+/** Whether the brackets of a JSON text nest deeper than `limit`; looks at the text, so depth costs no stack. */
+export function nestedDeeperThan(text: string, limit: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (inString) {
+      if (code === 92 /* \ */) index++;
+      else if (code === 34 /* " */) inString = false;
+    } else if (code === 34) inString = true;
+    else if (code === 91 /* [ */ || code === 123 /* { */) {
+      if (++depth > limit) return true;
+    } else if (code === 93 /* ] */ || code === 125 /* } */) depth--;
+  }
+  return false;
+}

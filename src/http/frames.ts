@@ -1,0 +1,100 @@
+import { isAIMessageChunk, isBaseMessage, isBaseMessageChunk, type AIMessageChunk } from "@langchain/core/messages";
+import type { RunEvent, StreamMode } from "../events.ts";
+import { toWireJson } from "./wire.ts";
+
+/** What one reader asked for. */
+export interface FrameOptions {
+  /** Whether frames carry an `id:` (thread streams do, stateless ones do not). */
+  ids: boolean;
+  /** Only these modes; `metadata` and `error` always come. Default all. */
+  modes?: readonly StreamMode[];
+  /** Events up to this id are taken in but not written: for a reader that comes back. Default none. */
+  after?: number;
+}
+
+/** An event's frame without its id, rendered once for all readers. */
+const rendered = new WeakMap<RunEvent, string>();
+/** The metadata of a model call is the same object for each of its tokens. */
+const renderedMetadata = new WeakMap<object, string>();
+
+/**
+ * Makes one reader's writer of server-sent events (wire contract, section 3): event in, frame out, `""` for an event the
+ * reader does not want. It keeps the state of the `messages` mode, where every frame holds the whole message so far.
+ */
+export function createFrames(options: FrameOptions): (event: RunEvent) => string {
+  const soFar = new Map<string, AIMessageChunk>();
+  const after = options.after ?? -1;
+  return (event) => {
+    if (!isWanted(event, options.modes)) return "";
+    const partial = event.event === "messages/partial" ? addUp(soFar, event.data) : undefined;
+    if (event.event === "messages/complete") forget(soFar, event.data);
+    if (event.id <= after) return "";
+    const frame = partial === undefined ? sharedFrame(event) : frameText(event, `[${toWireJson(partial)}]`);
+    return options.ids ? `${frame}id: ${event.id}\n\n` : `${frame}\n`;
+  };
+}
+
+/** The mode an event belongs to, or `undefined` for those every reader gets. */
+function modeOf(event: RunEvent): StreamMode | undefined {
+  switch (event.event) {
+    case "metadata":
+    case "error":
+      return undefined;
+    case "messages":
+      return "messages-tuple";
+    case "messages/metadata":
+    case "messages/partial":
+    case "messages/complete":
+      return "messages";
+    default:
+      return event.event;
+  }
+}
+
+function isWanted(event: RunEvent, modes: readonly StreamMode[] | undefined): boolean {
+  const mode = modeOf(event);
+  return mode === undefined || modes === undefined || modes.includes(mode);
+}
+
+function addUp(soFar: Map<string, AIMessageChunk>, chunk: unknown): unknown {
+  if (!isBaseMessage(chunk) || !isBaseMessageChunk(chunk) || !isAIMessageChunk(chunk)) return chunk;
+  if (chunk.id === undefined) return chunk;
+  const known = soFar.get(chunk.id);
+  const sum = known === undefined ? chunk : known.concat(chunk);
+  soFar.set(chunk.id, sum);
+  return sum;
+}
+
+function forget(soFar: Map<string, AIMessageChunk>, messages: readonly unknown[]): void {
+  for (const message of messages) if (isBaseMessage(message) && message.id !== undefined) soFar.delete(message.id);
+}
+
+function sharedFrame(event: RunEvent): string {
+  let frame = rendered.get(event);
+  if (frame === undefined) {
+    frame = frameText(event, dataText(event));
+    rendered.set(event, frame);
+  }
+  return frame;
+}
+
+function frameText(event: RunEvent, data: string): string {
+  const name =
+    "namespace" in event && event.namespace.length > 0 ? `${event.event}|${event.namespace.join("|")}` : event.event;
+  return `event: ${name}\ndata: ${data}\n`;
+}
+
+function dataText(event: RunEvent): string {
+  return event.event === "messages"
+    ? `[${toWireJson(event.data)},${metadataText(event.metadata)}]`
+    : toWireJson(event.data);
+}
+
+function metadataText(metadata: Record<string, unknown>): string {
+  let text = renderedMetadata.get(metadata);
+  if (text === undefined) {
+    text = toWireJson(metadata);
+    renderedMetadata.set(metadata, text);
+  }
+  return text;
+}

@@ -1,0 +1,20 @@
+import type { HttpContext } from "./environment.ts";
+import { toWireJson } from "./wire.ts";
+
+/** Answers 200 with any value, messages included. */
+export function answerJson(context: HttpContext, value: unknown): Response {
+  return context.body(toWireJson(value), 200, { "Content-Type": "application/json" });
+}
+
+/** Says how many rows match in all, and where the next page begins, as the SDK's paging reads it. */
+export function pageHeaders(context: HttpContext, page: { offset: number; total: number; count: number }): void {
+  const next = page.offset + page.count;
+  context.header("X-Pagination-Total", String(page.total));
+  if (next < page.total) context.header("X-Pagination-Next", String(next));
+}
+
+/** Only the fields of a row that were asked for. */
+export function selected(row: object, fields: readonly string[] | null | undefined): object {
+  if (fields === null || fields === undefined) return row;
+  return Object.fromEntries(Object.entries(row).filter(([name]) => fields.includes(name)));
+}

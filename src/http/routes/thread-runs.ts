@@ -1,0 +1,205 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { streamModes, type StreamMode } from "../../events.ts";
+import { createSession, requireSession } from "../../sessions/sessions.ts";
+import { RunStatus, type Run, type Session } from "../../storage/records.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { notFound } from "../errors.ts";
+import { answerJson, selected } from "../json.ts";
+import { RunBody } from "../run-request.ts";
+import { lastEventId, startRun, streamRun, toWireRun, waitForRun } from "../runs.ts";
+import { FinalValuesShape, RunShape } from "../shapes.ts";
+import { Id, jsonBody, path, query, QueryFlag } from "../validate.ts";
+
+const ThreadPath = z.object({ thread_id: Id });
+const RunPath = ThreadPath.extend({ run_id: Id });
+const ListQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(1_000).default(10),
+  offset: z.coerce.number().int().min(0).default(0),
+  status: RunStatus.optional(),
+  select: z.string().optional().describe("Names of fields, separated by commas"),
+});
+const CancelQuery = z.object({
+  wait: QueryFlag.optional(),
+  action: z.enum(["interrupt", "rollback"]).default("interrupt"),
+});
+const JoinQuery = z.object({ cancel_on_disconnect: QueryFlag.optional() });
+const JoinStreamQuery = JoinQuery.extend({
+  stream_mode: z.string().optional().describe("One mode, or several by commas"),
+});
+const tag = "Thread runs";
+const notThere = { 404: "No such thread, run or assistant" };
+const starting = { ...notThere, 422: "The thread is busy and the strategy is reject" };
+
+/** `/threads/:id/runs`: runs of a session, started, followed, awaited, listed, cancelled and deleted. */
+export function threadRunRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  startingRoutes(routes, services);
+  readingRoutes(routes, services);
+  joiningRoutes(routes, services);
+  return routes;
+}
+
+function startingRoutes(routes: HttpApp, services: HttpServices): void {
+  routes.post(
+    "/threads/:thread_id/runs",
+    describe({ tag, summary: "Start a run in the background", answer: RunShape, errors: starting }),
+    path(ThreadPath),
+    jsonBody(RunBody),
+    async (context) => {
+      const body = context.req.valid("json");
+      const session = await sessionFor(services, context.req.valid("param").thread_id, body);
+      const run = await startRun(services, context, session, body);
+      context.header("Content-Location", locationOf(run));
+      return answerJson(context, toWireRun(run));
+    },
+  );
+
+  routes.post(
+    "/threads/:thread_id/runs/stream",
+    describe({ tag, summary: "Start a run and follow it", events: true, errors: starting }),
+    path(ThreadPath),
+    jsonBody(RunBody),
+    async (context) => {
+      const body = context.req.valid("json");
+      const session = await sessionFor(services, context.req.valid("param").thread_id, body);
+      const run = await startRun(services, context, session, body);
+      return streamRun(services, context, run, {
+        ids: true,
+        headers: streamHeaders(run),
+        cancels: body.on_disconnect === "cancel",
+      });
+    },
+  );
+
+  routes.post(
+    "/threads/:thread_id/runs/wait",
+    describe({ tag, summary: "Start a run and wait for its values", answer: FinalValuesShape, errors: starting }),
+    path(ThreadPath),
+    jsonBody(RunBody),
+    async (context) => {
+      const body = context.req.valid("json");
+      const session = await sessionFor(services, context.req.valid("param").thread_id, body);
+      // Nobody follows the run but for its values, so whatever modes are asked for, these are enough.
+      const run = await startRun(services, context, session, { ...body, stream_mode: "values" });
+      return waitForRun(services, context, run, {
+        headers: { "content-location": locationOf(run) },
+        cancels: body.on_disconnect === "cancel",
+      });
+    },
+  );
+}
+
+function readingRoutes(routes: HttpApp, services: HttpServices): void {
+  const { storage, runs } = services;
+  routes.get(
+    "/threads/:thread_id/runs",
+    describe({ tag, summary: "List runs, newest first", answer: z.array(RunShape), errors: notThere }),
+    path(ThreadPath),
+    query(ListQuery),
+    async (context) => {
+      const { select, limit, offset, status } = context.req.valid("query");
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const found = await runs.list(session.session_id, { limit, offset, ...(status && { status }) });
+      const fields = select?.split(",");
+      return answerJson(
+        context,
+        found.map((run) => selected(toWireRun(run), fields)),
+      );
+    },
+  );
+
+  routes.get(
+    "/threads/:thread_id/runs/:run_id",
+    describe({ tag, summary: "Get a run", answer: RunShape, errors: notThere }),
+    path(RunPath),
+    async (context) => answerJson(context, toWireRun(await requireRun(services, context.req.valid("param")))),
+  );
+
+  routes.delete(
+    "/threads/:thread_id/runs/:run_id",
+    describe({ tag, summary: "Stop a run and delete it with its checkpoints", empty: true, errors: notThere }),
+    path(RunPath),
+    async (context) => {
+      const run = await requireRun(services, context.req.valid("param"));
+      await runs.delete(run.run_id);
+      return context.body(null, 204);
+    },
+  );
+
+  routes.post(
+    "/threads/:thread_id/runs/:run_id/cancel",
+    describe({ tag, summary: "Stop a run: 202, or 204 when it was waited for", empty: true, errors: notThere }),
+    path(RunPath),
+    query(CancelQuery),
+    async (context) => {
+      const { wait = false, action } = context.req.valid("query");
+      const run = await requireRun(services, context.req.valid("param"));
+      await runs.cancel(run.run_id, { action, wait });
+      return context.body(null, wait ? 204 : 202);
+    },
+  );
+}
+
+function joiningRoutes(routes: HttpApp, services: HttpServices): void {
+  routes.get(
+    "/threads/:thread_id/runs/:run_id/join",
+    describe({ tag, summary: "Wait for a run's values", answer: FinalValuesShape, errors: notThere }),
+    path(RunPath),
+    query(JoinQuery),
+    async (context) => {
+      const run = await requireRun(services, context.req.valid("param"));
+      return waitForRun(services, context, run, {
+        headers: { "content-location": locationOf(run) },
+        cancels: context.req.valid("query").cancel_on_disconnect ?? false,
+      });
+    },
+  );
+
+  routes.get(
+    "/threads/:thread_id/runs/:run_id/stream",
+    describe({ tag, summary: "Follow a run, from Last-Event-ID on", events: true, errors: notThere }),
+    path(RunPath),
+    query(JoinStreamQuery),
+    async (context) => {
+      const { stream_mode, cancel_on_disconnect = false } = context.req.valid("query");
+      const run = await requireRun(services, context.req.valid("param"));
+      return streamRun(services, context, run, {
+        ids: true,
+        after: lastEventId(context),
+        modes: modesIn(stream_mode),
+        headers: streamHeaders(run),
+        cancels: cancel_on_disconnect,
+      });
+    },
+  );
+}
+
+/** The session a run is for; a missing one is 404, or made when the body says so. */
+async function sessionFor({ storage }: HttpServices, sessionId: string, body: RunBody): Promise<Session> {
+  if (body.if_not_exists !== "create") return requireSession(storage, sessionId);
+  return createSession(storage, { session_id: sessionId, if_exists: "do_nothing" });
+}
+
+async function requireRun({ runs }: HttpServices, ids: { thread_id: string; run_id: string }): Promise<Run> {
+  const run = await runs.get(ids.run_id);
+  if (run === undefined || run.session_id !== ids.thread_id) throw notFound("Run not found");
+  return run;
+}
+
+function locationOf(run: Run): string {
+  return `/threads/${run.session_id}/runs/${run.run_id}`;
+}
+
+/** `Location` lets the SDK come back by itself: it holds because a run's end is written before its stream closes. */
+function streamHeaders(run: Run): Record<string, string> {
+  return { "content-location": locationOf(run), location: `${locationOf(run)}/stream` };
+}
+
+/** The known modes in a query; a reader that names only others gets no data, one that names none gets all. */
+function modesIn(text: string | undefined): StreamMode[] | undefined {
+  if (text === undefined || text === "") return undefined;
+  const names = text.split(",");
+  return streamModes.filter((mode) => names.includes(mode));
+}

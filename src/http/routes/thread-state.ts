@@ -1,0 +1,178 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { requireSession } from "../../sessions/sessions.ts";
+import { readHistory, readState, updateState, type CheckpointReference } from "../../sessions/state.ts";
+import { JsonObject } from "../../storage/records.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { StateUpdateShape, ThreadStateShape } from "../shapes.ts";
+import { toCheckpoint, toThreadState } from "../thread.ts";
+import { Id, jsonBody, path, query, QueryFlag } from "../validate.ts";
+
+const ThreadPath = z.object({ thread_id: Id });
+const CheckpointPath = ThreadPath.extend({ checkpoint_id: Id });
+const StateQuery = z.object({ subgraphs: QueryFlag.optional() });
+const Checkpoint = z.looseObject({
+  checkpoint_id: Id.nullish(),
+  checkpoint_ns: z.string().nullish(),
+  checkpoint_map: JsonObject.nullish(),
+});
+const StateAtCheckpoint = z.object({
+  checkpoint: Checkpoint,
+  // The SDK sends a boolean, older ones a text.
+  subgraphs: z.union([z.boolean(), QueryFlag]).nullish(),
+});
+const StateUpdate = z.object({
+  values: z.union([JsonObject, z.array(JsonObject)]).nullish(),
+  as_node: z.string().nullish(),
+  checkpoint: Checkpoint.nullish(),
+  checkpoint_id: Id.nullish(),
+});
+const Before = z.union([Id, z.looseObject({ configurable: z.looseObject({ checkpoint_id: Id }) }), Checkpoint]);
+const HistoryBody = z.object({
+  limit: z.number().int().min(1).max(1_000).nullish(),
+  before: Before.nullish(),
+  metadata: JsonObject.nullish(),
+  checkpoint: Checkpoint.nullish(),
+});
+const HistoryQuery = z.object({ limit: z.coerce.number().int().min(1).max(1_000).optional(), before: Id.optional() });
+const errors = { 404: "No such thread, checkpoint or graph" };
+
+/** `/threads/:id/state` and `/history`: what a session knows now, knew before, and is told from outside. */
+export function threadStateRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  readingRoutes(routes, services);
+  updateRoute(routes, services);
+  historyRoutes(routes, services);
+  return routes;
+}
+
+function readingRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void {
+  routes.get(
+    "/threads/:thread_id/state",
+    describe({ tag: "Thread state", summary: "The newest state", answer: ThreadStateShape, errors }),
+    path(ThreadPath),
+    query(StateQuery),
+    async (context) => {
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      return answerJson(
+        context,
+        toThreadState(await readState(graphs, session, {}, context.req.valid("query").subgraphs)),
+      );
+    },
+  );
+
+  routes.get(
+    "/threads/:thread_id/state/:checkpoint_id",
+    describe({ tag: "Thread state", summary: "The state at a checkpoint", answer: ThreadStateShape, errors }),
+    path(CheckpointPath),
+    query(StateQuery),
+    async (context) => {
+      const { thread_id, checkpoint_id } = context.req.valid("param");
+      const session = await requireSession(storage, thread_id);
+      const state = await readState(graphs, session, { checkpoint_id }, context.req.valid("query").subgraphs);
+      return answerJson(context, toThreadState(state));
+    },
+  );
+
+  routes.post(
+    "/threads/:thread_id/state/checkpoint",
+    describe({
+      tag: "Thread state",
+      summary: "The state at a checkpoint of a subgraph",
+      answer: ThreadStateShape,
+      errors,
+    }),
+    path(ThreadPath),
+    jsonBody(StateAtCheckpoint),
+    async (context) => {
+      const { checkpoint, subgraphs } = context.req.valid("json");
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const state = await readState(graphs, session, toReference(checkpoint), subgraphs ?? false);
+      return answerJson(context, toThreadState(state));
+    },
+  );
+}
+
+function updateRoute(routes: HttpApp, { storage, graphs }: HttpServices): void {
+  routes.post(
+    "/threads/:thread_id/state",
+    describe({
+      tag: "Thread state",
+      summary: "Change the state, as if a node had returned the values; null forks",
+      answer: StateUpdateShape,
+      errors: { ...errors, 409: "A run is active" },
+    }),
+    path(ThreadPath),
+    jsonBody(StateUpdate),
+    async (context) => {
+      const body = context.req.valid("json");
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const reference = toReference(body.checkpoint, body.checkpoint_id);
+      const written = await updateState(storage, graphs, session, {
+        values: body.values,
+        as_node: body.as_node ?? undefined,
+        checkpoint: reference,
+      });
+      // The contract's name and the one the SDK's types promise.
+      return context.json({ checkpoint: toCheckpoint(written), configurable: toCheckpoint(written) });
+    },
+  );
+}
+
+function historyRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void {
+  routes.get(
+    "/threads/:thread_id/history",
+    describe({ tag: "Thread state", summary: "The states, newest first", answer: z.array(ThreadStateShape), errors }),
+    path(ThreadPath),
+    query(HistoryQuery),
+    async (context) => {
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const { limit = 10, before } = context.req.valid("query");
+      const states = await readHistory(graphs, session, { limit, before, checkpoint: {} });
+      return answerJson(context, states.map(toThreadState));
+    },
+  );
+
+  routes.post(
+    "/threads/:thread_id/history",
+    describe({
+      tag: "Thread state",
+      summary: "The states, filtered, newest first",
+      answer: z.array(ThreadStateShape),
+      errors,
+    }),
+    path(ThreadPath),
+    jsonBody(HistoryBody),
+    async (context) => {
+      const body = context.req.valid("json");
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const states = await readHistory(graphs, session, {
+        limit: body.limit ?? 10,
+        before: idOf(body.before),
+        metadata: body.metadata ?? undefined,
+        checkpoint: toReference(body.checkpoint),
+      });
+      return answerJson(context, states.map(toThreadState));
+    },
+  );
+}
+
+function toReference(
+  checkpoint: z.infer<typeof Checkpoint> | null | undefined,
+  checkpointId?: string | null,
+): CheckpointReference {
+  return {
+    checkpoint_id: checkpoint?.checkpoint_id ?? checkpointId ?? undefined,
+    checkpoint_ns: checkpoint?.checkpoint_ns ?? undefined,
+    checkpoint_map: checkpoint?.checkpoint_map ?? undefined,
+  };
+}
+
+/** The SDK names the checkpoint to begin before by its id, a checkpoint, or a whole configuration. */
+function idOf(before: z.infer<typeof Before> | null | undefined): string | undefined {
+  if (before === null || before === undefined || typeof before === "string") return before ?? undefined;
+  const id = "configurable" in before ? Checkpoint.parse(before.configurable).checkpoint_id : before.checkpoint_id;
+  return typeof id === "string" ? id : undefined;
+}

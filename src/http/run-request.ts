@@ -1,0 +1,102 @@
+import { z } from "zod";
+import { streamModes } from "../events.ts";
+import { RunCommand, RunConfig } from "../runs/execute.ts";
+import type { RunRequest } from "../runs/runs.ts";
+import { JsonObject, MultitaskStrategy, type Session } from "../storage/records.ts";
+
+const nodeNames = z.union([z.literal("*"), z.array(z.string())]);
+const StreamModeName = z.enum(streamModes);
+const Checkpoint = z.looseObject({
+  checkpoint_id: z.string().nullish(),
+  checkpoint_ns: z.string().nullish(),
+  checkpoint_map: JsonObject.nullish(),
+});
+
+/**
+ * The body that starts a run (wire contract, section 2.4). Unknown fields are ignored, `null` is the same as absent, so
+ * that every SDK's spelling is taken.
+ */
+export const RunBody = z
+  .object({
+    assistant_id: z.string().min(1),
+    input: z.unknown().optional(),
+    command: RunCommand.partial().nullish(),
+    config: RunConfig.nullish(),
+    context: JsonObject.nullish(),
+    metadata: JsonObject.nullish(),
+    checkpoint: Checkpoint.nullish(),
+    checkpoint_id: z.string().nullish(),
+    stream_mode: z.union([StreamModeName, z.array(StreamModeName)]).nullish(),
+    stream_subgraphs: z.boolean().nullish(),
+    stream_resumable: z.boolean().nullish(),
+    interrupt_before: nodeNames.nullish(),
+    interrupt_after: nodeNames.nullish(),
+    multitask_strategy: MultitaskStrategy.nullish(),
+    if_not_exists: z.enum(["reject", "create"]).nullish(),
+    on_disconnect: z.enum(["continue", "cancel"]).nullish(),
+    // The SDK's types say complete and continue, the servers say delete and keep.
+    on_completion: z.enum(["delete", "keep", "complete", "continue"]).nullish(),
+    after_seconds: z.number().nonnegative().nullish(),
+    durability: z.enum(["sync", "async", "exit"]).nullish(),
+  })
+  .meta({ ref: "RunCreate" });
+export type RunBody = z.infer<typeof RunBody>;
+
+/** Request headers that never become configuration: keys and what belongs to other services. */
+const keptOut = new Set(["x-api-key", "x-tenant-id", "x-service-key"]);
+
+/** What a run sees of the request in `config.configurable`: every `x-…` header except keys, and `user-agent`. */
+export function configurableHeaders(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => name === "user-agent" || (name.startsWith("x-") && !keptOut.has(name))),
+  );
+}
+
+/** The run a body asks for, on this session; `headers` are those of the request. */
+export function toRunRequest(
+  body: RunBody,
+  session: Session,
+  headers: Record<string, string>,
+  temporary: boolean,
+): RunRequest {
+  const modes = body.stream_mode ?? "values";
+  const checkpoint = checkpointOf(body);
+  return {
+    assistant: body.assistant_id,
+    input: body.input ?? undefined,
+    command: body.command ?? undefined,
+    config: {
+      ...body.config,
+      configurable: { ...configurableHeaders(headers), ...kept(session), ...body.config?.configurable },
+    },
+    context: body.context ?? {},
+    metadata: { ...ownMetadata(session), ...body.metadata },
+    stream_mode: Array.isArray(modes) ? modes : [modes],
+    stream_subgraphs: body.stream_subgraphs ?? false,
+    stream_resumable: body.stream_resumable ?? false,
+    multitask_strategy: body.multitask_strategy ?? "reject",
+    durability: body.durability ?? "sync",
+    temporary,
+    ...(body.interrupt_before && { interrupt_before: body.interrupt_before }),
+    ...(body.interrupt_after && { interrupt_after: body.interrupt_after }),
+    ...(checkpoint && { checkpoint }),
+    ...(body.after_seconds && { after_seconds: body.after_seconds }),
+  };
+}
+
+/** The session's metadata, without what names the graph of its last run: this one may be another's. */
+function ownMetadata(session: Session): JsonObject {
+  const { graph_id: _graphId, assistant_id: _assistantId, ...own } = session.metadata;
+  return own;
+}
+
+/** What earlier runs of the session configured stays in force (wire contract, 2.3). */
+function kept(session: Session): JsonObject | undefined {
+  return JsonObject.safeParse(session.config["configurable"]).data;
+}
+
+function checkpointOf(body: RunBody): JsonObject | undefined {
+  const given = Object.entries(body.checkpoint ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  if (body.checkpoint_id) given.push(["checkpoint_id", body.checkpoint_id]);
+  return given.length === 0 ? undefined : Object.fromEntries(given);
+}

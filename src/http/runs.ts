@@ -1,0 +1,120 @@
+import { HTTPException } from "hono/http-exception";
+import { isAppError } from "../errors.ts";
+import type { StreamMode } from "../events.ts";
+import { readValues } from "../sessions/sessions.ts";
+import { JsonObject, type Run, type Session } from "../storage/records.ts";
+import type { HttpContext, HttpServices } from "./environment.ts";
+import { createFrames } from "./frames.ts";
+import { toRunRequest, type RunBody } from "./run-request.ts";
+import { sendEvents } from "./sse.ts";
+import { sendWhenReady } from "./wait.ts";
+import { toWireJson } from "./wire.ts";
+
+/** The wire's Run (wire contract, section 2). */
+export function toWireRun(run: Run): object {
+  const { stream_subgraphs, stream_resumable, ...kwargs } = run.kwargs;
+  return {
+    run_id: run.run_id,
+    thread_id: run.session_id,
+    assistant_id: run.assistant_id,
+    metadata: run.metadata,
+    status: run.status,
+    kwargs: { ...kwargs, subgraphs: stream_subgraphs, resumable: stream_resumable },
+    multitask_strategy: run.multitask_strategy,
+    created_at: run.created_at,
+    updated_at: run.updated_at,
+  };
+}
+
+/**
+ * Admits the run a request asks for. 422 when the session is busy and the strategy is `reject` (wire contract, 2.4). What
+ * the run configured becomes the session's configuration.
+ */
+export async function startRun(
+  services: HttpServices,
+  context: HttpContext,
+  session: Session,
+  body: RunBody,
+  temporary = false,
+): Promise<Run> {
+  const request = toRunRequest(body, session, context.req.header(), temporary);
+  const run = await services.runs.start(session, request).catch((error: unknown) => {
+    throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
+  });
+  if (body.config && !temporary) {
+    const before = JsonObject.safeParse(session.config["configurable"]).data;
+    const config = { ...body.config, configurable: { ...before, ...body.config.configurable } };
+    await services.storage.sessions.update(session.session_id, { config });
+  }
+  return run;
+}
+
+/** How a reader follows a run. */
+export interface Following {
+  ids: boolean;
+  headers: Record<string, string>;
+  /** The last event the reader has; default none. */
+  after?: number;
+  modes?: StreamMode[] | undefined;
+  /** Whether the run ends when this reader goes (`on_disconnect`, `cancel_on_disconnect`). */
+  cancels?: boolean;
+}
+
+/** Answers with a run's events. */
+export function streamRun(services: HttpServices, context: HttpContext, run: Run, following: Following): Response {
+  const after = following.after ?? -1;
+  // A frame of the `messages` mode holds the whole message so far, so its reader has to see the beginning.
+  const from = run.kwargs.stream_mode.includes("messages") ? -1 : after;
+  return sendEvents(context, {
+    open: (signal) => services.runs.followBatches(run.run_id, from, signal),
+    frame: createFrames({ ids: following.ids, after, ...(following.modes && { modes: following.modes }) }),
+    headers: following.headers,
+    logger: services.logger,
+    ...(following.cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
+  });
+}
+
+/** Answers with a run's final values when it is over. */
+export function waitForRun(
+  services: HttpServices,
+  context: HttpContext,
+  run: Run,
+  waiting: Pick<Following, "headers" | "cancels">,
+): Promise<Response> {
+  return sendWhenReady(context, {
+    work: async (signal) => finalText(services, await services.runs.wait(run.run_id, signal)),
+    headers: waiting.headers,
+    logger: services.logger,
+    ...(waiting.cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
+  });
+}
+
+async function finalText({ runs, storage }: HttpServices, run: Run): Promise<string> {
+  if (run.status === "error" || run.status === "timeout") {
+    return JSON.stringify({ __error__: run.error ?? { error: "Error", message: `The run ended with ${run.status}` } });
+  }
+  return toWireJson(runs.lastValues(run) ?? (await readFinalValues(storage, run)) ?? null);
+}
+
+async function readFinalValues(storage: HttpServices["storage"], run: Run): Promise<JsonObject | undefined> {
+  const values = await readValues(storage, run.session_id);
+  const session = await storage.sessions.get(run.session_id);
+  const interrupts = Object.values(session?.interrupts ?? {}).flat();
+  return interrupts.length === 0 ? values : { ...values, __interrupt__: interrupts };
+}
+
+function cancelAfterDisconnect({ runs, logger }: HttpServices, run: Run): void {
+  runs.cancel(run.run_id, { action: "interrupt", wait: false }).catch((error: unknown) => {
+    logger.error({ err: error, run_id: run.run_id }, "cancel after disconnect failed");
+  });
+}
+
+/** The id in `Last-Event-ID`: the reader has everything up to it; `-1` or nothing is none. 400 for anything else. */
+export function lastEventId(context: HttpContext): number {
+  const text = context.req.header("last-event-id");
+  if (text === undefined || text === "") return -1;
+  if (!/^(-1|\d{1,15})$/.test(text)) {
+    throw new HTTPException(400, { message: "Last-Event-ID must be the id of an event of this stream, or -1" });
+  }
+  return Number(text);
+}

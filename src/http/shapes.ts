@@ -1,0 +1,89 @@
+import { z } from "zod";
+import { JsonObject, MultitaskStrategy, PendingInterrupt, RunStatus, SessionStatus } from "../storage/records.ts";
+
+/** The answers of the wire (wire contract, section 2), as `/openapi.json` describes them. */
+export const AssistantShape = z
+  .object({
+    assistant_id: z.string(),
+    graph_id: z.string(),
+    config: JsonObject,
+    context: JsonObject,
+    metadata: JsonObject,
+    version: z.number().int(),
+    name: z.string(),
+    description: z.string().nullable(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ ref: "Assistant" });
+
+/** A session as the wire shows it; `values` and `interrupts` are missing before the first run. */
+export const ThreadShape = z
+  .object({
+    thread_id: z.string(),
+    created_at: z.string(),
+    updated_at: z.string(),
+    metadata: JsonObject,
+    status: SessionStatus,
+    config: JsonObject,
+    values: JsonObject.optional(),
+    interrupts: z.record(z.string(), z.array(PendingInterrupt)).optional(),
+  })
+  .meta({ ref: "Thread" });
+
+const CheckpointShape = z
+  .object({
+    thread_id: z.string(),
+    checkpoint_ns: z.string(),
+    checkpoint_id: z.string(),
+    checkpoint_map: JsonObject.nullable(),
+  })
+  .meta({ ref: "Checkpoint" });
+
+const TaskShape = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    path: z.array(z.unknown()),
+    error: z.string().nullable(),
+    interrupts: z.array(PendingInterrupt),
+    checkpoint: JsonObject.nullable(),
+    state: JsonObject.nullable().describe("A ThreadState, when subgraphs were asked for."),
+    result: z.unknown(),
+  })
+  .meta({ ref: "ThreadTask" });
+
+/** The state of a session at one checkpoint. */
+export const ThreadStateShape = z
+  .object({
+    values: JsonObject,
+    next: z.array(z.string()),
+    tasks: z.array(TaskShape),
+    metadata: JsonObject,
+    created_at: z.string().nullable(),
+    checkpoint: CheckpointShape.nullable(),
+    parent_checkpoint: CheckpointShape.nullable(),
+    interrupts: z.array(PendingInterrupt).optional(),
+  })
+  .meta({ ref: "ThreadState" });
+
+/** What a state update answers: where the new checkpoint is. */
+export const StateUpdateShape = z.object({ checkpoint: CheckpointShape, configurable: CheckpointShape });
+
+/** A run as the wire shows it. */
+export const RunShape = z
+  .object({
+    run_id: z.string(),
+    thread_id: z.string(),
+    assistant_id: z.string(),
+    metadata: JsonObject,
+    status: RunStatus,
+    kwargs: JsonObject,
+    multitask_strategy: MultitaskStrategy,
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ ref: "Run" });
+
+/** The values at the end of a run, or `__error__` when it failed, or `__interrupt__` among them when it waits. */
+export const FinalValuesShape = JsonObject.nullable().meta({ ref: "FinalValues" });

@@ -1,0 +1,99 @@
+import { once } from "node:events";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { RunEvent } from "../events.ts";
+import type { Logger } from "../logger.ts";
+import type { HttpContext } from "./environment.ts";
+
+/** Often enough that the SDK, which gives up after three silent intervals, notices a dead link within 15 s. */
+const heartbeatMilliseconds = 5_000;
+/** A reader that takes nothing for so long is gone; it may come back with `Last-Event-ID`. */
+const stalledMilliseconds = 120_000;
+/** Characters gathered before they are written without waiting for the end of the turn of the event loop. */
+const batchCharacters = 64 * 1024;
+
+/** What is streamed and how. */
+export interface EventStream {
+  /** Opens the events, in batches as they are ready; the signal ends them when the reader goes. */
+  open: (signal: AbortSignal) => AsyncIterable<RunEvent[]>;
+  /** Event to frame, `""` to leave it out. */
+  frame: (event: RunEvent) => string;
+  headers: Record<string, string>;
+  logger: Logger;
+  /** Called when the reader goes before the end. */
+  onDisconnect?: () => void;
+}
+
+/**
+ * Answers with server-sent events, written straight to node's response: everything that is ready goes out in one
+ * write, and a slow reader holds back only itself. Ends when the events end; a heartbeat comment is sent every 5 s.
+ */
+export function sendEvents(context: HttpContext, stream: EventStream): Response {
+  writeHead(context, {
+    "content-type": "text/event-stream",
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",
+    ...stream.headers,
+  });
+  void pump(context, stream);
+  return RESPONSE_ALREADY_SENT;
+}
+
+/** Starts the answer with what the middleware set, and these. */
+export function writeHead(context: HttpContext, headers: Record<string, string>): void {
+  const { outgoing } = context.env;
+  context.res.headers.forEach((value, name) => outgoing.setHeader(name, value));
+  // Set in two steps: onto a response that has headers Hono would copy the mark, and the copy does not count as one.
+  context.res = undefined;
+  context.res = RESPONSE_ALREADY_SENT;
+  outgoing.writeHead(200, headers);
+}
+
+async function pump(context: HttpContext, stream: EventStream): Promise<void> {
+  const { outgoing } = context.env;
+  const gone = new AbortController();
+  const onClose = (): void => {
+    if (outgoing.writableEnded) return;
+    gone.abort();
+    stream.onDisconnect?.();
+  };
+  outgoing.once("close", onClose);
+  let ready = "";
+  let flushing: NodeJS.Immediate | undefined;
+  const flush = (): void => {
+    clearImmediate(flushing);
+    flushing = undefined;
+    if (ready !== "") outgoing.write(ready);
+    ready = "";
+  };
+  const heartbeat = setInterval(() => {
+    if (!outgoing.writableNeedDrain) outgoing.write(": heartbeat\n\n");
+  }, heartbeatMilliseconds);
+  try {
+    for await (const batch of stream.open(gone.signal)) {
+      for (const event of batch) ready += stream.frame(event);
+      if (ready.length > batchCharacters) flush();
+      else flushing ??= setImmediate(flush);
+      if (outgoing.writableNeedDrain) await drained(context, gone);
+    }
+  } catch (error) {
+    // A reader that went away ends its own reading; anything else is ours and the reader is told that it was cut off.
+    if (!gone.signal.aborted) {
+      stream.logger.error({ err: error, path: context.req.path }, "stream failed");
+      ready += 'event: error\ndata: {"error":"InternalServerError","message":"Internal Server Error"}\n\n';
+    }
+  } finally {
+    clearInterval(heartbeat);
+    flush();
+    outgoing.end();
+  }
+}
+
+async function drained(context: HttpContext, gone: AbortController): Promise<void> {
+  const { outgoing } = context.env;
+  const stalled = setTimeout(() => outgoing.destroy(), stalledMilliseconds);
+  try {
+    await once(outgoing, "drain", { signal: gone.signal });
+  } finally {
+    clearTimeout(stalled);
+  }
+}

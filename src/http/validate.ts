@@ -1,0 +1,55 @@
+import type { MiddlewareHandler, ValidationTargets } from "hono";
+import { resolver, uniqueSymbol } from "hono-openapi";
+import { z } from "zod";
+import { readJson } from "./body.ts";
+import type { HttpContext, HttpEnvironment } from "./environment.ts";
+import { validationBody } from "./errors.ts";
+
+type Validator<Target extends keyof ValidationTargets, Schema extends z.ZodType> = MiddlewareHandler<
+  HttpEnvironment,
+  string,
+  { in: { [Key in Target]: z.input<Schema> }; out: { [Key in Target]: z.output<Schema> } }
+>;
+
+/**
+ * A middleware that parses one part of a request and describes it to `/openapi.json` from the same schema. The handler
+ * reads the result with `context.req.valid(target)`. A wrong value answers 400 with the issues, never with the input.
+ */
+function validator<Target extends keyof ValidationTargets, Schema extends z.ZodType>(
+  target: Target,
+  schema: Schema,
+  read: (context: HttpContext) => unknown,
+): Validator<Target, Schema> {
+  const validate: Validator<Target, Schema> = async (context, next) => {
+    const parsed = schema.safeParse(await read(context));
+    if (!parsed.success) return context.json(validationBody(parsed.error), 400);
+    // Hono keeps validated data untyped; `valid()` gives it the type of `out` above.
+    context.req.addValidatedData(target, parsed.data as object);
+    return next();
+  };
+  // What a client sends is the schema's input: before defaults and transforms.
+  return Object.assign(validate, { [uniqueSymbol]: { target, ...resolver(schema, { options: { io: "input" } }) } });
+}
+
+/** Parses the JSON body. */
+export function jsonBody<Schema extends z.ZodType>(schema: Schema): Validator<"json", Schema> {
+  return validator("json", schema, readJson);
+}
+
+/** Parses the query; of a repeated key the first value counts. */
+export function query<Schema extends z.ZodType>(schema: Schema): Validator<"query", Schema> {
+  return validator("query", schema, (context) => context.req.query());
+}
+
+/** Parses the path's parameters. */
+export function path<Schema extends z.ZodType>(schema: Schema): Validator<"param", Schema> {
+  return validator("param", schema, (context) => context.req.param());
+}
+
+/** An id of a thread, run or checkpoint, in lower case. */
+export const Id = z.guid({ error: "expected a UUID" }).toLowerCase();
+
+/** A yes or no in a query: `1`, `true`, `yes`, `0`, `false`, `no`. */
+export const QueryFlag = z
+  .enum(["1", "true", "yes", "0", "false", "no", ""])
+  .transform((text) => text === "1" || text === "true" || text === "yes");

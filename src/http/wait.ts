@@ -1,0 +1,57 @@
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { isAppError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { HttpContext } from "./environment.ts";
+import { writeHead } from "./sse.ts";
+
+/** A proxy or client must see that a long wait lives; a newline is nothing in JSON (wire contract, 2.4). */
+const keepAliveMilliseconds = 1_000;
+
+/** What is awaited and how. */
+export interface WaitedAnswer {
+  /** Gives the JSON text of the answer; the signal ends the waiting when the client goes. */
+  work: (signal: AbortSignal) => Promise<string>;
+  headers: Record<string, string>;
+  logger: Logger;
+  /** Called when the client goes before the answer. */
+  onDisconnect?: () => void;
+}
+
+/**
+ * Answers with JSON as soon as it is there. From the first second on a newline a second keeps the connection alive; a
+ * failure before that becomes an ordinary error answer, later an `__error__` in the body.
+ */
+export async function sendWhenReady(context: HttpContext, answer: WaitedAnswer): Promise<Response> {
+  const { outgoing } = context.env;
+  const gone = new AbortController();
+  const onClose = (): void => {
+    gone.abort();
+    answer.onDisconnect?.();
+  };
+  outgoing.once("close", onClose);
+  const start = (length?: number): void => {
+    if (outgoing.headersSent) return;
+    const size = length === undefined ? {} : { "content-length": String(length) };
+    writeHead(context, { "content-type": "application/json", ...size, ...answer.headers });
+  };
+  const keepAlive = setInterval(() => {
+    start();
+    outgoing.write("\n");
+  }, keepAliveMilliseconds);
+  try {
+    const text = await answer.work(gone.signal);
+    start(Buffer.byteLength(text));
+    outgoing.off("close", onClose);
+    outgoing.end(text);
+  } catch (error) {
+    outgoing.off("close", onClose);
+    if (gone.signal.aborted) return RESPONSE_ALREADY_SENT;
+    if (!outgoing.headersSent) throw error;
+    answer.logger.error({ err: error, path: context.req.path }, "wait failed");
+    const message = isAppError(error) ? error.message : "Internal Server Error";
+    outgoing.end(JSON.stringify({ __error__: { error: "InternalServerError", message } }));
+  } finally {
+    clearInterval(keepAlive);
+  }
+  return RESPONSE_ALREADY_SENT;
+}

@@ -1,0 +1,58 @@
+import { v7 as newId } from "@langchain/core/utils/uuid";
+import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpoint";
+import type { Session } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+import { createSession, requireSession } from "./sessions.ts";
+
+/**
+ * Copies a session with its whole history of checkpoints; runs stay behind. The copy is idle and appears only when
+ * everything is in it. Throws `not_found`.
+ */
+export async function copySession(storage: Storage, sessionId: string): Promise<Session> {
+  const source = await requireSession(storage, sessionId);
+  const copyId = newId();
+  try {
+    await copyCheckpoints(storage.checkpointer, sessionId, copyId);
+    const copy = await createSession(storage, {
+      session_id: copyId,
+      metadata: { ...source.metadata, thread_id: copyId },
+    });
+    return (await storage.sessions.update(copyId, { config: source.config })) ?? copy;
+  } catch (error) {
+    await storage.checkpointer.deleteThread(copyId);
+    throw error;
+  }
+}
+
+async function copyCheckpoints(saver: BaseCheckpointSaver, from: string, to: string): Promise<void> {
+  const tuples: CheckpointTuple[] = [];
+  for await (const tuple of saver.list({ configurable: { thread_id: from } })) tuples.push(tuple);
+  // The list is newest first; a parent must be there before its child.
+  for (const tuple of tuples.reverse()) await copyCheckpoint(saver, tuple, to);
+}
+
+async function copyCheckpoint(saver: BaseCheckpointSaver, tuple: CheckpointTuple, to: string): Promise<void> {
+  const { checkpoint, metadata, parentConfig, pendingWrites } = tuple;
+  const place = { thread_id: to, checkpoint_ns: tuple.config.configurable?.["checkpoint_ns"] ?? "" };
+  const parentId: unknown = parentConfig?.configurable?.["checkpoint_id"];
+  const written = await saver.put(
+    { configurable: parentId === undefined ? place : { ...place, checkpoint_id: parentId } },
+    checkpoint,
+    // A saved checkpoint always has metadata; those of a bare graph may be missing in the type only.
+    {
+      source: "fork",
+      step: 0,
+      parents: {},
+      ...metadata,
+      ...(metadata && "thread_id" in metadata && { thread_id: to }),
+    },
+    checkpoint.channel_versions,
+  );
+  for (const [taskId, writes] of Map.groupBy(pendingWrites ?? [], ([task]) => task)) {
+    await saver.putWrites(
+      written,
+      writes.map(([, channel, value]): PendingWrite => [channel, value]),
+      taskId,
+    );
+  }
+}

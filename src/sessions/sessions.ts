@@ -1,0 +1,63 @@
+import { v7 as newId } from "@langchain/core/utils/uuid";
+import { AppError, isAppError } from "../errors.ts";
+import type { JsonObject, Session } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+
+/** What a new session is given. `metadata` stays as given: names and searches live there (SESS-04). */
+export interface NewSession {
+  session_id?: string | undefined;
+  metadata?: JsonObject | undefined;
+  /** What to do with an id that exists: `raise` (default) throws `conflict`, `do_nothing` returns what is there. */
+  if_exists?: "raise" | "do_nothing" | undefined;
+}
+
+/** Creates an idle session. Throws `conflict` when the id is taken, unless told to take what is there. */
+export async function createSession(storage: Storage, request: NewSession): Promise<Session> {
+  const now = new Date().toISOString();
+  const session: Session = {
+    session_id: request.session_id ?? newId(),
+    created_at: now,
+    updated_at: now,
+    metadata: request.metadata ?? {},
+    config: {},
+    status: "idle",
+    interrupts: {},
+  };
+  try {
+    return await storage.sessions.create(session);
+  } catch (error) {
+    if (!isAppError(error) || error.code !== "conflict") throw error;
+    const existing = request.if_exists === "do_nothing" ? await storage.sessions.get(session.session_id) : undefined;
+    if (existing !== undefined) return existing;
+    throw new AppError("conflict", "Thread already exists", { cause: error });
+  }
+}
+
+/** The session. Throws `not_found`. */
+export async function requireSession(storage: Storage, sessionId: string): Promise<Session> {
+  const session = await storage.sessions.get(sessionId);
+  if (session === undefined) throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
+  return session;
+}
+
+/** Removes a session with everything it holds, after `stopRuns` has ended its runs (STOP-13). Throws `not_found`. */
+export async function deleteSession(
+  storage: Storage,
+  sessionId: string,
+  stopRuns: (sessionId: string) => Promise<void>,
+): Promise<void> {
+  await requireSession(storage, sessionId);
+  await stopRuns(sessionId);
+  await storage.sessions.delete(sessionId);
+}
+
+/**
+ * The values of the session's newest checkpoint, or `undefined` before its first. LangGraph's own channels
+ * (`__…`, `branch:…`) are left out.
+ */
+export async function readValues(storage: Storage, sessionId: string): Promise<Record<string, unknown> | undefined> {
+  const tuple = await storage.checkpointer.getTuple({ configurable: { thread_id: sessionId, checkpoint_ns: "" } });
+  if (tuple === undefined) return undefined;
+  const values = Object.entries(tuple.checkpoint.channel_values);
+  return Object.fromEntries(values.filter(([name]) => !name.startsWith("__") && !name.startsWith("branch:")));
+}

@@ -1,0 +1,67 @@
+import { AIMessageChunk } from "@langchain/core/messages";
+import { expect, test } from "vitest";
+import type { RunEvent } from "../../src/events.ts";
+import { createFrames } from "../../src/http/frames.ts";
+
+const metadata: RunEvent = { id: 0, event: "metadata", data: { run_id: "r", attempt: 1 } };
+
+test("a frame has event, one line of data, the id when wanted, and an empty line", () => {
+  expect(createFrames({ ids: true })(metadata)).toBe('event: metadata\ndata: {"run_id":"r","attempt":1}\nid: 0\n\n');
+  expect(createFrames({ ids: false })(metadata)).toBe('event: metadata\ndata: {"run_id":"r","attempt":1}\n\n');
+});
+
+test("line breaks in data stay inside one line", () => {
+  const frame = createFrames({ ids: true })({ id: 1, event: "custom", namespace: [], data: "a\n\nb\r" });
+  expect(frame.split("\n")).toHaveLength(5);
+});
+
+test("events of a subgraph carry its path in their name", () => {
+  const event: RunEvent = { id: 1, event: "updates", namespace: ["a:1", "b:2"], data: {} };
+  expect(createFrames({ ids: false })(event)).toContain("event: updates|a:1|b:2\n");
+});
+
+test("a tuple of a message has its metadata beside it", () => {
+  const event: RunEvent = {
+    id: 1,
+    event: "messages",
+    namespace: [],
+    data: new AIMessageChunk("x"),
+    metadata: { a: 1 },
+  };
+  expect(createFrames({ ids: false })(event)).toMatch(/^event: messages\ndata: \[\{"type":"ai".*\},\{"a":1\}\]\n\n$/);
+});
+
+const partials = ["He", "ll", "o"].map((content, index): RunEvent => ({
+  id: index + 1,
+  event: "messages/partial",
+  namespace: [],
+  data: new AIMessageChunk({ id: "m", content }),
+}));
+
+test("every partial message holds all that came before", () => {
+  const frame = createFrames({ ids: false });
+  const contents = partials.map((event) => /"content":"(\w*)"/.exec(frame(event))?.[1]);
+  expect(contents).toEqual(["He", "Hell", "Hello"]);
+});
+
+test("a reader that comes back gets the whole partial message, and nothing twice", () => {
+  const frame = createFrames({ ids: true, after: 2 });
+  const frames = [metadata, ...partials].map(frame);
+  expect(frames.slice(0, 3)).toEqual(["", "", ""]);
+  expect(frames[3]).toContain('"content":"Hello"');
+});
+
+test("two readers of partial messages do not disturb each other", () => {
+  const one = createFrames({ ids: false });
+  const other = createFrames({ ids: false });
+  for (const event of partials) expect(one(event)).toBe(other(event));
+});
+
+test("a reader of one mode gets that mode, the metadata and errors", () => {
+  const frame = createFrames({ ids: false, modes: ["messages-tuple"] });
+  const error: RunEvent = { id: 9, event: "error", data: { error: "E", message: "m" } };
+  const tuple: RunEvent = { id: 3, event: "messages", namespace: [], data: new AIMessageChunk("x"), metadata: {} };
+  expect([metadata, tuple, error].map((event) => frame(event) === "")).toEqual([false, false, false]);
+  const values: RunEvent = { id: 4, event: "values", namespace: [], data: {} };
+  expect([...partials, values].map(frame)).toEqual(["", "", "", ""]);
+});

@@ -1,0 +1,131 @@
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ corsOrigins: ["http://localhost:3000"], allowedHosts: ["millrace.test"] });
+});
+afterAll(() => server.remove());
+
+interface Answer {
+  status: number | undefined;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+}
+
+/** `fetch` sets Host and Origin by itself; this sends what it is given. */
+async function send(method: string, path: string, headers: Record<string, string>): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const sent = request(`${server.url}${path}`, { method, headers }, (response) => {
+    let text = "";
+    response.setEncoding("utf8");
+    response.on("data", (part: string) => (text += part));
+    response.on("end", () => resolve({ status: response.statusCode, headers: response.headers, text }));
+  });
+  sent.on("error", reject);
+  sent.end(method === "POST" ? "{}" : undefined);
+  return promise;
+}
+
+describe("Host", () => {
+  test.each(["localhost", "LOCALHOST:2024", "127.0.0.1:1", "[::1]:2024", "millrace.test"])(
+    "%s is ours",
+    async (host) => {
+      expect((await send("GET", "/ok", { host })).status).toBe(200);
+    },
+  );
+
+  test.each(["evil.com", "evil.com:2024", "localhost.evil.com", "localhost.", "127.0.0.1.evil.com", "169.254.1.1"])(
+    "%s is refused before any handler",
+    async (host) => {
+      const before = await server.client.threads.count();
+      const { status, text } = await send("POST", "/threads", { host });
+      expect(status).toBe(403);
+      expect(text).toContain("MILLRACE_ALLOWED_HOSTS");
+      expect(await server.client.threads.count()).toBe(before);
+    },
+  );
+});
+
+describe("Origin", () => {
+  test.each([
+    "http://evil.com",
+    "null",
+    "https://smith.langchain.com.evil.com",
+    "http://localhost:9999",
+    "http://localhost:3000@evil.com",
+  ])("%s is refused before any handler", async (origin) => {
+    const before = await server.client.threads.count();
+    for (const type of ["application/json", "text/plain"]) {
+      const { status, text, headers } = await send("POST", "/threads", { origin, "content-type": type });
+      expect(status).toBe(403);
+      expect(text).toContain("MILLRACE_CORS_ORIGINS");
+      expect(headers).not.toHaveProperty("access-control-allow-origin");
+    }
+    expect((await send("GET", "/info", { origin })).status).toBe(403);
+    expect((await send("OPTIONS", "/threads", { origin, "access-control-request-method": "POST" })).status).toBe(403);
+    expect(await server.client.threads.count()).toBe(before);
+  });
+
+  test.each(["https://smith.langchain.com", "http://localhost:3000"])(
+    "%s may call and read the headers",
+    async (origin) => {
+      const { status, headers } = await send("POST", "/threads", { origin });
+      expect(status).toBe(200);
+      expect(headers["access-control-allow-origin"]).toBe(origin);
+      expect(headers["access-control-expose-headers"]).toContain("Content-Location");
+    },
+  );
+
+  test("our own pages may call", async () => {
+    expect((await send("POST", "/threads", { origin: server.url })).status).toBe(200);
+  });
+
+  test("a preflight is answered with what was asked for", async () => {
+    const { status, headers } = await send("OPTIONS", "/threads", {
+      origin: "https://smith.langchain.com",
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "content-type,x-api-key",
+      "access-control-request-private-network": "true",
+    });
+    expect(status).toBe(204);
+    expect(headers["access-control-allow-headers"]).toBe("content-type,x-api-key");
+    expect(headers["access-control-allow-methods"]).toContain("PATCH");
+    expect(headers["access-control-allow-private-network"]).toBe("true");
+  });
+
+  test("an error is readable by the page that may call", async () => {
+    const { status, headers } = await send("GET", "/nowhere", { origin: "http://localhost:3000" });
+    expect(status).toBe(404);
+    expect(headers["access-control-allow-origin"]).toBe("http://localhost:3000");
+  });
+});
+
+describe("API keys", () => {
+  let keyed: TestServer;
+  beforeAll(async () => {
+    keyed = await startTestServer({ apiKeys: ["first-key", "second-key"] });
+  });
+  afterAll(() => keyed.remove());
+
+  test.each([{ "x-api-key": "second-key" }, { authorization: "Bearer first-key" }])("%j is let in", async (headers) => {
+    expect((await keyed.send("POST", "/threads", {}, headers)).status).toBe(200);
+  });
+
+  test.each([{}, { "x-api-key": "first" }, { "x-api-key": "" }, { authorization: "Basic first-key" }])(
+    "%j is 401",
+    async (headers: Record<string, string>) => {
+      const response = await keyed.send("POST", "/threads", {}, headers);
+      expect(response.status).toBe(401);
+      expect(await response.text()).toContain("API key");
+    },
+  );
+
+  test("health and information are free, the client sends its key", async () => {
+    expect((await keyed.send("GET", "/ok")).status).toBe(200);
+    expect((await keyed.send("GET", "/info")).status).toBe(200);
+    expect((await keyed.send("GET", "/openapi.json")).status).toBe(401);
+    expect(await keyed.client.threads.create()).toMatchObject({ status: "idle" });
+  });
+});

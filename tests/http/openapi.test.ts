@@ -1,0 +1,77 @@
+import { readdir, readFile } from "node:fs/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+
+const Operation = z.looseObject({
+  summary: z.string(),
+  tags: z.array(z.string()).nonempty(),
+  parameters: z.array(z.looseObject({ in: z.string(), name: z.string() })).optional(),
+  requestBody: z.looseObject({ content: z.record(z.string(), z.looseObject({})) }).optional(),
+  responses: z.record(z.string(), z.looseObject({})),
+});
+const OpenApi = z.looseObject({
+  openapi: z.literal("3.1.0"),
+  info: z.looseObject({ title: z.string(), version: z.string() }),
+  paths: z.record(z.string(), z.record(z.string(), Operation)),
+  components: z.looseObject({ schemas: z.record(z.string(), z.unknown()) }),
+});
+
+let server: TestServer;
+let text: string;
+let document: z.infer<typeof OpenApi>;
+beforeAll(async () => {
+  server = await startTestServer();
+  text = await (await server.send("GET", "/openapi.json")).text();
+  document = OpenApi.parse(JSON.parse(text));
+});
+afterAll(() => server.remove());
+
+test("every route is described", async () => {
+  const folder = new URL("../../src/http/routes/", import.meta.url);
+  const sources = await Promise.all((await readdir(folder)).map((file) => readFile(new URL(file, folder), "utf8")));
+  const written = sources.flatMap((source) =>
+    [...source.matchAll(/routes\.(get|post|patch|put|delete)\(\s*"([^"]+)"/g)].map(
+      ([, method, path]) => `${method} ${path?.replace(/:(\w+)/g, "{$1}")}`,
+    ),
+  );
+  const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method} ${path}`),
+  );
+  expect(written.length).toBeGreaterThan(30);
+  expect(described.toSorted()).toEqual(written.toSorted());
+});
+
+test("every parameter of a path is described and every reference leads somewhere", () => {
+  for (const [path, operations] of Object.entries(document.paths)) {
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => String(name));
+    for (const operation of Object.values(operations)) {
+      const described = (operation.parameters ?? []).filter((one) => one.in === "path").map((one) => one.name);
+      expect(described.toSorted()).toEqual(names.toSorted());
+    }
+  }
+  for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+    expect(document.components.schemas).toHaveProperty(name ?? "");
+  }
+});
+
+test("a run's body is described by the schema that validates it, with its modes", () => {
+  const body = JSON.stringify(document.paths["/runs/wait"]?.["post"]?.requestBody);
+  expect(body).toContain("RunCreate");
+  expect(JSON.stringify(document.components.schemas["RunCreate"])).toContain("messages-tuple");
+});
+
+test("wrong values are described as they are answered", () => {
+  expect(JSON.stringify(document.paths["/threads"]?.["post"]?.responses["400"])).toContain("ZodError");
+});
+
+test("the page at /docs needs nothing from elsewhere", async () => {
+  const page = await (await server.send("GET", "/docs")).text();
+  expect(page).not.toMatch(/https?:\/\//);
+  for (const [, path] of page.matchAll(/(?:href|src)="([^"]+)"/g)) {
+    const asset = await server.send("GET", path ?? "");
+    expect(asset.status).toBe(200);
+    expect((await asset.arrayBuffer()).byteLength).toBeGreaterThan(0);
+  }
+  expect((await server.send("GET", "/docs/package.json")).status).toBe(404);
+});

@@ -1,0 +1,67 @@
+import { AIMessage, AIMessageChunk, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { toWire, toWireJson } from "../../src/http/wire.ts";
+
+const parse = (value: unknown): unknown => JSON.parse(toWireJson(value));
+
+test("a message is flattened at any depth, and says its type", () => {
+  const message = new HumanMessage({ content: "hi", id: "1", name: "bob" });
+  const flat = { type: "human", content: "hi", id: "1", name: "bob", additional_kwargs: {}, response_metadata: {} };
+  expect(parse({ deep: [{ messages: [message] }] })).toEqual({ deep: [{ messages: [flat] }] });
+});
+
+const withUsage = Object.assign(new AIMessage("x"), { usage_metadata: { input_tokens: 1, output_tokens: 2 } });
+
+test("a message has the fields of its own toDict", () => {
+  const messages = [
+    new AIMessage({ content: "", id: "2", tool_calls: [{ name: "t", args: { a: 1 }, id: "c", type: "tool_call" }] }),
+    new AIMessageChunk({ content: "x", tool_call_chunks: [{ name: "t", args: "{", id: "c", index: 0 }] }),
+    new ToolMessage({ content: "r", tool_call_id: "c", status: "error", artifact: { z: 1 } }),
+    new RemoveMessage({ id: "3" }),
+  ];
+  for (const message of messages) {
+    const { type, data } = message.toDict();
+    expect(parse(message)).toMatchObject(JSON.parse(JSON.stringify({ ...data, type })));
+  }
+  expect(parse(withUsage)).toMatchObject({ usage_metadata: { input_tokens: 1 } });
+});
+
+test("a chunk says ai, as the JS servers do", () => {
+  expect(parse(new AIMessageChunk("x"))).toMatchObject({ type: "ai", content: "x" });
+});
+
+test("errors, maps, sets, bytes and big integers have a form", () => {
+  expect(
+    parse({
+      error: new TypeError("no"),
+      map: new Map([["a", 1n]]),
+      set: new Set([1, 2]),
+      bytes: new Uint8Array([1, 2, 3]),
+      date: new Date(0),
+    }),
+  ).toEqual({
+    error: { error: "TypeError", message: "no" },
+    map: { a: "1" },
+    set: [1, 2],
+    bytes: "AQID",
+    date: "1970-01-01T00:00:00.000Z",
+  });
+  expect(toWireJson(undefined)).toBe("null");
+});
+
+test("a value that holds itself has an end", () => {
+  const loop: Record<string, unknown> = {};
+  loop["self"] = loop;
+  expect(toWireJson(loop)).toContain("nested deeper than 100 levels");
+});
+
+test("plain JSON comes back as it is and is not copied", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+      expect(toWire(value)).toBe(value);
+      expect(toWireJson(value)).toBe(JSON.stringify(value));
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,110 @@
+import { AIMessage } from "@langchain/core/messages";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
+import {
+  END,
+  interrupt,
+  MessagesValue,
+  START,
+  StateGraph,
+  StateSchema,
+  type LangGraphRunnableConfig,
+} from "@langchain/langgraph";
+import { z } from "zod";
+
+const Count = new StateSchema({ value: z.number().default(0) });
+
+/** Adds one. */
+export const counter = new StateGraph(Count)
+  .addNode("add", (state) => ({ value: state.value + 1 }))
+  .addEdge(START, "add")
+  .addEdge("add", END);
+
+const Conversation = new StateSchema({ messages: MessagesValue });
+
+/** Answers every message with "Hello there", streamed letter by letter. */
+export const talker = new StateGraph(Conversation)
+  .addNode("talk", async (state) => ({
+    messages: [await new FakeListChatModel({ responses: ["Hello there"] }).invoke(state.messages)],
+  }))
+  .addEdge(START, "talk")
+  .addEdge("talk", END);
+
+const Question = new StateSchema({ answer: z.string().default("") });
+
+/** Asks, and keeps the answer. */
+export const asker = new StateGraph(Question)
+  .addNode("ask", () => ({ answer: String(interrupt({ question: "Go on?" })) }))
+  .addEdge(START, "ask")
+  .addEdge("ask", END);
+
+/** Always fails. */
+export const failing = new StateGraph(Count)
+  .addNode("fail", () => {
+    throw new RangeError("out of luck");
+  })
+  .addEdge(START, "fail")
+  .addEdge("fail", END);
+
+/** Doors that `gated` runs wait at, by the name in their input. */
+const doors = new Map<string, PromiseWithResolvers<void>>();
+
+/** Lets the `gated` runs with this name go on, now or when they come. */
+export function openDoor(name: string): void {
+  door(name).resolve();
+}
+
+function door(name: string): PromiseWithResolvers<void> {
+  const known = doors.get(name) ?? Promise.withResolvers<void>();
+  doors.set(name, known);
+  return known;
+}
+
+const Gated = new StateSchema({ door: z.string().default(""), passed: z.boolean().default(false) });
+
+/** Tells that it waits, waits at its door or until it is stopped, tells that it went through. */
+export const gated = new StateGraph(Gated)
+  .addNode("wait", async (state, config: LangGraphRunnableConfig) => {
+    config.writer?.({ at: "door" });
+    const stopped = Promise.withResolvers<never>();
+    const onAbort = (): void => stopped.reject(new Error("stopped"));
+    config.signal?.addEventListener("abort", onAbort);
+    try {
+      await Promise.race([door(state.door).promise, stopped.promise]);
+    } finally {
+      config.signal?.removeEventListener("abort", onAbort);
+    }
+    config.writer?.({ at: "other side" });
+    return { passed: true };
+  })
+  .addEdge(START, "wait")
+  .addEdge("wait", END);
+
+const inner = new StateGraph(Conversation)
+  .addNode("speak", (_state, config: LangGraphRunnableConfig) => {
+    config.writer?.({ said: "in the subgraph" });
+    return { messages: [new AIMessage({ content: "from inside", id: crypto.randomUUID() })] };
+  })
+  .addEdge(START, "speak")
+  .addEdge("speak", END)
+  .compile();
+
+/** One node that is a graph. */
+export const nested = new StateGraph(Conversation)
+  .addNode("inside", inner)
+  .addEdge(START, "inside")
+  .addEdge("inside", END);
+
+/** One node that is a graph, which asks. */
+export const nestedAsker = new StateGraph(Question)
+  .addNode("inside", asker.compile())
+  .addEdge(START, "inside")
+  .addEdge("inside", END);
+
+/** What a run was given: its configuration and its context. */
+export const mirror = new StateGraph(new StateSchema({ seen: z.record(z.string(), z.unknown()).default({}) }))
+  .addNode("look", (_state, config: LangGraphRunnableConfig) => {
+    const keys = Object.entries(config.configurable ?? {}).filter(([name]) => !name.startsWith("__"));
+    return { seen: { configurable: Object.fromEntries(keys), context: config.context } };
+  })
+  .addEdge(START, "look")
+  .addEdge("look", END);

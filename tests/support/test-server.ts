@@ -1,0 +1,72 @@
+import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@langchain/langgraph-sdk";
+import { loadConfig, type Config } from "../../src/config.ts";
+import { startServer } from "../../src/server.ts";
+
+/** A server on a free port with the graphs of `test-graphs.ts`, and the official client for it. */
+export interface TestServer {
+  url: string;
+  client: Client;
+  config: Config;
+  /** Stops it; its data stays for `restart`. */
+  close(): Promise<void>;
+  /** Starts again on the same data. */
+  restart(): Promise<TestServer>;
+  /** Stops it, if it is not yet, and removes its data. */
+  remove(): Promise<void>;
+  /** Sends a request; an object as body is sent as JSON. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+}
+
+const graphNames = ["counter", "talker", "asker", "failing", "gated", "nested", "nestedAsker", "mirror"];
+
+/** Starts a server in a folder of its own. */
+export async function startTestServer(changes: Partial<Config> = {}): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-"));
+  const file = fileURLToPath(new URL("test-graphs.ts", import.meta.url));
+  const graphs = Object.fromEntries(graphNames.map((name) => [name, `${file}:${name}`]));
+  await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
+  await mkdir(join(folder, "workspace"));
+  const config: Config = {
+    ...loadConfig({}),
+    port: 0,
+    dataDir: join(folder, "data"),
+    workspace: join(folder, "workspace"),
+    workspaceIsDefault: false,
+    graphs: join(folder, "langgraph.json"),
+    drainSeconds: 5,
+    logLevel: "silent",
+    ...changes,
+  };
+  return start(folder, config);
+}
+
+async function start(folder: string, config: Config): Promise<TestServer> {
+  const server = await startServer(config);
+  const apiKey = config.apiKeys[0];
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= server.close());
+  return {
+    url: server.url,
+    client: new Client({ apiUrl: server.url, ...(apiKey && { apiKey }), callerOptions: { maxRetries: 0 } }),
+    config,
+    close,
+    restart: () => start(folder, config),
+    async remove() {
+      await close();
+      await rm(folder, { recursive: true, force: true });
+    },
+    send(method, path, body, headers = {}) {
+      const isText = typeof body === "string" || body instanceof ReadableStream;
+      return fetch(`${server.url}${path}`, {
+        method,
+        headers: { "content-type": "application/json", ...headers },
+        // Node's fetch wants `duplex` for a streamed body.
+        ...(body !== undefined && { body: isText ? body : JSON.stringify(body), duplex: "half" }),
+      });
+    },
+  };
+}
