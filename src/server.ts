@@ -1,0 +1,225 @@
+import { accessSync, constants, mkdirSync, realpathSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createAdaptorServer, type ServerType } from "@hono/node-server";
+import { currentConfig, type Config } from "./config.ts";
+import { AppError, errorMessage, isAppError } from "./errors.ts";
+import { loadGraphs } from "./graph/load.ts";
+import { createApp } from "./http/app.ts";
+import { createLogger, type Logger } from "./logger.ts";
+import type { RunServices } from "./loop/services.ts";
+import { loadModel } from "./models/load-model.ts";
+import { Runs } from "./runs/runs.ts";
+import { createSqliteStorage } from "./storage/sqlite/storage.ts";
+import type { Storage } from "./storage/storage.ts";
+import { createLocks } from "./tools/locks.ts";
+import { createTracing, skipIdleTracing } from "./tracing.ts";
+
+/** A server that listens. */
+export interface RunningServer {
+  /** Where it listens, without a slash at the end. */
+  url: string;
+  /** Takes no new runs, lets the running ones finish within `drainSeconds`, then closes everything. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds that answers which are ready get to reach their clients when the server closes. */
+const flushMilliseconds = 500;
+
+/** Milliseconds that spans get to leave; a LangSmith server that is away must not hold up a stop. */
+const traceFlushMilliseconds = 2000;
+
+/**
+ * Puts the program together and listens. What a former process has left unfinished is taken up before the first request
+ * is answered. Throws an `AppError` that names the thing and the remedy: a port in use, a folder that cannot be used, a
+ * database that cannot be read.
+ */
+export async function startServer(
+  config: Config,
+  logger: Logger = createLogger(config.logLevel),
+): Promise<RunningServer> {
+  const workspace = prepareWorkspace(config);
+  prepareDataFolder(config);
+  const storage = createSqliteStorage(join(config.dataDir, "millrace.db"));
+  try {
+    const graphs = await loadGraphs(config.graphs, storage.checkpointer);
+    for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
+    const services = lentServices(config, storage, workspace);
+    const tracing = createTracing(config);
+    if (tracing === undefined) skipIdleTracing();
+    const runs = new Runs({
+      storage,
+      graphs,
+      services: () => services,
+      logger,
+      maxConcurrent: config.maxConcurrentRuns,
+      tracer: tracing?.tracer,
+    });
+    const app = createApp({ config, storage, runs, graphs, logger });
+    // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
+    const recovered = Promise.withResolvers<void>();
+    const server = createAdaptorServer({
+      createServer,
+      fetch: (request, environment) => recovered.promise.then(() => app.fetch(request, environment)),
+    });
+    const url = await listen(server, config);
+    const { resumed } = await runs.recover();
+    if (resumed > 0) logger.info({ resumed }, "runs_resumed");
+    recovered.resolve();
+    return {
+      url,
+      close: async () => {
+        await closeAll(server, runs, storage, config);
+        await tracing?.flush(traceFlushMilliseconds);
+      },
+    };
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}
+
+function lentServices(config: Config, storage: Storage, workspace: string): RunServices {
+  return {
+    ledger: storage.ledger,
+    tasks: storage.tasks,
+    workspace,
+    locks: createLocks(),
+    defaultModel: config.model,
+    contextLimit: config.contextLimit,
+    loadModel,
+  };
+}
+
+function prepareWorkspace(config: Config): string {
+  const { workspace } = config;
+  const remedy = { suggestion: "Create it, or set MILLRACE_WORKSPACE to a folder that exists and may be written." };
+  try {
+    if (config.workspaceIsDefault) mkdirSync(workspace, { recursive: true });
+    if (!statSync(workspace).isDirectory())
+      throw new AppError("config", `The workspace ${workspace} is not a folder.`, remedy);
+    accessSync(workspace, constants.R_OK | constants.W_OK);
+    return realpathSync(workspace);
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    const message = `The workspace ${workspace} cannot be used: ${reasonOf(error)}.`;
+    throw new AppError("config", message, { ...remedy, cause: error });
+  }
+}
+
+function prepareDataFolder({ dataDir }: Config): void {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    accessSync(dataDir, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    throw new AppError("config", `The data folder ${dataDir} cannot be used: ${reasonOf(error)}.`, {
+      suggestion: "Make it writable for this user, or set MILLRACE_DATA_DIR to another folder.",
+      cause: error,
+    });
+  }
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: "it does not exist",
+  ENOTDIR: "a part of its path is not a folder",
+  EEXIST: "there is a file of that name",
+  EACCES: "this user may not write it",
+  EPERM: "this user may not write it",
+  EROFS: "the file system is read-only",
+};
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+function reasonOf(error: unknown): string {
+  return reasons[codeOf(error)] ?? errorMessage(error);
+}
+
+async function listen(server: ServerType, { host, port }: Config): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    throw listenError(error, host, port);
+  } finally {
+    server.off("error", reject);
+  }
+  // Longer than the pauses of a client that keeps its connections; node's 5 s makes it meet a closed one.
+  if ("keepAliveTimeout" in server) server.keepAliveTimeout = 65_000;
+  // A server that listens on a port has an address with one.
+  const address = server.address() as AddressInfo;
+  return `http://${host.includes(":") ? `[${host.replace(/^\[|\]$/g, "")}]` : host}:${address.port}`;
+}
+
+function listenError(error: unknown, host: string, port: number): unknown {
+  const options = { suggestion: "Set HOST and PORT to an address of this machine that is free.", cause: error };
+  switch (codeOf(error)) {
+    case "EADDRINUSE":
+      return new AppError("config", `Port ${port} on ${host} is in use.`, {
+        suggestion: `Stop the program that uses it, or choose another port: PORT=${port === 65_535 ? 2024 : port + 1}.`,
+        cause: error,
+      });
+    case "EACCES":
+      return new AppError("config", `This user may not listen on port ${port}.`, options);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return new AppError("config", `HOST ${host} is not an address of this machine.`, options);
+    default:
+      return error;
+  }
+}
+
+async function closeAll(server: ServerType, runs: Runs, storage: Storage, config: Config): Promise<void> {
+  // While runs finish, their readers stay and new runs are refused with 503 (R7 in reliability.md).
+  await runs.drain(config.drainSeconds * 1_000);
+  const closed = Promise.withResolvers<void>();
+  server.close(() => closed.resolve());
+  const timer = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), flushMilliseconds);
+  if ("closeIdleConnections" in server) server.closeIdleConnections();
+  await closed.promise;
+  clearTimeout(timer);
+  await storage.close();
+}
+
+/** The program: starts by the environment, says where it listens, and drains on SIGTERM or SIGINT; a second one exits at once. */
+async function main(): Promise<void> {
+  try {
+    const config = currentConfig();
+    const logger = createLogger(config.logLevel);
+    const server = await startServer(config, logger);
+    let stopping = false;
+    const stop = (signal: NodeJS.Signals): void => {
+      if (stopping) process.exit(1);
+      stopping = true;
+      logger.info({ signal, drain_seconds: config.drainSeconds }, "stopping");
+      server.close().then(
+        () => process.exit(0),
+        (error: unknown) => fail(error),
+      );
+    };
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
+    // A graph's stray promise must not take the other runs down with it.
+    process.on("unhandledRejection", (error) => logger.error({ err: error }, "unhandled_rejection"));
+    process.stdout.write(`Millrace listens on ${server.url}\n`);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function fail(error: unknown): never {
+  const text = isAppError(error)
+    ? [error.message, error.suggestion].filter(Boolean).join("\n")
+    : error instanceof Error
+      ? (error.stack ?? error.message)
+      : String(error);
+  process.stderr.write(`Millrace could not go on. ${text}\n`);
+  process.exit(1);
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await main();

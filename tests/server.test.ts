@@ -1,0 +1,163 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { loadConfig, type Config } from "../src/config.ts";
+import { startServer } from "../src/server.ts";
+import { startTestServer } from "./support/test-server.ts";
+import { openDoor } from "./support/test-graphs.ts";
+
+let folder: string;
+let config: Config;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "millrace-"));
+  const graphs = { counter: `${fileURLToPath(new URL("support/test-graphs.ts", import.meta.url))}:counter` };
+  await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
+  await mkdir(join(folder, "workspace"));
+  config = {
+    ...loadConfig({}),
+    port: 0,
+    dataDir: join(folder, "data"),
+    workspace: join(folder, "workspace"),
+    workspaceIsDefault: false,
+    graphs: join(folder, "langgraph.json"),
+    logLevel: "silent",
+  };
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test("a port in use is named, with another one", async () => {
+  const other = createServer();
+  other.listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const address = other.address();
+  const port = typeof address === "object" ? (address?.port ?? 0) : 0;
+  await expect(startServer({ ...config, port })).rejects.toMatchObject({
+    code: "config",
+    message: `Port ${port} on 127.0.0.1 is in use.`,
+    suggestion: expect.stringMatching(/PORT=\d+/),
+  });
+  other.close();
+});
+
+test("a workspace that does not exist, or is a file, is named", async () => {
+  const missing = join(folder, "missing");
+  await expect(startServer({ ...config, workspace: missing })).rejects.toMatchObject({
+    code: "config",
+    message: `The workspace ${missing} cannot be used: it does not exist.`,
+    suggestion: expect.stringContaining("MILLRACE_WORKSPACE"),
+  });
+  await expect(startServer({ ...config, workspace: config.graphs })).rejects.toThrow("is not a folder");
+});
+
+test("the default workspace is made", async () => {
+  const workspace = join(folder, "made");
+  const server = await startServer({ ...config, workspace, workspaceIsDefault: true });
+  await server.close();
+  await expect(mkdir(workspace)).rejects.toMatchObject({ code: "EEXIST" });
+});
+
+test("a data folder that cannot be made is named", async () => {
+  const dataDir = join(config.graphs, "data");
+  await expect(startServer({ ...config, dataDir })).rejects.toMatchObject({
+    code: "config",
+    message: expect.stringContaining(dataDir),
+    suggestion: expect.stringContaining("MILLRACE_DATA_DIR"),
+  });
+});
+
+test("a database that is none is left as it is", async () => {
+  await mkdir(config.dataDir);
+  await writeFile(join(config.dataDir, "millrace.db"), "this is a text, and a long one, not a database".repeat(100));
+  await expect(startServer(config)).rejects.toMatchObject({ code: "storage_corrupt" });
+});
+
+test("a list of graphs that cannot be read is named", async () => {
+  await expect(startServer({ ...config, graphs: join(folder, "none.json") })).rejects.toMatchObject({
+    code: "config",
+    message: expect.stringContaining("none.json"),
+  });
+});
+
+test("a graph that does not load leaves the others served, and says why when asked for", async () => {
+  const file = fileURLToPath(new URL("support/test-graphs.ts", import.meta.url));
+  const graphs = { counter: `${file}:counter`, broken: `${file}:nothing` };
+  await writeFile(config.graphs, JSON.stringify({ graphs }));
+  const server = await startServer(config);
+  try {
+    const found = await fetch(`${server.url}/assistants/search`, { method: "POST", body: "{}" });
+    expect(await found.json()).toMatchObject([{ graph_id: "counter" }]);
+  } finally {
+    await server.close();
+  }
+});
+
+test("a server that closes lets its run finish, answers its reader and refuses new runs with 503", async () => {
+  const server = await startTestServer();
+  const { thread_id: busy } = await server.client.threads.create();
+  const { thread_id: idle } = await server.client.threads.create();
+  const door = crypto.randomUUID();
+  const run = await server.client.runs.create(busy, "gated", { input: { door } });
+  const joined = server.client.runs.join(busy, run.run_id);
+  await expect.poll(async () => (await server.client.runs.get(busy, run.run_id)).status).toBe("running");
+  const closed = server.close();
+  const refused = await server.send("POST", `/threads/${idle}/runs`, { assistant_id: "counter", input: {} });
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("retry-after")).toBe("1");
+  openDoor(door);
+  expect(await joined).toMatchObject({ passed: true });
+  await closed;
+  await expect(fetch(server.url)).rejects.toThrow("fetch failed");
+  await server.remove();
+});
+
+function startProgram(entry: string, environment: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, [fileURLToPath(new URL(`../${entry}`, import.meta.url))], {
+    cwd: folder,
+    env: {
+      PATH: process.env["PATH"],
+      PORT: "0",
+      MILLRACE_GRAPHS: config.graphs,
+      MILLRACE_WORKSPACE: config.workspace,
+      MILLRACE_DATA_DIR: config.dataDir,
+      MILLRACE_LOG_LEVEL: "silent",
+      ...environment,
+    },
+  });
+}
+
+async function output(stream: NodeJS.ReadableStream | null, until?: RegExp): Promise<string> {
+  let text = "";
+  for await (const part of stream ?? []) {
+    text += String(part);
+    if (until?.test(text)) break;
+  }
+  return text;
+}
+
+test.each(["src/server.ts", "bin/millrace.cjs"])(
+  "%s says where it listens, and ends with 0 at SIGTERM",
+  async (entry) => {
+    const program = startProgram(entry, {});
+    const line = await output(program.stdout, /\n/);
+    const url = /^Millrace listens on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(line)?.[1] ?? "";
+    expect(await (await fetch(`${url}/ok`)).json()).toEqual({ ok: true });
+    program.kill("SIGTERM");
+    expect(await once(program, "exit")).toEqual([0, null]);
+  },
+);
+
+test("a start that fails says why in one paragraph and ends with 1", async () => {
+  const program = startProgram("src/server.ts", { MILLRACE_WORKSPACE: "/nowhere/at/all" });
+  const exit = once(program, "exit");
+  const text = await output(program.stderr);
+  expect(text).toMatch(
+    /^Millrace could not go on\. The workspace \/nowhere\/at\/all cannot be used: it does not exist\.\n/,
+  );
+  expect(text).not.toContain("    at ");
+  expect((await exit)[0]).toBe(1);
+});
