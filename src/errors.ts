@@ -36,6 +36,7 @@ export const errorCodes = [
 
 export type ErrorCode = (typeof errorCodes)[number];
 
+/** What an AppError may say beside its code and message. */
 export interface AppErrorOptions {
   /** What the reader can do about it, one sentence. */
   suggestion?: string;

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import { currentConfig, type Config } from "./config.ts";
 import { AppError, errorMessage, isAppError } from "./errors.ts";
-import { loadGraphs } from "./graph/load.ts";
+import { loadGraphs, type Graphs } from "./graph/load.ts";
 import { createApp } from "./http/app.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import type { RunServices } from "./loop/services.ts";
@@ -68,6 +68,7 @@ export async function startServer(
     const { resumed } = await runs.recover();
     if (resumed > 0) logger.info({ resumed }, "runs_resumed");
     recovered.resolve();
+    describeAhead(graphs, logger);
     return {
       url,
       close: async () => {
@@ -79,6 +80,19 @@ export async function startServer(
     await storage.close();
     throw error;
   }
+}
+
+/** Works the schemas out before anybody asks: the first time takes a while, and Studio asks at once. */
+function describeAhead(graphs: Graphs, logger: Logger): void {
+  setImmediate(() => {
+    for (const id of graphs.ids()) {
+      try {
+        graphs.schemas(id);
+      } catch (error) {
+        logger.warn({ err: error, graph_id: id }, "schemas_not_described");
+      }
+    }
+  });
 }
 
 function lentServices(config: Config, storage: Storage, workspace: string): RunServices {

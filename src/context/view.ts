@@ -6,6 +6,7 @@ import { countMessage } from "./tokens.ts";
 const overflowAt = 0.9;
 const target = 0.8;
 
+/** The part of the history that the model sees. */
 export interface Window {
   /** Index of the first message shown. */
   first: number;

@@ -32,6 +32,7 @@ const toolVerbs = [
 /** Words that join one task to the next. */
 const joining = /\b(?:and then|then|after that|afterwards|finally|first)\b|然后|接着|之后|最后|首先|并且|再/iu;
 
+/** A route and why it was chosen. */
 export interface RuledRoute {
   route: Route;
   reason: string;

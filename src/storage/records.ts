@@ -31,6 +31,7 @@ export type Session = z.infer<typeof Session>;
 export const RunStatus = z.enum(["pending", "running", "success", "error", "timeout", "interrupted"]);
 export type RunStatus = z.infer<typeof RunStatus>;
 
+/** What happens to a run that comes while another of its session is not over (wire contract, section 2.4). */
 export const MultitaskStrategy = z.enum(["reject", "enqueue", "interrupt", "rollback"]);
 export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
 

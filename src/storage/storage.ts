@@ -18,6 +18,7 @@ export interface Page {
   offset: number;
 }
 
+/** Which sessions a search wants, and in which order. */
 export interface SessionQuery extends Page {
   metadata?: JsonObject;
   ids?: string[];
