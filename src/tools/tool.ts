@@ -33,7 +33,10 @@ export interface ToolContext {
   signal: AbortSignal;
 }
 
-/** Locks are taken per resource: `file:<path>`, or a class such as `web` (QUEUE-03). */
+/**
+ * What a call locks (QUEUE-03): `read:<absolute path>` (shared), `write:<absolute path>` (exclusive; a folder conflicts with
+ * everything below it), or a class such as `web` or `tasks`.
+ */
 export type Resource = string;
 
 /**

@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { AppError } from "../../errors.ts";
+import { answering, success } from "../result.ts";
+import { defineTool } from "../tool.ts";
+import { makeFolders } from "./file-access.ts";
+import { fileSeconds, writing } from "./looking.ts";
+import { locate } from "./workspace-path.ts";
+
+/** Makes a folder with the levels above it (DOC-02). */
+export const createFolder = defineTool({
+  name: "create_folder",
+  description: "Creates a folder in the workspace, with the folders above it. Fails if anything of that name exists.",
+  schema: z.object({ path: z.string().describe("path of the new folder, relative to the workspace") }),
+  effect: "idempotent",
+  timeoutSeconds: fileSeconds,
+  resources: (input, context) => [writing(context.workspace, input.path)],
+  operation: async () => ({ type: "Create" }),
+  run: (input, context) =>
+    answering(async () => {
+      const place = await locate(context.workspace, input.path, "keep");
+      const isOwn = context.repeated && place.kind === "folder";
+      const made = place.kind === "missing" ? await makeFolders(context, place.existing, place.missing) : [];
+      // Nothing made: it was there before, or another came first.
+      if (!isOwn && made.at(-1) !== place.real) {
+        throw new AppError("conflict", `"${place.path}" exists already.`, {
+          suggestion: "Use it as it is, or choose another name.",
+        });
+      }
+      return success(`Created the folder ${place.path}/.`, { data: { path: place.path } });
+    }),
+  example: { title: "Two levels", body: '{"path": "reports/2026"}' },
+});

@@ -1,0 +1,67 @@
+import { lstat, readdir, rmdir, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { answering, success } from "../result.ts";
+import { defineTool, type ToolContext } from "../tool.ts";
+import { fileSeconds, leadsToCritical, look, writing } from "./looking.ts";
+import { notFound } from "./not-found.ts";
+import { walk } from "./walk.ts";
+import { locate, ownName, withFolder } from "./workspace-path.ts";
+
+/** Entries counted for the question to the user; a folder with more than this is "at least" that large. */
+const countedEntries = 100_000;
+
+/** Deletes a file, a link (never what it leads to), or a folder with everything in it (DOC-03). */
+export const deleteFile = defineTool({
+  name: "delete_file",
+  description:
+    "Deletes a file of the workspace, or a folder with everything in it. The user is asked first. It cannot be undone.",
+  schema: z.object({ path: z.string().describe("path of the file or folder, relative to the workspace") }),
+  effect: "idempotent",
+  timeoutSeconds: fileSeconds,
+  resources: (input, context) => [writing(context.workspace, input.path)],
+  async operation(input, context) {
+    const place = await look(context.workspace, input.path, "keep");
+    if (place === "refused") return { type: "Query" };
+    if (typeof place !== "string" && place.kind === "folder") {
+      let entries = 0;
+      for await (const _ of walk(context, place, true)) if (++entries >= countedEntries) break;
+      return { type: "DeleteFolder", path: place.path, entries };
+    }
+    if (leadsToCritical(context.workspace, input.path, place)) return { type: "ModifyCriticalFile", path: input.path };
+    // Also when it is missing now: another call of the same turn may put something there first.
+    return { type: "DeleteFile", path: input.path };
+  },
+  run: (input, context) =>
+    answering(async () => {
+      const place = await locate(context.workspace, input.path, "keep");
+      const { folder, name } = ownName(context.workspace, place);
+      if (place.kind === "missing") {
+        if (!context.repeated) throw await notFound(context.workspace, place);
+        return success(`Deleted ${place.path}.`, { data: { path: place.path } });
+      }
+      if (place.kind === "folder") await deleteFolder(context, folder, name);
+      else await withFolder(context.workspace, folder, (at) => unlink(at(name)));
+      const what = place.kind === "folder" ? `the folder ${place.path}/ with everything in it` : place.path;
+      return success(`Deleted ${what}.`, { data: { path: place.path } });
+    }),
+  example: { title: "Delete a folder", body: '{"path": "old-reports"}' },
+  guideline: "Delete only what the user named.",
+});
+
+/** Deletes depth first. Each folder is opened and checked anew, so that a link swapped in is deleted, not followed. */
+async function deleteFolder(context: ToolContext, parent: string, name: string): Promise<void> {
+  context.signal.throwIfAborted();
+  const folder = join(parent, name);
+  const subfolders = await withFolder(context.workspace, folder, async (at) => {
+    const found: string[] = [];
+    for (const entry of await readdir(at("."))) {
+      const isFolder = (await lstat(at(entry))).isDirectory();
+      if (isFolder) found.push(entry);
+      else await unlink(at(entry));
+    }
+    return found;
+  });
+  for (const subfolder of subfolders) await deleteFolder(context, folder, subfolder);
+  await withFolder(context.workspace, parent, (at) => rmdir(at(name)));
+}

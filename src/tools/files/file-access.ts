@@ -1,0 +1,176 @@
+import { randomUUID } from "node:crypto";
+import { constants, type Stats } from "node:fs";
+import { access, link, lstat, mkdir, open, readdir, rename, rmdir, unlink, type FileHandle } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { AppError } from "../../errors.ts";
+import { notFound } from "./not-found.ts";
+import { isTemporaryName, ownName, withFolder, type Place } from "./workspace-path.ts";
+
+/** What a tool of this toolkit needs to know of its surroundings. */
+export interface FileContext {
+  workspace: string;
+  repeated: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * Opens an existing regular file for reading, never a folder, pipe, device or socket, and never through a link that
+ * appeared after `locate`. A hard link cannot be told from the file: it is one. The tools never make any that stays.
+ */
+export async function withFile<T>(
+  context: FileContext,
+  place: Place,
+  work: (handle: FileHandle, stats: Stats) => Promise<T>,
+): Promise<T> {
+  await requireFile(context, place);
+  const { folder, name } = ownName(context.workspace, place);
+  return withFolder(context.workspace, folder, async (at) => {
+    // Non-blocking: a pipe that took the file's place must not hang the tool.
+    const handle = await open(at(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const stats = await handle.stat();
+      if (!stats.isFile()) throw notRegular(place);
+      context.signal.throwIfAborted();
+      return await work(handle, stats);
+    } finally {
+      await handle.close();
+    }
+  });
+}
+
+/** Throws unless a regular file is at `place`: `not_found`, `invalid_parameter` (a folder) or `permission` (special). */
+export async function requireFile(context: FileContext, place: Place): Promise<void> {
+  if (place.kind === "missing") throw await notFound(context.workspace, place);
+  if (place.kind === "folder") {
+    throw new AppError("invalid_parameter", `"${place.path}" is a folder, a file is expected.`, {
+      suggestion: "list_files shows what is in it.",
+    });
+  }
+  if (place.kind !== "file") throw notRegular(place);
+}
+
+/**
+ * Writes a file that must not exist, with its missing folders: whole or not at all, and never over something that
+ * appears meanwhile (`conflict`). On disk when the promise resolves.
+ */
+export async function writeNewFile(context: FileContext, place: Place, content: string): Promise<void> {
+  const made = await makeFolders(context, place.existing, place.missing.slice(0, -1));
+  try {
+    const { folder, name } = ownName(context.workspace, place);
+    await withFolder(context.workspace, folder, async (at, sync) => {
+      await removeLeftovers(context, at);
+      await withTemporary(at, content, undefined, (temporary) => linkOrCreate(at(temporary), at(name), content));
+      await sync();
+    });
+  } catch (error) {
+    await removeEmptyFolders(context, made);
+    throw error;
+  }
+}
+
+/** Replaces the content of an existing file in one step; its mode stays. On disk when the promise resolves. */
+export async function replaceFile(context: FileContext, place: Place, content: string): Promise<void> {
+  const mode = await withFile(context, place, async (_, stats) => stats.mode);
+  const { folder, name } = ownName(context.workspace, place);
+  await withFolder(context.workspace, folder, async (at, sync) => {
+    // Renaming over a file asks only the folder: a write-protected file has to be asked itself.
+    await access(at(name), constants.W_OK);
+    await removeLeftovers(context, at);
+    await withTemporary(at, content, mode & 0o7777, async (temporary) => {
+      const target = await lstat(at(name));
+      if (!target.isFile()) throw notRegular(place);
+      await rename(at(temporary), at(name));
+    });
+    await sync();
+  });
+}
+
+/** Makes folders below an existing one, one by one, each in its checked parent. Gives those it made, outermost first. */
+export async function makeFolders(context: FileContext, existing: string, names: string[]): Promise<string[]> {
+  const made: string[] = [];
+  let parent = existing;
+  for (const name of names) {
+    const isNew = await withFolder(context.workspace, parent, (at) => mkdir(at(name)).then(() => true, alreadyThere));
+    parent = join(parent, name);
+    if (isNew) made.push(parent);
+  }
+  return made;
+}
+
+/** Takes back folders made for something that failed; one that is in use by now stays. */
+export async function removeEmptyFolders(context: FileContext, made: string[]): Promise<void> {
+  for (const folder of made.toReversed()) {
+    await withFolder(context.workspace, dirname(folder), (at) =>
+      rmdir(at(basename(folder))).catch((error: unknown) => {
+        if (!hasCode(error, "ENOTEMPTY", "EEXIST", "ENOENT")) throw error;
+      }),
+    );
+  }
+}
+
+async function withTemporary(
+  at: (name: string) => string,
+  content: string,
+  mode: number | undefined,
+  place: (temporary: string) => Promise<void>,
+): Promise<void> {
+  const temporary = `.millrace-${randomUUID()}.tmp`;
+  const handle = await open(at(temporary), "wx");
+  try {
+    try {
+      await handle.writeFile(content, "utf8");
+      if (mode !== undefined) await handle.chmod(mode);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await place(temporary);
+  } finally {
+    await unlink(at(temporary)).catch(gone);
+  }
+}
+
+/** Gives the temporary file its name; unlike a rename, a link fails when the name is taken. */
+async function linkOrCreate(temporary: string, target: string, content: string): Promise<void> {
+  try {
+    await link(temporary, target);
+  } catch (error) {
+    if (!hasCode(error, "EPERM", "ENOTSUP", "ENOSYS", "EMLINK", "EOPNOTSUPP")) throw error;
+    // A file system without hard links: still never over another file, but visible while it is written.
+    const handle = await open(target, "wx");
+    try {
+      await handle.writeFile(content, "utf8");
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+/** After a crash the earlier attempt of this call may have left its temporary file; younger ones belong to others. */
+async function removeLeftovers(context: FileContext, at: (name: string) => string): Promise<void> {
+  if (!context.repeated) return;
+  for (const name of (await readdir(at("."))).filter(isTemporaryName)) {
+    const stats = await lstat(at(name)).catch(gone);
+    if (stats && stats.mtimeMs < performance.timeOrigin) await unlink(at(name)).catch(gone);
+  }
+}
+
+/** Whether an error carries one of these codes of the operating system. */
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && "code" in error && codes.some((code) => code === error.code);
+}
+
+function gone(error: unknown): undefined {
+  if (hasCode(error, "ENOENT")) return undefined;
+  throw error;
+}
+
+function alreadyThere(error: unknown): false {
+  if (hasCode(error, "EEXIST")) return false;
+  throw error;
+}
+
+function notRegular(place: Place): AppError {
+  return new AppError("permission", `Refused: "${place.path}" is not a regular file (a pipe, device, socket or link).`);
+}

@@ -1,0 +1,33 @@
+import { RE2JS } from "re2js";
+
+/**
+ * A matcher for a file pattern: `*` and `?` within a name, `**` across folders, `[a-z]`, `{a,b}`. A pattern without `/`
+ * is tried on the name, one with `/` on the whole path; case does not count. Runs in linear time whatever the pattern:
+ * the usual libraries make a backtracking regular expression of it (`*a*a*a*a*a*b` on 80 letters: 2.3 s).
+ */
+export function toGlob(pattern: string): (path: string) => boolean {
+  const compiled = RE2JS.compile(translate(pattern.replace(/^\.\//, "")), RE2JS.CASE_INSENSITIVE | RE2JS.DOTALL);
+  const isOnPath = pattern.includes("/");
+  return (path) => compiled.matches(isOnPath ? path : path.slice(path.lastIndexOf("/") + 1));
+}
+
+function translate(pattern: string): string {
+  const pieces = pattern.match(/\*\*\/|\*\*|\*|\?|\[[!^]?[^\]/]+\]|\{[^{}]*\}|[^]/gu) ?? [];
+  return pieces.map(translatePiece).join("");
+}
+
+function translatePiece(piece: string): string {
+  if (piece === "**/") return "(?:.*/)?";
+  if (piece === "**") return ".*";
+  if (piece === "*") return "[^/]*";
+  if (piece === "?") return "[^/]";
+  if (piece.length > 1 && piece.startsWith("[")) {
+    const isNot = /^\[[!^]/.test(piece);
+    const members = piece.slice(isNot ? 2 : 1, -1).replace(/[\\[\]^&]/g, "\\$&");
+    return `[${isNot ? "^/" : ""}${members}]`;
+  }
+  if (piece.length > 1 && piece.startsWith("{")) {
+    return `(?:${piece.slice(1, -1).split(",").map(translate).join("|")})`;
+  }
+  return RE2JS.quote(piece);
+}

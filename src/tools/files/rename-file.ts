@@ -1,0 +1,60 @@
+import { extname } from "node:path";
+import { z } from "zod";
+import { AppError } from "../../errors.ts";
+import { answering, success } from "../result.ts";
+import { defineTool } from "../tool.ts";
+import { fileSeconds, look, writing } from "./looking.ts";
+import { moveEntry, moveOperation } from "./move-entry.ts";
+import { parsePath } from "./workspace-path.ts";
+
+/** Gives a file or folder another name in the same folder and never replaces anything. */
+export const renameFile = defineTool({
+  name: "rename_file",
+  description:
+    "Gives a file or folder of the workspace another name; it stays in its folder. Fails if that name is taken. Use " +
+    "move_file for another folder.",
+  schema: z.object({
+    path: z.string().describe("path of the file or folder, relative to the workspace"),
+    new_name: z.string().describe("the new name alone, without folders"),
+  }),
+  effect: "idempotent",
+  timeoutSeconds: fileSeconds,
+  resources: (input, context) => [
+    writing(context.workspace, input.path),
+    writing(context.workspace, sibling(input.path, input.new_name)),
+  ],
+  async operation(input, context) {
+    const operation = await moveOperation(context.workspace, input.path, sibling(input.path, input.new_name));
+    if (operation.type !== "SimpleModify") return operation;
+    const place = await look(context.workspace, input.path, "keep");
+    const isFolder = typeof place !== "string" && place.kind === "folder";
+    const isSameKind = extname(input.path).toLowerCase() === extname(input.new_name).toLowerCase();
+    // Another extension makes other programs open the file (CONF-04).
+    return isFolder || isSameKind ? operation : { type: "IrreversibleOperation", path: input.path, overwrites: false };
+  },
+  run: (input, context) =>
+    answering(async () => {
+      const names = parsePath(input.path);
+      if (names.length === 0) throw new AppError("permission", "Refused: the workspace itself cannot be renamed.");
+      if (/[/\\]/.test(input.new_name) || parsePath(input.new_name).length !== 1) {
+        throw new AppError(
+          "invalid_parameter",
+          `new_name is a name alone, without folders; "${input.new_name}" came.`,
+          {
+            suggestion: "Use move_file to move it to another folder.",
+          },
+        );
+      }
+      if (names.at(-1) === input.new_name) {
+        throw new AppError("invalid_parameter", `"${names.join("/")}" has this name already.`);
+      }
+      const [from, to] = await moveEntry(context, input.path, sibling(input.path, input.new_name));
+      return success(`Renamed ${from.path} to ${input.new_name}.`, { data: { path: to.path, old_path: from.path } });
+    }),
+  example: { title: "Another name", body: '{"path": "texts/draft.md", "new_name": "final.md"}' },
+});
+
+function sibling(path: string, name: string): string {
+  const names = path.split("/").filter((part) => part !== "" && part !== ".");
+  return [...names.slice(0, -1), name].join("/");
+}

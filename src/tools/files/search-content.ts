@@ -1,0 +1,196 @@
+import { RE2JS } from "re2js";
+import { z } from "zod";
+import { AppError, errorMessage, isAppError } from "../../errors.ts";
+import { answering, success } from "../result.ts";
+import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
+import { answerLimit } from "./bounded-text.ts";
+import { breathing } from "./breathing.ts";
+import { hasCode, withFile } from "./file-access.ts";
+import { toGlob } from "./glob.ts";
+import { fileSeconds, reading } from "./looking.ts";
+import { notFound } from "./not-found.ts";
+import { textLines } from "./text-lines.ts";
+import { walk } from "./walk.ts";
+import { locate, type Place } from "./workspace-path.ts";
+
+/** Limits: files larger than this (bytes) are skipped, matches given, characters of a line that are searched and shown. */
+const [largestFile, givenMatches, searchedLength, shownLength] = [8 * 1024 * 1024, 200, 10_000, 300];
+
+const SearchContentInput = z.object({
+  path: z.string().describe('file or folder to search, relative to the workspace; "." is all of it'),
+  regex: z
+    .string()
+    .min(1)
+    .max(1000)
+    .describe("regular expression in RE2 syntax, tried on each line; (?i) at the start ignores case"),
+  file_pattern: z.string().max(200).optional().describe("only files that match, such as *.ts or src/**/*.md"),
+  context_lines: z.number().int().min(0).max(10).optional().describe("lines shown around each match; default 2"),
+});
+
+/** One line of a file, and whether it matched. */
+interface Line {
+  number: number;
+  text: string;
+  isMatch: boolean;
+}
+
+/** Searches the lines of text files by a regular expression that runs in linear time. */
+export const searchContent = defineTool({
+  name: "search_content",
+  description:
+    "Searches the text files of the workspace line by line with a regular expression (RE2: no lookaround, no " +
+    "backreferences) and shows each match with lines around it: 12: is a match, 11- is not. Binary files and those over " +
+    "8 MB are skipped.",
+  schema: SearchContentInput,
+  effect: "pure",
+  timeoutSeconds: fileSeconds,
+  resources: (input, context) => [reading(context.workspace, input.path)],
+  operation: async () => ({ type: "Query" }),
+  run: (input, context) => answering(() => search(input, context)),
+  example: {
+    title: "Where a function is used",
+    body: '{"path": "src", "regex": "loadConfig\\\\(", "file_pattern": "*.ts"}',
+  },
+});
+
+/** What a search has found so far. `length` is that of the sections, in characters. */
+interface Findings {
+  sections: string[];
+  matches: { path: string; line: number; text: string }[];
+  length: number;
+  skipped: number;
+}
+
+async function search(input: z.infer<typeof SearchContentInput>, context: ToolContext): Promise<ToolResult> {
+  const matches = compile(input.regex);
+  const isWanted = input.file_pattern === undefined ? () => true : toGlob(input.file_pattern);
+  const start = await locate(context.workspace, input.path.trim() || ".");
+  if (start.kind === "missing") throw await notFound(context.workspace, start);
+  const found: Findings = { sections: [], matches: [], length: 0, skipped: 0 };
+  for await (const place of start.kind === "folder" ? filesBelow(context, start) : [start]) {
+    if (!isWanted(place.path)) continue;
+    const lines = await searchFile(context, place, matches, input.context_lines ?? 2, place === start);
+    note(found, place.path, lines);
+    if (isEnough(found)) break;
+  }
+  return answer(input.regex, found);
+}
+
+function note(found: Findings, path: string, lines: Line[] | undefined): void {
+  if (lines === undefined) found.skipped += 1;
+  if (lines === undefined || lines.length === 0) return;
+  const hits = lines.filter((line) => line.isMatch);
+  found.matches.push(...hits.map((line) => ({ path, line: line.number, text: line.text })));
+  const section = toSection(path, lines);
+  found.sections.push(section);
+  found.length += section.length;
+}
+
+function isEnough(found: Findings): boolean {
+  return found.matches.length >= givenMatches || found.length > 10 * answerLimit;
+}
+
+function answer(regex: string, found: Findings): ToolResult {
+  const isStopped = isEnough(found);
+  const data = { matches: found.matches, skipped_files: found.skipped, complete: !isStopped };
+  if (found.matches.length === 0) {
+    const skipped = found.skipped === 0 ? "" : ` ${found.skipped} binary or very large files were skipped.`;
+    const content = `No line matches ${regex}.${skipped} Try a shorter expression, or (?i) to ignore case.`;
+    return success(`No match for ${regex}.`, { content, data });
+  }
+  const text = found.sections.join("\n\n");
+  const limit = answerLimit - 200;
+  const shown = text.length <= limit ? text : text.slice(0, Math.max(text.lastIndexOf("\n", limit), 0));
+  const isCut = isStopped || shown.length < text.length;
+  const end = isCut ? "\n[more matches are not shown; narrow the path, the file_pattern or the expression]" : "";
+  const noun = found.matches.length === 1 ? "match" : "matches";
+  const count = `${found.matches.length}${isStopped ? " or more" : ""} ${noun} for ${regex}.`;
+  return success(count, { content: `${shown}${end}`, data });
+}
+
+/**
+ * A literal expression is searched natively; any other by RE2, whose time is linear in the line but grows with the
+ * expression too (60 ns for each character and instruction at worst): a large one sees less of a very long line.
+ */
+function compile(regex: string): (text: string) => boolean {
+  if (/^[\p{L}\p{N} _,;:'"<>=!@#%&/~`-]+$/u.test(regex)) return (text) => text.includes(regex);
+  try {
+    const compiled = RE2JS.compile(regex);
+    const length = Math.min(searchedLength, Math.ceil(600_000 / compiled.programSize()));
+    return (text) => compiled.test(text.slice(0, length));
+  } catch (error) {
+    throw new AppError("invalid_parameter", `The regex ${regex} is not valid: ${errorMessage(error)}.`, {
+      suggestion: "Use RE2 syntax: no lookaround, no backreferences, repeats up to 1000.",
+    });
+  }
+}
+
+async function* filesBelow(context: ToolContext, start: Place): AsyncGenerator<Place> {
+  for await (const entry of walk(context, start)) {
+    if (entry.kind !== "file") continue;
+    yield { path: entry.path, real: entry.real, kind: "file", existing: start.real, missing: [] };
+  }
+}
+
+/**
+ * The matching lines of a file with those around them; `undefined` when it is not searchable text. For the one file
+ * that the call names, that is an error.
+ */
+async function searchFile(
+  context: ToolContext,
+  place: Place,
+  matches: (text: string) => boolean,
+  around: number,
+  isNamed: boolean,
+): Promise<Line[] | undefined> {
+  try {
+    return await withFile(context, place, async (handle, stats) => {
+      if (stats.size > largestFile) throw tooLarge(place.path, stats.size);
+      const kept: Line[] = [];
+      const before: Line[] = [];
+      const breathe = breathing(context.signal);
+      let [number, wantedAfter, hits] = [0, 0, 0];
+      for await (const lines of textLines(handle, place.path, context.signal)) {
+        for (const line of lines) {
+          await breathe();
+          number += 1;
+          const isMatch = hits < givenMatches && matches(line.replace(/\r?\n$/, ""));
+          const text = line.slice(0, shownLength).trimEnd();
+          if (isMatch) {
+            hits += 1;
+            kept.push(...before.splice(0), { number, text, isMatch });
+            wantedAfter = around;
+          } else if (wantedAfter > 0) {
+            wantedAfter -= 1;
+            kept.push({ number, text, isMatch });
+          } else {
+            before.push({ number, text, isMatch });
+            if (before.length > around) before.shift();
+          }
+        }
+      }
+      return kept;
+    });
+  } catch (error) {
+    // Not text, or gone or exchanged since the walk met it: the search goes on without it.
+    const isSkipped =
+      !isNamed && (isAppError(error) || hasCode(error, "ENOENT", "ELOOP", "EACCES", "EPERM", "ENXIO", "ENOTDIR"));
+    if (isSkipped) return undefined;
+    throw error;
+  }
+}
+
+function tooLarge(path: string, size: number): AppError {
+  return new AppError("too_large", `"${path}" has ${size} bytes; at most ${largestFile} are searched.`, {
+    suggestion: "Read it in parts with read_file.",
+  });
+}
+
+function toSection(path: string, lines: Line[]): string {
+  const rows = lines.flatMap((line, index) => {
+    const previous = lines[index - 1];
+    const gap = previous && previous.number + 1 < line.number ? ["--"] : [];
+    return [...gap, `${line.number}${line.isMatch ? ":" : "-"} ${line.text}`];
+  });
+  return [path, ...rows].join("\n");
+}

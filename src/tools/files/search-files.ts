@@ -1,0 +1,58 @@
+import { z } from "zod";
+import { AppError } from "../../errors.ts";
+import { answering, success } from "../result.ts";
+import { defineTool } from "../tool.ts";
+import { fittingLines } from "./bounded-text.ts";
+import { toGlob } from "./glob.ts";
+import { fileSeconds, reading } from "./looking.ts";
+import { walk } from "./walk.ts";
+import { locate } from "./workspace-path.ts";
+
+/** Hits given to the client. */
+const givenHits = 500;
+
+/** Finds files and folders by a part of their name or path, or by a pattern (DOC-06). */
+export const searchFiles = defineTool({
+  name: "search_files",
+  description:
+    "Finds files and folders of the workspace whose name or path contains the query (case does not count), or matches " +
+    "it when it is a pattern such as *.md or src/**/*.ts. Use search_content to look inside files.",
+  schema: z.object({
+    query: z.string().max(200).describe("a part of the name or path, or a pattern with * and ?"),
+  }),
+  effect: "pure",
+  timeoutSeconds: fileSeconds,
+  resources: (_, context) => [reading(context.workspace, ".")],
+  operation: async () => ({ type: "Query" }),
+  run: (input, context) =>
+    answering(async () => {
+      const query = input.query.trim().normalize("NFC");
+      if (query === "") {
+        throw new AppError("invalid_parameter", "The query is empty.", {
+          suggestion: "Use list_files to see everything.",
+        });
+      }
+      const matches = /[*?{[]/.test(query) ? toGlob(query) : containing(query);
+      const hits: string[] = [];
+      let total = 0;
+      for await (const entry of walk(context, await locate(context.workspace, "."))) {
+        if (entry.kind === "unreadable" || !matches(entry.path.normalize("NFC"))) continue;
+        total += 1;
+        if (hits.length < givenHits) hits.push(entry.kind === "folder" ? `${entry.path}/` : entry.path);
+      }
+      const data = { query, hits, total };
+      if (total === 0) {
+        const content = `No file or folder has "${query}" in its name or path. Try a shorter part of the name.`;
+        return success(`Nothing found for "${query}".`, { content, data });
+      }
+      const { text, shown } = fittingLines(hits, 4500);
+      const note = shown === total ? "" : `\n[${total - shown} further hits are not shown; use a longer query]`;
+      return success(`${total} found for "${query}".`, { content: text + note, data });
+    }),
+  example: { title: "By a part of the name", body: '{"query": "report"}' },
+});
+
+function containing(query: string): (path: string) => boolean {
+  const wanted = query.toLowerCase();
+  return (path) => path.toLowerCase().includes(wanted);
+}

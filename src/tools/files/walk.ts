@@ -1,0 +1,61 @@
+import { readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { isAppError } from "../../errors.ts";
+import { breathing } from "./breathing.ts";
+import { hasCode } from "./file-access.ts";
+import { isTemporaryName, kindOf, reservedFolder, withFolder, type Place } from "./workspace-path.ts";
+
+/** Something met on a walk. `unreadable` is a folder that could not be opened; links are not followed. */
+export interface Entry {
+  path: string;
+  real: string;
+  kind: "file" | "folder" | "link" | "other" | "unreadable";
+}
+
+/** Folders that hold what no person wrote: shown, but only opened when the walk starts there. */
+const closedFolders = new Set([".git", "node_modules"]);
+
+/**
+ * Everything below a folder, level by level, by name within a folder. Our own files are left out. `everything` opens
+ * the closed folders too. Throws when `signal` aborts.
+ */
+export async function* walk(
+  context: { workspace: string; signal: AbortSignal },
+  start: Place,
+  everything = false,
+): AsyncGenerator<Entry> {
+  const breathe = breathing(context.signal);
+  const folders: { path: string; real: string }[] = [start];
+  for (let folder = folders.shift(); folder; folder = folders.shift()) {
+    context.signal.throwIfAborted();
+    const entries = await entriesOf(context.workspace, folder, folder === start);
+    if (entries === undefined) yield { ...folder, kind: "unreadable" };
+    for (const entry of entries ?? []) {
+      await breathe();
+      yield entry;
+      const isOpened = everything || !closedFolders.has(basename(entry.real));
+      if (entry.kind === "folder" && isOpened) folders.push(entry);
+    }
+  }
+}
+
+/** What is in a folder, by name; `undefined` when a folder met on the way cannot be opened (any more). */
+async function entriesOf(
+  workspace: string,
+  folder: { path: string; real: string },
+  isStart: boolean,
+): Promise<Entry[] | undefined> {
+  try {
+    const entries = await withFolder(workspace, folder.real, (at) => readdir(at("."), { withFileTypes: true }));
+    const prefix = folder.path === "." ? "" : `${folder.path}/`;
+    return entries
+      .filter(({ name }) => !isTemporaryName(name))
+      .filter(({ name }) => folder.real !== workspace || name.toLowerCase() !== reservedFolder)
+      .map((entry) => ({ path: prefix + entry.name, real: join(folder.real, entry.name), kind: kindOf(entry) }))
+      .toSorted((one, other) => (one.path < other.path ? -1 : 1));
+  } catch (error) {
+    const isLocal = isAppError(error) || hasCode(error, "EACCES", "EPERM", "ENOENT", "ENOTDIR", "ELOOP");
+    if (isStart || !isLocal) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,154 @@
+import { constants } from "node:fs";
+import { lstat, open, readlink, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, sep } from "node:path";
+import { AppError } from "../../errors.ts";
+
+/**
+ * Where a path of the model leads, links resolved. Only names below `existing` may be missing. `path` is for people and
+ * the model (relative, `/` between names, `.` for the workspace), `real` is for the operating system.
+ */
+export interface Place {
+  path: string;
+  real: string;
+  kind: "file" | "folder" | "link" | "other" | "missing";
+  /** The deepest folder that is there, and the names below it that are not. */
+  existing: string;
+  missing: string[];
+}
+
+/** Our own files in a workspace: never listed, never opened. `.millrace` is a folder at its root. */
+export const reservedFolder = ".millrace";
+/** Files being written, next to their target (see `file-access.ts`). */
+export const isTemporaryName = (name: string) => /^\.millrace-[0-9a-f-]+\.tmp$/i.test(name);
+
+/** Splits a path into names. Throws `permission` for what leads out by its form (TOOL-15), `invalid_parameter` for nonsense. */
+export function parsePath(path: string): string[] {
+  const shown = JSON.stringify(path.length > 120 ? `${path.slice(0, 120)}…` : path);
+  const suggestion = "Give a path relative to the workspace with / between names, such as notes/today.md.";
+  if (path.includes("\0"))
+    throw new AppError("invalid_parameter", `The path ${shown} holds a zero byte.`, { suggestion });
+  if (/^[/\\]|^[a-z]:/i.test(path)) {
+    throw new AppError("permission", `Refused: ${shown} is an absolute path.`, { suggestion });
+  }
+  if (path.includes("\\")) throw new AppError("permission", `Refused: ${shown} holds a backslash.`, { suggestion });
+  const names = path.split("/").filter((name) => name !== "" && name !== ".");
+  if (names.includes("..")) {
+    throw new AppError("permission", `Refused: ${shown} uses "..", which may lead out of the workspace.`, {
+      suggestion,
+    });
+  }
+  // Control characters would break the lines of every listing.
+  if (/\p{Cc}/u.test(path)) {
+    throw new AppError("invalid_parameter", `The path ${shown} holds a control character.`, { suggestion });
+  }
+  if (names.some((name) => Buffer.byteLength(name) > 255) || Buffer.byteLength(path) > 3000) {
+    throw new AppError("invalid_parameter", `The path ${shown} is too long: at most 255 bytes a name, 3000 in all.`, {
+      suggestion: "Use shorter names.",
+    });
+  }
+  if (path.trim() === "") throw new AppError("invalid_parameter", "The path is empty.", { suggestion });
+  if (isReserved(names)) throw reserved(names.join("/"));
+  return names;
+}
+
+/**
+ * Follows a path from the workspace, which must be absolute with its links resolved. `lastLink` says whether a link at
+ * the very end is followed or is itself what is meant (deleting, moving). Throws `permission` for a link that leads out.
+ */
+export async function locate(workspace: string, path: string, lastLink: "follow" | "keep" = "follow"): Promise<Place> {
+  const names = parsePath(path);
+  const shown = names.join("/") || ".";
+  let real = workspace;
+  let kind: Place["kind"] = "folder";
+  for (const [index, name] of names.entries()) {
+    if (kind !== "folder") {
+      const here = names.slice(0, index).join("/");
+      throw new AppError("not_found", `"${shown}" cannot exist: "${here}" is not a folder.`);
+    }
+    const next = join(real, name);
+    const found = await lstat(next).catch(absent);
+    if (!found) {
+      const missing = names.slice(index);
+      return { path: shown, real: join(real, ...missing), kind: "missing", existing: real, missing };
+    }
+    const isKept = lastLink === "keep" && index === names.length - 1;
+    real = found.isSymbolicLink() && !isKept ? await followLink(workspace, next, names.slice(0, index + 1)) : next;
+    kind = kindOf(found.isSymbolicLink() && !isKept ? await stat(real) : found);
+  }
+  if (isReserved(real.slice(workspace.length).split(sep).filter(Boolean))) throw reserved(shown);
+  return { path: shown, real, kind, existing: kind === "folder" ? real : dirname(real), missing: [] };
+}
+
+/** The name a place has in its own folder. Throws `permission` for the workspace itself. */
+export function ownName(workspace: string, place: Place): { folder: string; name: string } {
+  if (place.real === workspace) throw new AppError("permission", "Refused: this is the workspace itself.");
+  return { folder: dirname(place.real), name: basename(place.real) };
+}
+
+/**
+ * Opens a folder, makes sure that what was opened is the folder meant and lies in the workspace, and runs `work` with
+ * paths that go through the open descriptor. Whatever happens to names and links meanwhile, `work` stays in that folder:
+ * between check and use there is nothing to swap. Throws `permission` when the folder was swapped before.
+ * Without /proc (not Linux) the check is the same, but `work` goes by name and such a race remains.
+ */
+export async function withFolder<T>(
+  workspace: string,
+  folder: string,
+  work: (at: (name: string) => string, sync: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    const descriptor = `/proc/self/fd/${handle.fd}`;
+    const opened = await readlink(descriptor).catch(absent);
+    const actual = opened ?? (await realpath(folder));
+    if (actual !== folder || !isInside(workspace, actual)) {
+      throw new AppError("permission", "Refused: a folder of the path was exchanged while it was being opened.");
+    }
+    const base = opened === undefined ? folder : descriptor;
+    return await work(
+      (name) => `${base}/${name}`,
+      () => handle.sync(),
+    );
+  } finally {
+    await handle.close();
+  }
+}
+
+async function followLink(workspace: string, link: string, names: string[]): Promise<string> {
+  const target = await realpath(link).catch(absent);
+  if (target !== undefined && isInside(workspace, target)) return target;
+  // One answer for both, so that links do not tell what exists outside.
+  throw new AppError(
+    "permission",
+    `Refused: "${names.join("/")}" is a link that leads out of the workspace or nowhere.`,
+  );
+}
+
+function isInside(workspace: string, real: string): boolean {
+  return real === workspace || real.startsWith(workspace.endsWith(sep) ? workspace : workspace + sep);
+}
+
+function isReserved(names: string[]): boolean {
+  return names[0]?.toLowerCase() === reservedFolder || names.some(isTemporaryName);
+}
+
+function reserved(path: string): AppError {
+  return new AppError("permission", `Refused: "${path}" belongs to the program itself.`);
+}
+
+/** What something is that exists. */
+export function kindOf(stats: {
+  isFile(): boolean;
+  isDirectory(): boolean;
+  isSymbolicLink(): boolean;
+}): Exclude<Place["kind"], "missing"> {
+  if (stats.isFile()) return "file";
+  if (stats.isDirectory()) return "folder";
+  return stats.isSymbolicLink() ? "link" : "other";
+}
+
+/** Turns "not there" into `undefined` and lets every other error go on. */
+function absent(error: unknown): undefined {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+  throw error;
+}

@@ -1,0 +1,34 @@
+import { createFile } from "./files/create-file.ts";
+import { createFolder } from "./files/create-folder.ts";
+import { deleteFile } from "./files/delete-file.ts";
+import { listFiles } from "./files/list-files.ts";
+import { moveFile } from "./files/move-file.ts";
+import { readFile } from "./files/read-file.ts";
+import { renameFile } from "./files/rename-file.ts";
+import { searchContent } from "./files/search-content.ts";
+import { searchFiles } from "./files/search-files.ts";
+import { updateFile } from "./files/update-file.ts";
+import { createSchedule } from "./planner/create-schedule.ts";
+import { createTask } from "./planner/create-task.ts";
+import { deleteTask } from "./planner/delete-task.ts";
+import { readTasks } from "./planner/read-tasks.ts";
+import { updateTask } from "./planner/update-task.ts";
+
+/** Every tool of the house (table 18.6), by the name the model calls. A new one is a file and a line here. */
+export const tools = {
+  read_file: readFile,
+  create_file: createFile,
+  update_file: updateFile,
+  delete_file: deleteFile,
+  list_files: listFiles,
+  search_files: searchFiles,
+  search_content: searchContent,
+  move_file: moveFile,
+  rename_file: renameFile,
+  create_folder: createFolder,
+  create_task: createTask,
+  read_tasks: readTasks,
+  update_task: updateTask,
+  create_schedule: createSchedule,
+  delete_task: deleteTask,
+};

@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { answering, success } from "../result.ts";
+import { defineTool } from "../tool.ts";
+import { noTask, TaskId } from "./task-form.ts";
+
+/** Deletes a task. By default nobody is asked first (CONF-10). */
+export const deleteTask = defineTool({
+  name: "delete_task",
+  description: "Deletes one task from the planner, with its dates.",
+  schema: z.object({ task_id: TaskId }),
+  effect: "idempotent",
+  timeoutSeconds: 60,
+  resources: () => ["tasks"],
+  operation: async () => ({ type: "SimpleModify" }),
+  run: (input, context) =>
+    answering(async () => {
+      const task = await context.tasks.get(input.task_id);
+      const isDeleted = await context.tasks.delete(input.task_id);
+      if (!isDeleted && !context.repeated) throw noTask(input.task_id);
+      return success(task ? `Task deleted: "${task.title}".` : "Task deleted.", { data: null });
+    }),
+  example: { title: "Delete", body: '{"task_id": "019c0b6e-5b6c-7c3e-8d5a-2f6f0a4c9b11"}' },
+});

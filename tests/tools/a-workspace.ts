@@ -1,0 +1,52 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createMemoryTasks } from "../../src/storage/memory.ts";
+import { createLocks } from "../../src/tools/locks.ts";
+import { prepareCall, runTool } from "../../src/tools/run-tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../../src/tools/tool.ts";
+
+export interface Workspace extends AsyncDisposable {
+  /** The workspace lies in `outside`, next to whatever a test puts there. */
+  root: string;
+  outside: string;
+  context: ToolContext;
+  /** Writes files below the workspace; a name that ends with / is a folder. */
+  fill(files: Record<string, string>): Promise<void>;
+  /** Prepares and runs a call the way the loop does; `repeated` as after a crash. */
+  call(tool: Tool, input: unknown, repeated?: boolean): Promise<ToolResult>;
+}
+
+/** A real folder to work in, removed at the end. */
+export async function aWorkspace(): Promise<Workspace> {
+  const outside = await realpath(await mkdtemp(join(tmpdir(), "millrace-tools-")));
+  const root = join(outside, "workspace");
+  await mkdir(root);
+  const context: ToolContext = {
+    workspace: root,
+    tasks: createMemoryTasks(),
+    sessionId: "session",
+    repeated: false,
+    signal: new AbortController().signal,
+  };
+  return {
+    root,
+    outside,
+    context,
+    async fill(files) {
+      for (const [path, content] of Object.entries(files)) {
+        if (path.endsWith("/")) await mkdir(join(root, path), { recursive: true });
+        else {
+          await mkdir(dirname(join(root, path)), { recursive: true });
+          await writeFile(join(root, path), content);
+        }
+      }
+    },
+    async call(tool, input, repeated = false) {
+      const prepared = prepareCall(tool, input);
+      if (prepared.kind === "invalid") return prepared.result;
+      return runTool(tool, prepared.input, { ...context, repeated }, { locks: createLocks() });
+    },
+    [Symbol.asyncDispose]: () => rm(outside, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { tools } from "../../src/tools/index.ts";
+import { createRegistry, toLangChainTools, toolNotFound } from "../../src/tools/registry.ts";
+import { success } from "../../src/tools/result.ts";
+import { defineTool } from "../../src/tools/tool.ts";
+
+const aTool = (name: string, isDefault?: boolean) =>
+  defineTool({
+    name,
+    description: `does ${name}`,
+    schema: z.object({ count: z.number().int().optional().describe("how many") }),
+    effect: "pure",
+    timeoutSeconds: 5,
+    resources: () => [],
+    operation: async () => ({ type: "Query" }),
+    run: async () => success("done"),
+    ...(isDefault === undefined ? {} : { isDefault }),
+  });
+
+describe("registry", () => {
+  it("finds tools by name, in the order they were registered", () => {
+    const [one, two] = [aTool("one"), aTool("two")];
+    const registry = createRegistry([one]);
+    registry.register(two);
+    expect(registry.get("two")).toBe(two);
+    expect(registry.get("three")).toBeUndefined();
+    expect(registry.list()).toEqual([one, two]);
+  });
+
+  it("refuses a second tool of the same name", () => {
+    const registry = createRegistry([aTool("one")]);
+    expect(() => registry.register(aTool("one"))).toThrow(expect.objectContaining({ code: "conflict" }));
+  });
+
+  it("removes every trace of a tool", () => {
+    const registry = createRegistry([aTool("one"), aTool("two")]);
+    expect(registry.unregister("one")).toBe(true);
+    expect(registry.unregister("one")).toBe(false);
+    expect(registry.get("one")).toBeUndefined();
+    expect(registry.describe().map((tool) => tool.name)).toEqual(["two"]);
+    expect(registry.defaults().map((tool) => tool.name)).toEqual(["two"]);
+    expect(() => registry.restrict(["one"])).toThrow(expect.objectContaining({ code: "tool_not_found" }));
+    registry.register(aTool("one"));
+    expect(registry.get("one")).toBeDefined();
+  });
+
+  it("gives a run that names nothing the default set", () => {
+    const registry = createRegistry([aTool("one"), aTool("rare", false), aTool("two", true)]);
+    expect(registry.defaults().map((tool) => tool.name)).toEqual(["one", "two"]);
+  });
+
+  it("restricts to a list, each once, and names what is available when one is unknown", () => {
+    const registry = createRegistry([aTool("one"), aTool("two")]);
+    expect(registry.restrict(["two", "one", "two"]).map((tool) => tool.name)).toEqual(["two", "one"]);
+    expect(() => registry.restrict(["three"])).toThrow(/"three".*one, two/);
+  });
+
+  it("describes the tools of the house with all that a prompt or a page needs", () => {
+    const described = createRegistry(Object.values(tools)).describe();
+    expect(described.map((tool) => tool.name)).toEqual(Object.keys(tools));
+    for (const tool of described) {
+      expect(tool.parameters, tool.name).toMatchObject({ type: "object", properties: expect.anything() });
+      expect(tool.description.length, tool.name).toBeGreaterThan(20);
+      expect(tool.example, tool.name).not.toBeNull();
+    }
+  });
+
+  it("has examples that the tools accept", () => {
+    for (const tool of Object.values(tools)) {
+      const input: unknown = JSON.parse(tool.example?.body ?? "");
+      expect(tool.schema.safeParse(input).success, tool.name).toBe(true);
+    }
+  });
+
+  it("gives file tools 30 seconds and the others 60", () => {
+    const isPlanner = (name: string) => /task|schedule/.test(name);
+    for (const tool of Object.values(tools)) expect(tool.timeoutSeconds).toBe(isPlanner(tool.name) ? 60 : 30);
+  });
+
+  it("writes definitions in OpenAI's function format", () => {
+    expect(toLangChainTools([aTool("one")])).toEqual([
+      {
+        type: "function",
+        function: {
+          name: "one",
+          description: "does one",
+          parameters: {
+            type: "object",
+            properties: { count: expect.objectContaining({ type: "integer", description: "how many" }) },
+          },
+        },
+      },
+    ]);
+  });
+});
+
+describe("an unknown tool", () => {
+  it("is answered with TOOL_NOT_FOUND and the list", () => {
+    const result = toolNotFound("reed_file", ["read_file", "list_files"]);
+    expect(result).toMatchObject({ success: false, code: "TOOL_NOT_FOUND", errorType: "tool_not_found" });
+    expect(result.content).toContain("read_file, list_files");
+    expect(toolNotFound("x", []).content).toContain("no tools are available");
+  });
+});
