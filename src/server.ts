@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdirSync, realpathSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import { currentConfig, type Config } from "./config.ts";
@@ -41,7 +41,7 @@ export async function startServer(
   logger: Logger = createLogger(config.logLevel),
 ): Promise<RunningServer> {
   const workspace = prepareWorkspace(config);
-  prepareDataFolder(config);
+  prepareDataFolder(config, workspace);
   const storage = createSqliteStorage(join(config.dataDir, "millrace.db"));
   try {
     const graphs = await loadGraphs(config.graphs, storage.checkpointer);
@@ -123,7 +123,7 @@ function prepareWorkspace(config: Config): string {
   }
 }
 
-function prepareDataFolder({ dataDir }: Config): void {
+function prepareDataFolder({ dataDir }: Config, workspace: string): void {
   try {
     mkdirSync(dataDir, { recursive: true });
     accessSync(dataDir, constants.R_OK | constants.W_OK);
@@ -133,6 +133,11 @@ function prepareDataFolder({ dataDir }: Config): void {
       cause: error,
     });
   }
+  const inside = relative(workspace, realpathSync(dataDir));
+  if (inside.startsWith("..") || isAbsolute(inside)) return;
+  throw new AppError("config", `The data folder ${dataDir} lies inside the workspace, where tools could reach it.`, {
+    suggestion: "Set MILLRACE_DATA_DIR or MILLRACE_WORKSPACE so that neither holds the database for the tools.",
+  });
 }
 
 const reasons: Record<string, string> = {

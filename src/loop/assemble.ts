@@ -1,16 +1,14 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { countMessages, countText } from "../context/tokens.ts";
 import { chooseWindow } from "../context/view.ts";
-import { closingNote } from "../prompts/closing-note.ts";
-import { iterationWarning } from "../prompts/iteration-warning.ts";
 import { reachedLimit } from "./limits.ts";
 import { emit, loopCall, move } from "./request.ts";
 import { servicesOf } from "./services.ts";
 import type { LoopState, LoopUpdate } from "./state.ts";
 
 /**
- * Begins an iteration: looks at the limits, decides what of the history the model sees, and writes the notes for this
- * call. It decides and changes nothing else, so it may run twice.
+ * Begins an iteration: looks at the limits and decides what of the history the model sees. It changes nothing else, so it
+ * may run twice.
  */
 export async function assemble(state: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
@@ -26,12 +24,6 @@ export async function assemble(state: LoopState, config: LangGraphRunnableConfig
   const now = Date.now();
   const start_time = state.start_time === 0 ? now : state.start_time;
   const closing = state.closing ?? reachedLimit({ ...state, start_time }, limits, now);
-  const notes: string[] = [];
-  if (closing !== null && call.tools.length > 0) notes.push(closingNote({ reason: closing }));
-  else if (call.tools.length > 0 && iteration >= limits.soft_warning_at) {
-    notes.push(iterationWarning({ used: iteration - 1, left: limits.max_iterations - iteration + 1 }));
-  }
-
   const limit = servicesOf(config).contextLimit;
   const fixedTokens =
     countText(call.system) + countText(call.instruction ?? "") + countMessages(state.messages) + toolTokens(call.tools);
@@ -40,12 +32,13 @@ export async function assemble(state: LoopState, config: LangGraphRunnableConfig
   emit(config, { type: "context_usage", tokens, limit, ratio: tokens / limit });
 
   const phase = move(config, iteration === 1 ? "prompt_ready" : "results_ready", state.phase, iteration);
+  // Only what changes is written: every field here is stored with every step.
   return {
     iteration_count: iteration,
     phase,
-    closing,
-    start_time,
-    view: { first: window.first, tokens, notes },
+    view: { first: window.first, tokens },
+    ...(closing === state.closing ? {} : { closing }),
+    ...(start_time === state.start_time ? {} : { start_time }),
   };
 }
 

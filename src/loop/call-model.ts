@@ -12,6 +12,8 @@ import {
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { repairToolPairs } from "../context/repair.ts";
 import { AppError, isAppError } from "../errors.ts";
+import { closingNote } from "../prompts/closing-note.ts";
+import { iterationWarning } from "../prompts/iteration-warning.ts";
 import { modelTarget } from "../models/load-model.ts";
 import { callWithRetry } from "../models/resilience.ts";
 import { toLangChainTools } from "../tools/registry.ts";
@@ -83,9 +85,17 @@ async function ask(state: LoopState, call: LoopCall, config: LangGraphRunnableCo
 export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
   const shown = call.history.slice(state.view?.first ?? 0);
   const instruction = call.instruction === undefined ? [] : [new HumanMessage(call.instruction)];
-  const notes = (state.view?.notes ?? []).map((note) => new HumanMessage(note));
   const body = repairToolPairs([...shown, ...instruction, ...state.messages]);
-  return [new SystemMessage(call.system), ...body, ...notes];
+  return [new SystemMessage(call.system), ...body, ...notesFor(state, call).map((note) => new HumanMessage(note))];
+}
+
+/** The notes of this call only: they travel apart from the system text, which stays the same (LOOP-05, GUARD-10). */
+function notesFor(state: LoopState, { tools, limits }: LoopCall): string[] {
+  if (tools.length === 0) return [];
+  if (state.closing !== null) return [closingNote({ reason: state.closing })];
+  if (state.iteration_count < limits.soft_warning_at) return [];
+  const used = state.iteration_count - 1;
+  return [iterationWarning({ used, left: limits.max_iterations - used })];
 }
 
 function bindTools(model: BaseChatModel, state: LoopState, call: LoopCall): Pick<BaseChatModel, "invoke"> {
@@ -132,7 +142,7 @@ export function toMessage(answer: AIMessageChunk, earlier: readonly BaseMessage[
     content: answer.content,
     tool_calls: [...calls, ...broken],
     additional_kwargs: withoutRawCalls(answer.additional_kwargs),
-    response_metadata: answer.response_metadata,
+    response_metadata: withoutUsage(answer.response_metadata),
     ...(usage === undefined ? {} : { usage_metadata: usage }),
   };
   // The same computed type as in usageOf: the constructor takes these fields for every structure.
@@ -142,6 +152,12 @@ export function toMessage(answer: AIMessageChunk, earlier: readonly BaseMessage[
 function usageOf(answer: AIMessageChunk): UsageMetadata | undefined {
   // The property's type is computed from a message structure that an unbound model does not name; it is this one.
   return answer.usage_metadata as UsageMetadata | undefined;
+}
+
+/** Usage is said once, as `usage_metadata`; providers repeat it here up to three times. */
+function withoutUsage(metadata: AIMessageChunk["response_metadata"]): Record<string, unknown> {
+  const { usage: _usage, tokenUsage: _tokens, estimatedTokenUsage: _estimate, ...rest } = metadata;
+  return rest;
 }
 
 function withoutRawCalls(kwargs: AIMessageChunk["additional_kwargs"]): AIMessage["additional_kwargs"] {

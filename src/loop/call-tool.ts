@@ -4,13 +4,13 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { AppError } from "../errors.ts";
 import { toolSpan } from "../tracing.ts";
 import { toolNotFound } from "../tools/registry.ts";
-import { runTool } from "../tools/run-tool.ts";
+import { prepareCall, runTool } from "../tools/run-tool.ts";
 import type { Tool, ToolResult } from "../tools/tool.ts";
 import { toolContext } from "./check-calls.ts";
 import { emit, loopCall, move } from "./request.ts";
 import { servicesOf } from "./services.ts";
 import type { LoopUpdate } from "./state.ts";
-import type { ToolTask } from "./tool-task.ts";
+import { writtenArguments, type ToolTask } from "./tool-task.ts";
 
 /**
  * One call, one result message (law 6). It has the effects and never interrupts (law 1); the ledger stands around the
@@ -25,7 +25,7 @@ export async function callTool(task: ToolTask, config: LangGraphRunnableConfig):
     type: "agentic_loop.tool_called",
     tool_call_id: call.id,
     tool_name: call.name,
-    arguments: task.outcome.kind === "run" ? task.outcome.input : call.args,
+    arguments: task.outcome.kind === "run" ? (task.outcome.edited ?? call.args) : call.args,
   });
   const result = await resultOf(task, config);
   const message = toToolMessage(task, result, loopCall(config).limits.tool_result_max_length);
@@ -57,7 +57,8 @@ async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promis
     case "run": {
       const tool = tools.find((candidate) => candidate.name === task.call.name);
       if (tool === undefined) throw new AppError("invalid_state", `The tool ${task.call.name} is not offered any more.`);
-      return await runOnce(tool, outcome.input, task, config);
+      const prepared = prepareCall(tool, outcome.edited ?? writtenArguments(task.call.args));
+      return prepared.kind === "ready" ? await runOnce(tool, prepared.input, task, config) : prepared.result;
     }
   }
 }

@@ -38,7 +38,7 @@ async function decide(requested: RequestedCall, config: LangGraphRunnableConfig)
   const verdict = await judge(tool, prepared.input, config);
   switch (verdict.kind) {
     case "allow":
-      return go({ kind: "run", input: prepared.input });
+      return go({ kind: "run" });
     case "deny":
       return go({ kind: "refuse", code: "BLOCKED", errorType: "blocked", reason: verdict.reason });
     case "ask":
@@ -76,7 +76,7 @@ function confirmed(
     const decision = readDecision(interrupt(confirmationRequest(call, question, problem)));
     switch (decision.kind) {
       case "approve":
-        return { kind: "run", input };
+        return { kind: "run" };
       case "reject": {
         const reason = decision.message === undefined ? "" : ` They said: ${decision.message}`;
         return {
@@ -88,7 +88,7 @@ function confirmed(
       }
       case "edit": {
         const edited = prepareCall(tool, decision.args);
-        if (edited.kind === "ready") return { kind: "run", input: edited.input };
+        if (edited.kind === "ready") return { kind: "run", edited: edited.input };
         problem = edited.result.message;
         break;
       }

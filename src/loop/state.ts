@@ -12,8 +12,6 @@ export const ViewPlan = z.object({
   first: z.number().int(),
   /** Estimated tokens of the whole view. */
   tokens: z.number().int(),
-  /** Notes for this call only (GUARD-10). */
-  notes: z.array(z.string()),
 });
 export type ViewPlan = z.infer<typeof ViewPlan>;
 

@@ -16,7 +16,8 @@ export interface RequestedCall {
 /** The same call with what was decided, on its way to `call_tool`. */
 export interface ToolTask extends RequestedCall {
   outcome:
-    | { kind: "run"; input: Record<string, unknown> }
+    /** `edited`: what a person made of the arguments; without it the model's own are run. */
+    | { kind: "run"; edited?: Record<string, unknown> }
     | { kind: "answer"; result: ToolResult }
     | { kind: "refuse"; code: string; errorType: ErrorCode; reason: string }
     | { kind: "unknown_tool" };
