@@ -124,6 +124,7 @@ function prepareWorkspace(config: Config): string {
 }
 
 function prepareDataFolder({ dataDir }: Config, workspace: string): void {
+  refuseInside(workspace, dataDir);
   try {
     mkdirSync(dataDir, { recursive: true });
     accessSync(dataDir, constants.R_OK | constants.W_OK);
@@ -133,10 +134,14 @@ function prepareDataFolder({ dataDir }: Config, workspace: string): void {
       cause: error,
     });
   }
-  const inside = relative(workspace, realpathSync(dataDir));
-  if (inside.startsWith("..") || isAbsolute(inside)) return;
+  refuseInside(workspace, realpathSync(dataDir));
+}
+
+function refuseInside(workspace: string, dataDir: string): void {
+  const path = relative(workspace, dataDir);
+  if (path.startsWith("..") || isAbsolute(path)) return;
   throw new AppError("config", `The data folder ${dataDir} lies inside the workspace, where tools could reach it.`, {
-    suggestion: "Set MILLRACE_DATA_DIR or MILLRACE_WORKSPACE so that neither holds the database for the tools.",
+    suggestion: "Set MILLRACE_DATA_DIR to a folder outside of the workspace.",
   });
 }
 

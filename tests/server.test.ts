@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -52,6 +52,12 @@ test("a workspace that does not exist, or is a file, is named", async () => {
     suggestion: expect.stringContaining("MILLRACE_WORKSPACE"),
   });
   await expect(startServer({ ...config, workspace: config.graphs })).rejects.toThrow("is not a folder");
+});
+
+test("a data folder inside the workspace is refused before anything is made", async () => {
+  const dataDir = join(config.workspace, "data");
+  await expect(startServer({ ...config, dataDir })).rejects.toMatchObject({ code: "config" });
+  await expect(access(dataDir)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
 test("the default workspace is made", async () => {
