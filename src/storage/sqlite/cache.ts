@@ -1,0 +1,78 @@
+import type { ThreadItems } from "./items.ts";
+import { weightOf, type Snapshot } from "./snapshot.ts";
+
+/** Threads kept at most, whatever their size. */
+const threadLimit = 512;
+/** Characters of state kept at most over all threads. */
+const weightLimit = 48 * 1024 * 1024;
+/** Namespaces kept per thread: every call of a subgraph opens one. */
+const namespaceLimit = 12;
+
+/** What memory holds of one namespace: its key, and its last checkpoint. */
+export interface NamespaceState {
+  key: number;
+  last: Snapshot | undefined;
+}
+
+/** What memory holds of one thread. */
+export interface ThreadState {
+  items: ThreadItems;
+  namespaces: Map<string, NamespaceState>;
+  runs: Map<string, number>;
+  weight: number;
+}
+
+function refresh<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+}
+
+/** The threads used last, bounded by number and by size, so that memory stays flat however many threads there are. */
+export class ThreadCache {
+  readonly #threads = new Map<string, ThreadState>();
+  #weight = 0;
+
+  get(threadId: string): ThreadState | undefined {
+    const state = this.#threads.get(threadId);
+    if (state !== undefined) refresh(this.#threads, threadId, state);
+    return state;
+  }
+
+  add(items: ThreadItems): ThreadState {
+    const state: ThreadState = { items, namespaces: new Map(), runs: new Map(), weight: 0 };
+    this.#threads.set(items.threadId, state);
+    this.#shrink(state);
+    return state;
+  }
+
+  /** Makes `namespace` the newest of its thread, and measures the thread again. */
+  touch(state: ThreadState, name: string, namespace: NamespaceState): void {
+    refresh(state.namespaces, name, namespace);
+    for (const oldest of state.namespaces.keys()) {
+      if (state.namespaces.size <= namespaceLimit) break;
+      if (oldest !== "") state.namespaces.delete(oldest);
+      else refresh(state.namespaces, oldest, state.namespaces.get(oldest) ?? namespace);
+    }
+    let weight = 2048;
+    for (const { last } of state.namespaces.values()) weight += last === undefined ? 0 : weightOf(last);
+    if (this.#threads.get(state.items.threadId) === state) this.#weight += weight - state.weight;
+    state.weight = weight;
+    this.#shrink(state);
+  }
+
+  delete(threadId: string): void {
+    const state = this.#threads.get(threadId);
+    if (state === undefined) return;
+    this.#threads.delete(threadId);
+    this.#weight -= state.weight;
+  }
+
+  /** Lets the threads go that were used longest ago; the one in use stays, and goes last. */
+  #shrink(inUse: ThreadState): void {
+    for (const [threadId, state] of this.#threads) {
+      if (this.#threads.size <= threadLimit && this.#weight <= weightLimit) return;
+      if (state === inUse) continue;
+      this.delete(threadId);
+    }
+  }
+}

@@ -1,0 +1,6 @@
+import type { Migration } from "../migrations.ts";
+import { checkpoints } from "./001-checkpoints.ts";
+import { records } from "./002-records.ts";
+
+/** Every change of the schema, oldest first. Add new ones at the end. */
+export const migrations: readonly Migration[] = [checkpoints, records];

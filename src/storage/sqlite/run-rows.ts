@@ -1,0 +1,121 @@
+import { AppError } from "../../errors.ts";
+import type { Run, RunStatus, Session, SessionStatus } from "../records.ts";
+import type { Page } from "../storage.ts";
+import { isConstraint, type Database } from "./database.ts";
+import { readRow, readRows, RunRow } from "./rows.ts";
+
+// The statements on the run table. All are synchronous; the caller opens the transaction.
+
+const columns = `runs.run_id, assistant_id, graph_id, runs.status, kwargs, runs.metadata, multitask_strategy, attempt,
+  event_mark, error, runs.created_at, runs.updated_at,
+  (SELECT session_id FROM sessions WHERE sessions.id = runs.session) AS session_id`;
+const ofSession = "session = (SELECT id FROM sessions WHERE session_id = @session_id)";
+/** Written as the partial index `runs_unfinished` has it, or SQLite does not use the index. */
+const isUnfinished = "status IN ('pending', 'running')";
+
+function read(row: unknown): Run | undefined {
+  return readRow(RunRow, "runs", row);
+}
+
+function now(): string {
+  return new Date().toISOString();
+}
+
+/** Writes a new run. Throws `conflict` for an id that is taken, `not_found` for a session that does not exist. */
+export function insertRun(database: Database, run: Run): void {
+  const sql = `INSERT INTO runs (run_id, session, assistant_id, graph_id, status, kwargs, metadata, multitask_strategy,
+      attempt, event_mark, error, created_at, updated_at)
+    SELECT @run_id, id, @assistant_id, @graph_id, @status, @kwargs, @metadata, @multitask_strategy,
+      @attempt, @event_mark, @error, @created_at, @updated_at
+    FROM sessions WHERE session_id = @session_id`;
+  const row = {
+    ...run,
+    kwargs: JSON.stringify(run.kwargs),
+    metadata: JSON.stringify(run.metadata),
+    error: JSON.stringify(run.error),
+  };
+  try {
+    if (database.prepare(sql).run(row).changes > 0) return;
+  } catch (error) {
+    if (isConstraint(error)) throw new AppError("conflict", `A run "${run.run_id}" already exists.`);
+    throw error;
+  }
+  throw new AppError("not_found", `Session "${run.session_id}" not found.`);
+}
+
+/** The run of an id. */
+export function findRun(database: Database, run_id: string): Run | undefined {
+  return read(database.prepare(`SELECT ${columns} FROM runs WHERE run_id = @run_id`).get({ run_id }));
+}
+
+/** One page of a session's runs, newest first. */
+export function listRuns(database: Database, session_id: string, query: Page & { status?: RunStatus }): Run[] {
+  const filter = query.status === undefined ? "" : "AND runs.status = @status";
+  const sql = `SELECT ${columns} FROM runs WHERE ${ofSession} ${filter}
+    ORDER BY runs.created_at DESC, runs.id DESC LIMIT @limit OFFSET @offset`;
+  return readRows(RunRow, "runs", database.prepare(sql).all({ session_id, ...query }));
+}
+
+/** Everything pending or running, oldest first. */
+export function listUnfinished(database: Database): Run[] {
+  const sql = `SELECT ${columns} FROM runs WHERE ${isUnfinished} ORDER BY runs.created_at, runs.id`;
+  return readRows(RunRow, "runs", database.prepare(sql).all());
+}
+
+/** Whether a session has a pending or running run. */
+export function hasUnfinished(database: Database, session_id: string): boolean {
+  const sql = `SELECT 1 FROM runs WHERE ${ofSession} AND ${isUnfinished} LIMIT 1`;
+  return database.prepare(sql).get({ session_id }) !== undefined;
+}
+
+/** The oldest pending run whose time has come starts to run, unless another one of the session runs. */
+export function claimRun(database: Database, session_id: string): Run | undefined {
+  const sql = `UPDATE runs SET status = 'running', attempt = attempt + 1, updated_at = @now
+    WHERE id = (
+      SELECT id FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'pending' AND created_at <= @now
+      ORDER BY created_at, id LIMIT 1
+    ) AND NOT EXISTS (SELECT 1 FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'running')
+    RETURNING ${columns}`;
+  return read(database.prepare(sql).get({ session_id, now: now() }));
+}
+
+/** The next attempt of a run that is running already. */
+export function reclaimRun(database: Database, run_id: string): Run | undefined {
+  const sql = `UPDATE runs SET attempt = attempt + 1, updated_at = @now
+    WHERE run_id = @run_id AND status = 'running' RETURNING ${columns}`;
+  return read(database.prepare(sql).get({ run_id, now: now() }));
+}
+
+/** Compare and set: only an unfinished run ends, so that of two outcomes the first one stands. */
+export function endRun(database: Database, run_id: string, status: RunStatus, error: Run["error"]): Run | undefined {
+  const sql = `UPDATE runs SET status = @status, error = @error, updated_at = @now
+    WHERE run_id = @run_id AND ${isUnfinished} RETURNING ${columns}`;
+  return read(database.prepare(sql).get({ run_id, status, error: JSON.stringify(error), now: now() }));
+}
+
+/** Removes a run, and its events with it. */
+export function removeRun(database: Database, run_id: string): void {
+  database.prepare("DELETE FROM runs WHERE run_id = ?").run(run_id);
+}
+
+/** What a run makes of its session. Without `interrupts`, those of the session stay. */
+export function setSessionStatus(
+  database: Database,
+  session_id: string,
+  status: SessionStatus,
+  interrupts?: Session["interrupts"],
+): void {
+  database
+    .prepare(
+      `UPDATE sessions SET status = @status, interrupts = coalesce(@interrupts, interrupts), updated_at = @now
+       WHERE session_id = @session_id`,
+    )
+    .run({ session_id, status, interrupts: JSON.stringify(interrupts) ?? null, now: now() });
+}
+
+/** A session that was busy with a run that is gone is free again. */
+export function releaseSession(database: Database, session_id: string): void {
+  const sql =
+    "UPDATE sessions SET status = 'idle', updated_at = @now WHERE session_id = @session_id AND status = 'busy'";
+  database.prepare(sql).run({ session_id, now: now() });
+}

@@ -1,0 +1,98 @@
+import { AppError } from "../../errors.ts";
+import type { Session } from "../records.ts";
+import type { SessionQuery, SessionStore } from "../storage.ts";
+import { isConstraint, type Database } from "./database.ts";
+import type { GroupCommit } from "./durable.ts";
+import { CountRow, parseRow, readRow, readRows, SessionRow } from "./rows.ts";
+import { defineContains, searchCondition, searchOrder } from "./session-search.ts";
+
+const columns = "session_id, created_at, updated_at, status, metadata, config, interrupts";
+
+function toRow(session: Session) {
+  return {
+    ...session,
+    metadata: JSON.stringify(session.metadata),
+    config: JSON.stringify(session.config),
+    interrupts: JSON.stringify(session.interrupts),
+  };
+}
+
+function find(database: Database, sessionId: string): Session | undefined {
+  const row = database.prepare(`SELECT ${columns} FROM sessions WHERE session_id = ?`).get(sessionId);
+  return readRow(SessionRow, "sessions", row);
+}
+
+function insert(database: Database, session: Session): void {
+  const values = "@session_id, @created_at, @updated_at, @status, @metadata, @config, @interrupts";
+  try {
+    database.prepare(`INSERT INTO sessions (${columns}) VALUES (${values})`).run(toRow(session));
+  } catch (error) {
+    if (isConstraint(error)) throw new AppError("conflict", `A session "${session.session_id}" already exists.`);
+    throw error;
+  }
+}
+
+function change(database: Database, session: Session, patch: Parameters<SessionStore["update"]>[1]): Session {
+  const next: Session = {
+    ...session,
+    ...patch,
+    metadata: { ...session.metadata, ...patch.metadata },
+    config: { ...session.config, ...patch.config },
+    updated_at: new Date().toISOString(),
+  };
+  database
+    .prepare(
+      `UPDATE sessions SET updated_at = @updated_at, status = @status, metadata = @metadata, config = @config,
+       interrupts = @interrupts WHERE session_id = @session_id`,
+    )
+    .run(toRow(next));
+  return next;
+}
+
+function search(database: Database, query: SessionQuery): { sessions: Session[]; total: number } {
+  const { where, parameters } = searchCondition(query);
+  const rows = database
+    .prepare(`SELECT ${columns} FROM sessions ${where} ORDER BY ${searchOrder(query)} LIMIT @limit OFFSET @offset`)
+    .all({ ...parameters, limit: query.limit, offset: query.offset });
+  const total = database.prepare(`SELECT count(*) AS count FROM sessions ${where}`).get(parameters);
+  return {
+    sessions: readRows(SessionRow, "sessions", rows),
+    total: parseRow(CountRow, "sessions", total).count,
+  };
+}
+
+/**
+ * The conversations in SQLite. `deleteCheckpoints` removes what the checkpointer keeps of a thread, synchronously and
+ * inside the transaction that is open.
+ */
+export function createSessionStore(
+  database: Database,
+  commits: GroupCommit,
+  deleteCheckpoints: (threadId: string) => void,
+): SessionStore {
+  defineContains(database);
+  return {
+    create: (session) =>
+      commits.transaction(() => {
+        insert(database, session);
+        return session;
+      }),
+
+    get: async (sessionId) => database.read(() => find(database, sessionId)),
+
+    update: (sessionId, patch) =>
+      commits.transaction(() => {
+        const session = find(database, sessionId);
+        return session === undefined ? undefined : change(database, session, patch);
+      }),
+
+    delete: (sessionId) =>
+      commits.transaction(() => {
+        const { changes } = database.prepare("DELETE FROM sessions WHERE session_id = ?").run(sessionId);
+        if (changes > 0) deleteCheckpoints(sessionId);
+        return changes > 0;
+      }),
+
+    search: async (query) => database.read(() => search(database, query)),
+  };
+}

@@ -1,0 +1,197 @@
+import { commonPrefix, concat, slice, type Ranges } from "./ranges.ts";
+
+/** A channel's or a checkpoint's version, as LangGraph counts it. */
+export type Version = number | string;
+
+/**
+ * How a channel's value is stored: as JSON in the row, as a row of its own, or (lists) as sequences of items. `live`
+ * holds the objects of a list while they are in memory; nobody outside gets that array itself. `weight` is about how many
+ * characters those objects take.
+ */
+export type Stored =
+  | { kind: "text"; text: string }
+  | { kind: "blob"; key: number; data: string | Buffer }
+  | { kind: "list"; ranges: Ranges; live: readonly unknown[] | undefined; weight: number };
+
+/** What one checkpoint says. `metadata` is JSON. */
+export interface Body {
+  version: number;
+  time: number | string;
+  metadata: string;
+  versions: Map<string, Version>;
+  seen: Map<string, Map<string, Version>>;
+  values: Map<string, Stored>;
+}
+
+/**
+ * A stored checkpoint. Most rows hold only what differs from their `base`, a complete row some steps earlier, so that a
+ * step costs what it changed and reading one never takes more than two rows.
+ */
+export interface Snapshot extends Body {
+  key: number;
+  id: string;
+  parent: string | undefined;
+  run: string | undefined;
+  base: Snapshot | undefined;
+  /** Characters of the row. */
+  size: number;
+  /** On a base: characters of the rows that refer to it. */
+  spent: number;
+}
+
+const text = JSON.stringify;
+
+function member(key: string, json: string): string {
+  return `${text(key)}:${json}`;
+}
+
+function object(members: readonly string[]): string {
+  return `{${members.join(",")}}`;
+}
+
+function storedText(stored: Stored, base: Stored | undefined): string {
+  switch (stored.kind) {
+    case "text":
+      return `[0,${stored.text}]`;
+    case "blob":
+      return `[1,${stored.key}]`;
+    case "list": {
+      const shared = base?.kind === "list" ? commonPrefix(base.ranges, stored.ranges) : 0;
+      return text([2, shared, ...slice(stored.ranges, shared)]);
+    }
+  }
+}
+
+function sameStored(left: Stored, right: Stored | undefined): boolean {
+  if (left === right) return true;
+  if (right === undefined) return false;
+  if (left.kind === "text") return right.kind === "text" && left.text === right.text;
+  if (left.kind === "blob") return right.kind === "blob" && left.key === right.key;
+  return (
+    right.kind === "list" &&
+    left.ranges.length === right.ranges.length &&
+    left.ranges.every((number, index) => number === right.ranges[index])
+  );
+}
+
+function versionMembers(
+  versions: ReadonlyMap<string, Version>,
+  base: ReadonlyMap<string, Version> | undefined,
+): string[] {
+  const members: string[] = [];
+  for (const [channel, version] of versions) {
+    if (base?.get(channel) !== version) members.push(member(channel, text(version)));
+  }
+  return members;
+}
+
+function keeps(base: ReadonlyMap<string, unknown>, keys: ReadonlyMap<string, unknown>): boolean {
+  for (const key of base.keys()) if (!keys.has(key)) return false;
+  return true;
+}
+
+/** What nodes have seen, where it differs from the base; `undefined` when the base knows more. */
+function seenMembers(body: Body, base: Body | undefined): string[] | undefined {
+  const members: string[] = [];
+  for (const [node, channels] of body.seen) {
+    const before = base?.seen.get(node);
+    if (before !== undefined && !keeps(before, channels)) return undefined;
+    const changed = versionMembers(channels, before);
+    if (changed.length > 0 || before === undefined) members.push(member(node, object(changed)));
+  }
+  return members;
+}
+
+function valueMembers(body: Body, base: Body | undefined): string[] {
+  const members: string[] = [];
+  for (const [channel, stored] of body.values) {
+    const before = base?.values.get(channel);
+    if (!sameStored(stored, before)) members.push(member(channel, storedText(stored, before)));
+  }
+  return members;
+}
+
+/**
+ * The row of a checkpoint: complete, or what differs from `base`; `undefined` when it cannot be written as a difference
+ * (a version of the base is gone).
+ */
+export function rowText(body: Body, base: Body | undefined): string | undefined {
+  if (base !== undefined && !(keeps(base.versions, body.versions) && keeps(base.seen, body.seen))) return undefined;
+  const seen = seenMembers(body, base);
+  if (seen === undefined) return undefined;
+  const parts: string[] = [];
+  const add = (key: string, members: readonly string[]): void => {
+    if (members.length > 0) parts.push(member(key, object(members)));
+  };
+  if (body.version !== (base?.version ?? 4)) parts.push(member("v", text(body.version)));
+  parts.push(member("t", text(body.time)));
+  if (body.metadata !== base?.metadata) parts.push(member("m", body.metadata));
+  add("c", versionMembers(body.versions, base?.versions));
+  add("s", seen);
+  add("x", valueMembers(body, base));
+  const gone = [...(base?.values.keys() ?? [])].filter((channel) => !body.values.has(channel));
+  if (gone.length > 0) parts.push(member("d", text(gone)));
+  return object(parts);
+}
+
+/** About how many characters a snapshot keeps in memory. */
+export function weightOf(snapshot: Snapshot): number {
+  let weight = snapshot.size + (snapshot.base?.size ?? 0);
+  for (const stored of snapshot.values.values()) {
+    if (stored.kind === "list") weight += stored.live === undefined ? 0 : stored.weight + 16 * stored.live.length;
+    else if (stored.kind === "blob") weight += stored.data.length;
+  }
+  return weight;
+}
+
+/** A snapshot to compare with: the same without live objects, which would be kept in memory for nothing. */
+export function asBase(snapshot: Snapshot): Snapshot {
+  const values = new Map<string, Stored>();
+  for (const [channel, stored] of snapshot.values) {
+    values.set(channel, stored.kind === "list" ? { ...stored, live: undefined } : stored);
+  }
+  return { ...snapshot, values };
+}
+
+function record(value: unknown): [string, unknown][] {
+  return typeof value === "object" && value !== null ? Object.entries(value) : [];
+}
+
+function isVersion(value: unknown): value is Version {
+  return typeof value === "number" || typeof value === "string";
+}
+
+function readVersions(value: unknown, base: ReadonlyMap<string, Version> | undefined): Map<string, Version> {
+  const versions = new Map(base);
+  for (const [channel, version] of record(value)) if (isVersion(version)) versions.set(channel, version);
+  return versions;
+}
+
+function readStored(value: unknown, base: Stored | undefined, blob: (key: number) => string | Buffer): Stored {
+  const parts: unknown[] = Array.isArray(value) ? value : [];
+  if (parts[0] === 0) return { kind: "text", text: text(parts[1]) };
+  if (parts[0] === 1) return { kind: "blob", key: Number(parts[1]), data: blob(Number(parts[1])) };
+  const prefix = base?.kind === "list" ? slice(base.ranges, 0, Number(parts[1])) : [];
+  return { kind: "list", ranges: concat(prefix, parts.slice(2).map(Number)), live: undefined, weight: 0 };
+}
+
+/** A row read back; `blob` fetches the rows of large values. The reverse of `rowText`. */
+export function readRow(data: string, base: Body | undefined, blob: (key: number) => string | Buffer): Body {
+  const row = new Map(record(JSON.parse(data)));
+  const seen = new Map(base?.seen);
+  for (const [node, channels] of record(row.get("s"))) seen.set(node, readVersions(channels, seen.get(node)));
+  const values = new Map(base?.values);
+  for (const [channel, value] of record(row.get("x")))
+    values.set(channel, readStored(value, values.get(channel), blob));
+  for (const [, channel] of record(row.get("d"))) values.delete(String(channel));
+  const version = row.get("v");
+  const time = row.get("t");
+  return {
+    version: typeof version === "number" ? version : (base?.version ?? 4),
+    time: typeof time === "number" ? time : String(time),
+    metadata: row.has("m") ? text(row.get("m")) : (base?.metadata ?? "{}"),
+    versions: readVersions(row.get("c"), base?.versions),
+    seen,
+    values,
+  };
+}

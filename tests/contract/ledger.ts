@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import type { EffectClass } from "../../src/storage/records.ts";
+import type { Ledger } from "../../src/storage/storage.ts";
+
+function call(effect: EffectClass, tool_call_id = "c1", session_id = "s1") {
+  return { session_id, tool_call_id, run_id: "r1", tool: "a_tool", effect };
+}
+
+/** Law 3 as a table: what a start is told, by effect class and by what is recorded. `create` makes the sessions too. */
+export function describeLedger(name: string, create: (sessionIds: string[]) => Promise<Ledger>): void {
+  describe(name, () => {
+    it.each([
+      ["pure", { kind: "repeat" }],
+      ["idempotent", { kind: "repeat" }],
+      ["unsafe", { kind: "unknown", started_at: expect.stringMatching(/^\d{4}-.*Z$/) }],
+    ] as const)("answers a second start of a %s call that never ended with %o", async (effect, answer) => {
+      const ledger = await create(["s1"]);
+      expect(await ledger.start(call(effect))).toEqual({ kind: "start" });
+      expect(await ledger.start(call(effect))).toEqual(answer);
+      expect(await ledger.start(call(effect))).toEqual(answer);
+    });
+
+    it.each(["pure", "idempotent", "unsafe"] as const)("gives a finished %s call its stored result", async (effect) => {
+      const ledger = await create(["s1"]);
+      const result = { success: true, data: { lines: [1, 2, null], text: "Zeile\u0000 \u{1f600}" } };
+      await ledger.start(call(effect));
+      await ledger.finish("s1", "c1", result);
+      expect(await ledger.start(call(effect))).toEqual({ kind: "finished", result });
+    });
+
+    it("lets exactly one of many parallel starts of an unsafe call begin", async () => {
+      const ledger = await create(["s1"]);
+      const answers = await Promise.all(Array.from({ length: 20 }, () => ledger.start(call("unsafe"))));
+      expect(answers.filter((answer) => answer.kind === "start")).toHaveLength(1);
+      expect(answers.filter((answer) => answer.kind === "unknown")).toHaveLength(19);
+    });
+
+    it("keeps calls of the same id in two sessions apart", async () => {
+      const ledger = await create(["s1", "s2"]);
+      await ledger.start(call("unsafe", "c1", "s1"));
+      await ledger.finish("s1", "c1", "done");
+      expect(await ledger.start(call("unsafe", "c1", "s2"))).toEqual({ kind: "start" });
+    });
+
+    it("lists the calls of a session in the order of their starts", async () => {
+      const ledger = await create(["s1", "s2"]);
+      await ledger.start(call("unsafe", "z"));
+      await ledger.start(call("pure", "a"));
+      await ledger.start(call("pure", "other", "s2"));
+      await ledger.finish("s1", "a", undefined);
+      const [first, second, ...rest] = await ledger.list("s1");
+      expect(first).toMatchObject({ ...call("unsafe", "z"), state: "started", result: null, finished_at: null });
+      expect(second).toMatchObject({ ...call("pure", "a"), state: "finished", result: null });
+      expect(second?.finished_at).toEqual(expect.any(String));
+      expect(rest).toEqual([]);
+      expect(await ledger.list("nowhere")).toEqual([]);
+    });
+
+    it("refuses a result for a call that was never started", async () => {
+      const ledger = await create(["s1"]);
+      await expect(ledger.finish("s1", "c1", "done")).rejects.toMatchObject({ code: "invalid_state" });
+    });
+  });
+}

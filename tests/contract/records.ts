@@ -1,0 +1,45 @@
+import type { Run, Session } from "../../src/storage/records.ts";
+import type { Storage } from "../../src/storage/storage.ts";
+
+/** What a contract test works with: the open storage of this test, and a way to close it and open it again. */
+export interface StorageFixture {
+  readonly storage: Storage;
+  reopen(): Promise<Storage>;
+}
+
+/** A session record with what matters to a test set by `fields`. */
+export function sessionRecord(session_id: string, fields: Partial<Session> = {}): Session {
+  const created_at = "2026-01-01T00:00:00.000Z";
+  const empty = { metadata: {}, config: {}, status: "idle", interrupts: {} } as const;
+  return { session_id, created_at, updated_at: created_at, ...empty, ...fields };
+}
+
+/** A run record with what matters to a test set by `fields`. */
+export function runRecord(run_id: string, session_id: string, fields: Partial<Run> = {}): Run {
+  const created_at = "2026-01-01T00:00:00.000Z";
+  return {
+    run_id,
+    session_id,
+    assistant_id: "agent",
+    graph_id: "agent",
+    status: "pending",
+    kwargs: {
+      input: { messages: [{ role: "user", content: "hello" }] },
+      config: { configurable: {} },
+      context: {},
+      stream_mode: ["values"],
+      stream_subgraphs: false,
+      stream_resumable: false,
+      temporary: false,
+      durability: "sync",
+    },
+    metadata: { owner: "me" },
+    multitask_strategy: "enqueue",
+    attempt: 0,
+    event_mark: 0,
+    error: null,
+    created_at,
+    updated_at: created_at,
+    ...fields,
+  };
+}

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe } from "vitest";
+import type { Storage } from "../../src/storage/storage.ts";
+import { describeEvents } from "./events.ts";
+import { describeLedger } from "./ledger.ts";
+import { sessionRecord, type StorageFixture } from "./records.ts";
+import { describeRestart } from "./restart.ts";
+import { describeRuns } from "./runs.ts";
+import { describeSessions } from "./sessions.ts";
+import { describeTasks } from "./tasks.ts";
+
+/** Opens the storage at a place; opening the same place again after a close must find everything. */
+export type OpenStorage = (place: string) => Promise<Storage>;
+
+/** The rules that every `Storage` keeps. */
+export function describeStorage(name: string, open: OpenStorage): void {
+  describe(name, () => {
+    let folder: string;
+    let current: Storage;
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), "millrace-storage-"));
+      current = await open(join(folder, "storage"));
+    });
+    afterEach(async () => {
+      await current.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    const fixture: StorageFixture = {
+      get storage() {
+        return current;
+      },
+      async reopen() {
+        await current.close();
+        current = await open(join(folder, "storage"));
+        return current;
+      },
+    };
+
+    describeSessions(fixture);
+    describeRuns(fixture);
+    describeEvents(fixture);
+    describeRestart(fixture);
+    describeTasks("tasks", () => current.tasks);
+    describeLedger("ledger", async (sessionIds) => {
+      for (const id of sessionIds) await current.sessions.create(sessionRecord(id));
+      return current.ledger;
+    });
+  });
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import type { Task } from "../../src/storage/records.ts";
+import type { TaskStore } from "../../src/storage/storage.ts";
+
+function task(task_id: string, fields: Partial<Task> = {}): Task {
+  const created_at = "2026-01-01T00:00:00.000Z";
+  const empty = { completed: false, area_id: null, scheduled_dates: [] };
+  return { task_id, title: `Task ${task_id}`, ...empty, created_at, updated_at: created_at, ...fields };
+}
+
+/** The planner's tasks (PLANNER-01, PLANNER-02). */
+export function describeTasks(name: string, create: () => TaskStore): void {
+  describe(name, () => {
+    it("gives back what was created, and refuses an id twice", async () => {
+      const tasks = create();
+      const written = task("t1", { completed: true, area_id: "home", scheduled_dates: ["2026-02-03", "2026-02-04"] });
+      expect(await tasks.create(written)).toEqual(written);
+      expect(await tasks.get("t1")).toEqual(written);
+      expect(await tasks.get("t2")).toBeUndefined();
+      await expect(tasks.create(task("t1"))).rejects.toMatchObject({ code: "conflict" });
+    });
+
+    it("changes only the fields that are given, and the date of change", async () => {
+      const tasks = create();
+      await tasks.create(task("t1", { area_id: "home" }));
+      const updated = await tasks.update("t1", { completed: true });
+      expect(updated).toEqual({ ...task("t1", { area_id: "home" }), completed: true, updated_at: expect.any(String) });
+      expect(updated?.updated_at).not.toBe(task("t1").updated_at);
+      expect(await tasks.get("t1")).toEqual(updated);
+      expect(await tasks.update("t1", { area_id: null })).toMatchObject({ area_id: null, completed: true });
+      expect(await tasks.update("t2", { completed: true })).toBeUndefined();
+    });
+
+    it("deletes once", async () => {
+      const tasks = create();
+      await tasks.create(task("t1"));
+      expect([await tasks.delete("t1"), await tasks.delete("t1")]).toEqual([true, false]);
+      expect(await tasks.get("t1")).toBeUndefined();
+    });
+
+    it("finds the tasks of a day, of no day and of an area, oldest first", async () => {
+      const tasks = create();
+      await tasks.create(task("new", { scheduled_dates: ["2026-02-03"], created_at: "2026-01-09T00:00:00.000Z" }));
+      await tasks.create(task("old", { scheduled_dates: ["2026-02-02", "2026-02-03"], area_id: "home" }));
+      await tasks.create(task("open", { area_id: "home", created_at: "2026-01-05T00:00:00.000Z" }));
+      const find = async (filter: Parameters<TaskStore["find"]>[0]) =>
+        (await tasks.find(filter)).map((found) => found.task_id);
+      expect(await find({ day: "2026-02-03" })).toEqual(["old", "new"]);
+      expect(await find({ day: "2026-02-0" })).toEqual([]);
+      expect(await find({ staging: true })).toEqual(["open"]);
+      expect(await find({ area_id: "home" })).toEqual(["old", "open"]);
+      expect(await find({ area_id: "garden" })).toEqual([]);
+      expect(await find({})).toEqual(["old", "open", "new"]);
+    });
+  });
+}

@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { append, commonPrefix, concat, expand, slice, type Ranges } from "../../../src/storage/sqlite/ranges.ts";
+import { readRow, rowText, type Body, type Stored } from "../../../src/storage/sqlite/snapshot.ts";
+
+function rangesOf(sequences: readonly number[]): Ranges {
+  const ranges: Ranges = [];
+  for (const sequence of sequences) append(ranges, sequence);
+  return ranges;
+}
+
+const sequences = fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 30 });
+
+test("ranges are the sequences they were made of, however they are cut and joined", () => {
+  fc.assert(
+    fc.property(sequences, sequences, fc.nat(30), (left, right, cut) => {
+      const ranges = rangesOf(left);
+      expect(expand(ranges)).toEqual(left);
+      expect(expand(slice(ranges, cut))).toEqual(left.slice(cut));
+      expect(concat(slice(ranges, 0, cut), slice(ranges, cut))).toEqual(ranges);
+      expect(concat(ranges, rangesOf(right))).toEqual(rangesOf([...left, ...right]));
+      const shared = commonPrefix(ranges, rangesOf(right));
+      expect(left.slice(0, shared)).toEqual(right.slice(0, shared));
+    }),
+  );
+});
+
+const name = fc.constantFrom("a", "b", "c", "__proto__", "messages");
+const version = fc.oneof(fc.nat(5), fc.constantFrom("v1", "v2"));
+const versions = fc
+  .uniqueArray(fc.tuple(name, version), { selector: ([key]) => key })
+  .map((entries) => new Map(entries));
+const stored: fc.Arbitrary<Stored> = fc.oneof(
+  fc.jsonValue().map((value): Stored => ({ kind: "text", text: JSON.stringify(value) })),
+  fc.nat(9).map((key): Stored => ({ kind: "blob", key, data: `blob ${key}` })),
+  sequences.map((list): Stored => ({ kind: "list", ranges: rangesOf(list), live: undefined, weight: 0 })),
+);
+const body: fc.Arbitrary<Body> = fc.record({
+  version: fc.constantFrom(1, 4),
+  time: fc.oneof(fc.nat(), fc.constant("some day")),
+  metadata: fc.constantFrom("{}", '{"step":1}'),
+  versions,
+  seen: fc.uniqueArray(fc.tuple(name, versions), { selector: ([key]) => key }).map((entries) => new Map(entries)),
+  values: fc.uniqueArray(fc.tuple(name, stored), { selector: ([key]) => key }).map((entries) => new Map(entries)),
+});
+
+function sorted(of: Body): unknown {
+  const entries = <Value>(map: ReadonlyMap<string, Value>) =>
+    [...map].sort(([left], [right]) => (left < right ? -1 : 1));
+  return {
+    ...of,
+    versions: entries(of.versions),
+    seen: entries(of.seen).map(([node, channels]) => [node, entries(channels)]),
+    values: entries(of.values),
+  };
+}
+
+test("a checkpoint is read back from its row, complete or as a difference from any other", () => {
+  fc.assert(
+    fc.property(body, body, (base, other) => {
+      const blob = (key: number): string => `blob ${key}`;
+      expect(sorted(readRow(rowText(other, undefined) ?? "", undefined, blob))).toEqual(sorted(other));
+      const difference = rowText(other, base);
+      if (difference !== undefined) expect(sorted(readRow(difference, base, blob))).toEqual(sorted(other));
+    }),
+    { numRuns: 1000 },
+  );
+});
