@@ -1,6 +1,7 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { countMessages, countText } from "../context/tokens.ts";
 import { chooseWindow } from "../context/view.ts";
+import { modelLimits } from "../models/model-limits.ts";
 import { reachedLimit } from "./limits.ts";
 import { emit, loopCall, move } from "./request.ts";
 import { servicesOf } from "./services.ts";
@@ -24,7 +25,7 @@ export async function assemble(state: LoopState, config: LangGraphRunnableConfig
   const now = Date.now();
   const start_time = state.start_time === 0 ? now : state.start_time;
   const closing = state.closing ?? reachedLimit({ ...state, start_time }, limits, now);
-  const limit = servicesOf(config).contextLimit;
+  const limit = modelLimits(call.model, servicesOf(config).contextLimit).context;
   const fixedTokens =
     countText(call.system) + countText(call.instruction ?? "") + countMessages(state.messages) + toolTokens(call.tools);
   const window = chooseWindow(call.history, { summary: call.summary, fixedTokens, limit });

@@ -4,6 +4,7 @@ import { isAppError } from "../errors.ts";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
 import { servicesOf } from "../loop/services.ts";
+import { modelLimits } from "../models/model-limits.ts";
 import { compressPrompt } from "../prompts/compress.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
 import { readJson } from "./answer.ts";
@@ -13,8 +14,10 @@ import type { z } from "zod";
 
 /** Whether a turn should begin with compression: when the window fills (COMP-01), or on request. */
 export function compressionDue(state: GraphState, config: LangGraphRunnableConfig): boolean {
-  if (runContext(config).compress === true) return compressible(state.messages, state.conversation_summary).length > 0;
-  const limit = servicesOf(config).contextLimit;
+  const context = runContext(config);
+  if (context.compress === true) return compressible(state.messages, state.conversation_summary).length > 0;
+  const services = servicesOf(config);
+  const limit = modelLimits(context.model ?? services.defaultModel, services.contextLimit).context;
   return (
     usage(state.messages, state.conversation_summary, limit) >= autoThreshold &&
     compressible(state.messages, state.conversation_summary).length > 0

@@ -7,9 +7,17 @@ const ParameterType = z.object({
   anyOf: z.array(z.object({ type: z.string().optional() })).optional(),
 });
 
-/** What a tool takes, as a JSON Schema object without `$schema`: the form that models and GET /tools want. */
+const described = new WeakMap<z.ZodType, Record<string, unknown>>();
+
+/**
+ * What a tool takes, as a JSON Schema object without `$schema`: the form that models and GET /tools want. Worked out once
+ * per schema, since every model call asks for it; not to be changed by the caller.
+ */
 export function parameterSchema(tool: Tool): Record<string, unknown> {
+  const known = described.get(tool.schema);
+  if (known !== undefined) return known;
   const { $schema: _, ...schema } = z.toJSONSchema(tool.schema, { io: "input" });
+  described.set(tool.schema, schema);
   return schema;
 }
 

@@ -1,0 +1,15 @@
+import { offline } from "./offline.ts";
+import { ollama } from "./ollama.ts";
+import { deepseek, openai, qwen, siliconflow, zhipu } from "./openai-compatible.ts";
+import type { Provider } from "./provider.ts";
+
+/** Every provider, by the name before the colon of a model's name. */
+export const providers: Readonly<Record<string, Provider>> = {
+  offline,
+  openai,
+  zhipu,
+  siliconflow,
+  deepseek,
+  qwen,
+  ollama,
+};

@@ -1,0 +1,163 @@
+import { AppError, errorMessage, isAppError, type ErrorCode } from "../errors.ts";
+import type { ModelTarget } from "./provider.ts";
+
+const connectionCodes = [
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EPIPE",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+];
+const timeoutCodes = ["ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"];
+const overflowWords =
+  /context.{0,20}(length|window|exceed)|maximum context|too many tokens|token.{0,10}(超限|exceed)/iu;
+const quotaWords = /insufficient[_ -]?quota|exceeded your current quota|billing|credit balance|余额|欠费|配额/iu;
+const brokenWords = /connection error|terminated|fetch failed|socket hang up|other side closed|did not receive done/iu;
+const unreadableWords = /malformed|unexpected (token|end)|not valid json|unterminated string/iu;
+
+/** What a provider's error says about itself, whichever package threw it. */
+interface Signs {
+  names: string[];
+  codes: string[];
+  status: number | undefined;
+  text: string;
+}
+
+/**
+ * Turns whatever a model client threw into one of our errors, with what the reader can do (table 18.3, LLM-16).
+ * `recoverable` says that the same call may work later. The original stays as `cause`; keys are never repeated.
+ */
+export function toModelError(error: unknown, target?: ModelTarget): AppError {
+  if (isAppError(error)) return error;
+  const signs = readSigns(error);
+  const who = target?.name === undefined ? "The model" : `The model ${target.name}`;
+  const where = target?.address === undefined ? "" : ` at ${target.address}`;
+  const make = (code: ErrorCode, message: string, suggestion: string, recoverable = false): AppError =>
+    new AppError(code, message, { suggestion, recoverable, cause: error });
+  const said = cleanText(signs.text);
+
+  switch (kindOf(signs)) {
+    case "cancelled":
+      return make("cancelled", "The model call was stopped.", "Send the message again when you want to go on.");
+    case "context_overflow":
+      return make(
+        "context_overflow",
+        `The conversation is longer than ${who.toLowerCase()} can read: ${said}`,
+        "Compress the conversation, or choose a model with a larger context.",
+      );
+    case "auth":
+      return make("auth", `${who}${where} refused the key (${signs.status}).`, "Check the key of this provider.");
+    case "quota":
+      return make(
+        "quota",
+        `The quota of ${who.toLowerCase()} is used up: ${said}`,
+        "Add credit, or choose another model.",
+      );
+    case "rate_limit":
+      return make("rate_limit", `${who}${where} is limiting requests: ${said}`, "Wait a little, then try again.", true);
+    case "not_found":
+      return make(
+        "not_found",
+        `${who}${where} was not found: ${said}`,
+        target?.unknownModelHint ?? "Check the model's name.",
+      );
+    case "unavailable_tool_mode":
+      return make("unavailable_tool_mode", `${who} cannot use tools: ${said}`, "Choose a model with tool support.");
+    case "timeout":
+      return make("timeout", `${who}${where} did not answer in time.`, target?.unreachableHint ?? "Try again.", true);
+    case "network":
+      return make(
+        "network",
+        `${who} cannot be reached${where}, or the connection broke: ${said}`,
+        target?.unreachableHint ?? "Check the network and the address of the model server.",
+        true,
+      );
+    case "server":
+      return make("server", `${who}${where} failed: ${said}`, "Try again later, or choose another model.", true);
+    case "unreadable":
+      return make("server", `${who}${where} sent an answer that cannot be read: ${said}`, "Try again.", true);
+    case "refused":
+      return make("api_error", `${who}${where} refused the request (${signs.status}): ${said}`, "Check the request.");
+    case "unknown":
+      return make("server", `${who}${where} failed: ${said}`, "Look at the server's log for the cause.");
+  }
+}
+
+type Kind =
+  | "cancelled"
+  | "context_overflow"
+  | "auth"
+  | "quota"
+  | "rate_limit"
+  | "not_found"
+  | "unavailable_tool_mode"
+  | "timeout"
+  | "network"
+  | "server"
+  | "unreadable"
+  | "refused"
+  | "unknown";
+
+function kindOf(signs: Signs): Kind {
+  const { names, codes, status, text } = signs;
+  if (names.includes("ContextOverflowError") || (isClientError(status) && overflowWords.test(text))) {
+    return "context_overflow";
+  }
+  if (status !== undefined) return kindOfStatus(status, codes, text);
+  if (names.some((name) => ["AbortError", "APIUserAbortError", "ModelAbortError"].includes(name))) return "cancelled";
+  if (text === "AbortError" || text === "Aborted") return "cancelled";
+  if (names.includes("TimeoutError") || codes.some((code) => timeoutCodes.includes(code))) return "timeout";
+  if (codes.some((code) => connectionCodes.includes(code) || code.startsWith("UND_ERR_") || code.includes("CERT"))) {
+    return "network";
+  }
+  if (brokenWords.test(text)) return "network";
+  if (unreadableWords.test(text)) return "unreadable";
+  return "unknown";
+}
+
+function isClientError(status: number | undefined): boolean {
+  return status === undefined || (status >= 400 && status < 500 && status !== 401 && status !== 403);
+}
+
+function kindOfStatus(status: number, codes: string[], text: string): Kind {
+  if (status === 401 || status === 403) return "auth";
+  if (status === 402 || codes.includes("insufficient_quota")) return "quota";
+  if (status === 429) return quotaWords.test(text) ? "quota" : "rate_limit";
+  if (status === 404) return "not_found";
+  if (status === 408) return "timeout";
+  if (status >= 500) return "server";
+  if (/does not support tools/iu.test(text)) return "unavailable_tool_mode";
+  return "refused";
+}
+
+/** Follows the chain of causes: the clients wrap the socket's error, which alone names the address. */
+function readSigns(error: unknown): Signs {
+  const signs: Signs = { names: [], codes: [], status: undefined, text: "" };
+  const texts: string[] = [];
+  let current: unknown = error;
+  for (let depth = 0; depth < 5 && typeof current === "object" && current !== null; depth += 1) {
+    if ("name" in current && typeof current.name === "string") signs.names.push(current.name);
+    signs.names.push(current.constructor.name);
+    if ("code" in current && typeof current.code === "string") signs.codes.push(current.code);
+    for (const key of ["status", "status_code"]) {
+      const value: unknown = Reflect.get(current, key);
+      if (signs.status === undefined && typeof value === "number") signs.status = value;
+    }
+    const text = errorMessage(current);
+    if (!texts.includes(text)) texts.push(text);
+    current = "cause" in current ? current.cause : undefined;
+  }
+  signs.text = texts.length === 0 ? errorMessage(error) : texts.join(": ");
+  return signs;
+}
+
+/** A provider's words, short, without LangChain's advertisement and without anything that looks like a key (SEC-01). */
+function cleanText(text: string): string {
+  const plain = text
+    .replace(/\s*Troubleshooting URL: \S+/gu, "")
+    .replace(/\b(sk|key|Bearer)[-_ ][\w-]{6,}/gu, "[redacted]")
+    .trim();
+  return plain.length > 300 ? `${plain.slice(0, 300)}…` : plain;
+}

@@ -1,0 +1,55 @@
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { ChatGenerationChunk } from "@langchain/core/outputs";
+import { ChatOllama, type ChatOllamaInput } from "@langchain/ollama";
+import { modelLimits } from "./model-limits.ts";
+import type { Provider } from "./provider.ts";
+import { watchStream } from "./watch-stream.ts";
+
+/**
+ * ChatOllama whose calls end with their signal, and whose streams never end in silence or half-way unnoticed. The package gives the signal to nobody, and its own abort ends every
+ * request of a client; so each call gets a client of its own, with the signal in its `fetch`.
+ */
+class WatchedOllama extends ChatOllama {
+  readonly #fields: ChatOllamaInput;
+
+  constructor(fields: ChatOllamaInput) {
+    super(fields);
+    this.#fields = fields;
+  }
+
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    options: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    const open = (signal: AbortSignal): AsyncGenerator<ChatGenerationChunk> => {
+      const call = new ChatOllama({
+        ...this.#fields,
+        fetch: async (url, init) => {
+          const signals = init?.signal ? [signal, init.signal] : [signal];
+          return await fetch(url, { ...init, signal: AbortSignal.any(signals) });
+        },
+      });
+      return call._streamResponseChunks(messages, { ...options, signal }, runManager);
+    };
+    yield* watchStream(open, { signal: options.signal });
+  }
+}
+
+/** Models of a local Ollama (LLM-14): no key. The window is set, since Ollama's own default cuts silently. */
+export const ollama: Provider = {
+  create(name, options, config) {
+    return new WatchedOllama({
+      model: name,
+      baseUrl: config.ollamaBaseUrl,
+      maxRetries: 0,
+      numCtx: modelLimits(`ollama:${name}`, config.contextLimit).context,
+      ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
+    });
+  },
+  address: (config) => config.ollamaBaseUrl,
+  unreachableHint:
+    "Start the service with `ollama serve`, check OLLAMA_BASE_URL, or choose a smaller or quantised model if it is slow.",
+  unknownModelHint: (name) => `Pull the model with \`ollama pull ${name}\`.`,
+};

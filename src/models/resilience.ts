@@ -1,0 +1,99 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { ExponentialBackoff, handleWhen, retry } from "cockatiel";
+import { AppError, isAppError } from "../errors.ts";
+import { toModelError } from "./model-error.ts";
+import type { ModelTarget } from "./provider.ts";
+import { brokeMidStream } from "./watch-stream.ts";
+
+/** At most this many further tries (SVC-02), of which so many after a 429 (C-19). */
+const maxRetries = 3;
+const maxRateLimitRetries = 2;
+/** A provider that asks for a longer wait is told to the user instead. Milliseconds. */
+const longestAskedWaitMs = 60_000;
+
+/** How a model call is repeated. */
+export interface RetryOptions {
+  signal: AbortSignal;
+  /** Told before each further try (counted from 1), with what failed and how long the wait is. */
+  onRetry?: (attempt: number, error: AppError, delayMs: number) => void;
+  /** Names the model in error messages; see `modelTarget`. */
+  target?: ModelTarget | undefined;
+  /** Milliseconds of the first and the longest wait; default 1 s and 30 s (SVC-02). */
+  delays?: { initialMs: number; maxMs: number };
+}
+
+/**
+ * The one place where model calls are repeated: network, time-outs, 5xx and 429, never authentication, bad requests or
+ * an answer that broke after it had begun (SVC-05). Rejects with an AppError; when the signal aborts, also while waiting,
+ * at once with `cancelled`, `timeout` or the signal's own AppError.
+ */
+export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>, options: RetryOptions): Promise<T> {
+  const { signal } = options;
+  const delays = options.delays ?? { initialMs: 1000, maxMs: 30_000 };
+  let backoff = new ExponentialBackoff({ initialDelay: delays.initialMs, maxDelay: delays.maxMs }).next();
+  let rateLimits = 0;
+  let lastError: AppError | undefined;
+  const isWorthAnotherTry = (error: unknown): boolean => {
+    if (!isAppError(error) || signal.aborted || brokeMidStream(error) || brokeMidStream(error.cause)) return false;
+    lastError = error;
+    if (error.code !== "rate_limit") return error.recoverable;
+    rateLimits += 1;
+    return rateLimits <= maxRateLimitRetries && (askedWaitMs(error) ?? 0) <= longestAskedWaitMs;
+  };
+  // The policy counts; the wait is ours, because the policy's own does not end with the signal.
+  const policy = retry(handleWhen(isWorthAnotherTry), { maxAttempts: maxRetries });
+  const attempts = policy.execute(async ({ attempt }) => {
+    if (attempt > 0 && lastError !== undefined) {
+      const delayMs = askedWaitMs(lastError) ?? backoff.duration;
+      backoff = backoff.next(undefined);
+      options.onRetry?.(attempt, lastError, delayMs);
+      await wait(delayMs, undefined, { signal });
+    }
+    signal.throwIfAborted();
+    try {
+      return await work(signal);
+    } catch (error) {
+      throw signal.aborted ? abortError(signal) : toModelError(error, options.target);
+    }
+  });
+  return await untilAborted(attempts, signal);
+}
+
+/** The wait a 429 asks for (`Retry-After`: seconds or a date), in milliseconds; `undefined` when it asks for none. */
+export function askedWaitMs(error: unknown): number | undefined {
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  const headers: unknown =
+    typeof cause === "object" && cause !== null && "headers" in cause ? cause.headers : undefined;
+  const value = headers instanceof Headers ? headers.get("retry-after")?.trim() : undefined;
+  if (value === undefined || value === "") return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** Why a signal stopped us, as one of our errors. */
+export function abortError(signal: AbortSignal): AppError {
+  const reason: unknown = signal.reason;
+  if (isAppError(reason)) return reason;
+  if (reason instanceof Error && reason.name === "TimeoutError") {
+    return new AppError("timeout", "The time for this turn ran out while the model was answering.", { cause: reason });
+  }
+  return new AppError("cancelled", "The model call was stopped.", { cause: reason });
+}
+
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) {
+    // Nobody waits for it any more; without this its failure would be an unhandled rejection.
+    work.catch(() => undefined);
+    throw abortError(signal);
+  }
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(abortError(signal));
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

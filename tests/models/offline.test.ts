@@ -1,0 +1,573 @@
+import {
+  AIMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+  type AIMessageChunk,
+  type BaseMessage,
+} from "@langchain/core/messages";
+import { concat } from "@langchain/core/utils/stream";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { areIndependent, describe as inWords, type Action } from "../../src/models/offline-actions.ts";
+import { parseRequests } from "../../src/models/offline-parse.ts";
+import { OfflineModel } from "../../src/models/offline.ts";
+
+const today = "2026-03-02";
+const model = new OfflineModel(() => today);
+
+/** Parameters of the tools, as the registry offers them. */
+const parameters: Record<string, string[]> = {
+  read_file: ["path", "start_line", "end_line"],
+  create_file: ["path", "content"],
+  update_file: ["path", "content"],
+  delete_file: ["path"],
+  list_files: ["path"],
+  search_files: ["query"],
+  search_content: ["path", "regex", "file_pattern"],
+  move_file: ["source", "destination"],
+  rename_file: ["path", "new_name"],
+  create_folder: ["path"],
+  create_task: ["title", "area_id", "scheduled_date"],
+  read_tasks: ["view_context"],
+  update_task: ["task_id", "title", "completed"],
+  create_schedule: ["task_id", "scheduled_date"],
+  delete_task: ["task_id"],
+  run_simulation: ["circuit", "analysis"],
+};
+
+function definitions(names: readonly string[]) {
+  return names.map((name) => ({
+    type: "function" as const,
+    function: {
+      name,
+      description: name,
+      parameters: {
+        type: "object",
+        properties: Object.fromEntries((parameters[name] ?? []).map((key) => [key, { type: "string" }])),
+      },
+    },
+  }));
+}
+
+type Answer = string | { error: string };
+type Tools = (name: string, args: Record<string, unknown>) => Answer;
+
+interface Turn {
+  calls: { name: string; args: Record<string, unknown> }[];
+  rounds: number;
+  text: string;
+  messages: BaseMessage[];
+}
+
+/** A small loop: calls the model, runs the fake tools, until there is a text. */
+async function turn(
+  request: string | BaseMessage[],
+  tools: Tools,
+  offered = Object.keys(parameters),
+  limit = 15,
+): Promise<Turn> {
+  const messages: BaseMessage[] = typeof request === "string" ? [new HumanMessage(request)] : [...request];
+  const calls: Turn["calls"] = [];
+  const bound = model.bindTools(definitions(offered));
+  for (let rounds = 1; rounds <= limit; rounds += 1) {
+    const reply = await bound.invoke(messages);
+    messages.push(reply);
+    if ((reply.tool_calls ?? []).length === 0) return { calls, rounds, text: reply.text, messages };
+    expect(reply.tool_calls?.length).toBeLessThanOrEqual(5);
+    for (const call of reply.tool_calls ?? []) {
+      expect(offered).toContain(call.name);
+      calls.push({ name: call.name, args: call.args });
+      const answer = tools(call.name, call.args);
+      messages.push(
+        typeof answer === "string"
+          ? new ToolMessage({ tool_call_id: call.id ?? "", name: call.name, content: answer })
+          : new ToolMessage({ tool_call_id: call.id ?? "", name: call.name, content: answer.error, status: "error" }),
+      );
+    }
+  }
+  throw new Error(`no final text after ${limit} rounds`);
+}
+
+/** A workspace in memory behind the fake file tools. */
+function workspace(files: Record<string, string>): Tools {
+  return (name, args) => {
+    const path = [args["path"], args["source"]].find((value) => typeof value === "string") ?? "";
+    const missing = { error: `Error (not_found): There is no "${path}".` };
+    switch (name) {
+      case "list_files":
+        return Object.keys(files).sort().join("\n");
+      case "read_file":
+        return files[path] ?? missing;
+      case "create_file":
+        if (files[path] !== undefined) return { error: `Error (conflict): "${path}" already exists.` };
+        files[path] = String(args["content"]);
+        return `Created ${path}.`;
+      case "update_file":
+        if (files[path] === undefined) return missing;
+        files[path] = String(args["content"]);
+        return `Updated ${path}.`;
+      case "delete_file":
+        if (files[path] === undefined) return missing;
+        delete files[path];
+        return `Deleted ${path}.`;
+      case "move_file":
+      case "rename_file": {
+        const content = files[path];
+        if (content === undefined) return missing;
+        delete files[path];
+        const target =
+          name === "move_file" ? String(args["destination"]) : path.replace(/[^/]*$/u, String(args["new_name"]));
+        files[target] = content;
+        return "Moved.";
+      }
+      default:
+        return "ok";
+    }
+  };
+}
+
+const ok: Tools = () => "ok";
+
+describe("single requests", () => {
+  it.each<[string, string, Record<string, unknown>]>([
+    ["list the files", "list_files", {}],
+    ["What files are in the drafts folder?", "list_files", { path: "drafts" }],
+    ["列出文件", "list_files", {}],
+    ["列出文件夹 drafts 里的文件", "list_files", { path: "drafts" }],
+    ["Please read notes.md", "read_file", { path: "notes.md" }],
+    ["what does docs/plan.md say?", "read_file", { path: "docs/plan.md" }],
+    ["read lines 3-5 of a.txt", "read_file", { path: "a.txt", start_line: 3, end_line: 5 }],
+    ["读取会议记录.md", "read_file", { path: "会议记录.md" }],
+    ["notes.md 写了什么？", "read_file", { path: "notes.md" }],
+    ["search for TODO in all files", "search_content", { path: ".", regex: "TODO" }],
+    ["grep budget in the docs folder", "search_content", { path: "docs", regex: "budget" }],
+    ['search for "a.b(c)"', "search_content", { path: ".", regex: "a\\.b\\(c\\)" }],
+    ["搜索包含 预算 的文件", "search_content", { path: ".", regex: "预算" }],
+    ["find files named report", "search_files", { query: "report" }],
+    ["查找名为 report 的文件", "search_files", { query: "report" }],
+    ["create a.txt with hello", "create_file", { path: "a.txt", content: "hello" }],
+    [
+      'Create a file called hello.txt containing "Hello, world!"',
+      "create_file",
+      { path: "hello.txt", content: "Hello, world!" },
+    ],
+    [
+      "make a new file notes/plan.md with this text:\n```\n# Plan\n- one\n```",
+      "create_file",
+      { path: "notes/plan.md", content: "# Plan\n- one" },
+    ],
+    [
+      "create todo.txt with buy milk and delete old mails",
+      "create_file",
+      { path: "todo.txt", content: "buy milk and delete old mails" },
+    ],
+    ["write delete all to a.txt", "create_file", { path: "a.txt", content: "delete all" }],
+    ["创建 a.txt，内容为 你好", "create_file", { path: "a.txt", content: "你好" }],
+    ["创建一个名为 a.txt 的文件，内容为“你好，世界”", "create_file", { path: "a.txt", content: "你好，世界" }],
+    ["把 hello 写入 a.txt", "create_file", { path: "a.txt", content: "hello" }],
+    ["update a.txt with new text", "update_file", { path: "a.txt", content: "new text" }],
+    ["更新 a.txt，内容为 新内容", "update_file", { path: "a.txt", content: "新内容" }],
+    ["move a.txt to archive/a.txt", "move_file", { source: "a.txt", destination: "archive/a.txt" }],
+    ["move a.txt into the archive folder", "move_file", { source: "a.txt", destination: "archive/a.txt" }],
+    ["把 a.txt 移动到 archive 文件夹", "move_file", { source: "a.txt", destination: "archive/a.txt" }],
+    ["rename docs/a.txt to b.txt", "rename_file", { path: "docs/a.txt", new_name: "b.txt" }],
+    ["将 a.txt 重命名为 b.txt", "rename_file", { path: "a.txt", new_name: "b.txt" }],
+    ["delete the drafts folder", "delete_file", { path: "drafts" }],
+    ["Delete the folder old_stuff and everything in it", "delete_file", { path: "old_stuff" }],
+    ["删除文件夹“旧 资料”", "delete_file", { path: "旧 资料" }],
+    ["create a folder called my-notes", "create_folder", { path: "my-notes" }],
+    ["新建文件夹 草稿", "create_folder", { path: "草稿" }],
+    ["create a task to buy milk for tomorrow", "create_task", { title: "buy milk", scheduled_date: "2026-03-03" }],
+    ["创建任务 买牛奶", "create_task", { title: "买牛奶" }],
+    ["show my tasks for today", "read_tasks", { view_context: "daily::2026-03-02" }],
+    ["查看任务", "read_tasks", { view_context: "staging" }],
+    ["simulate amp.cir ac", "run_simulation", { circuit: "amp.cir", analysis: "ac" }],
+    ["仿真 amp.cir 瞬态", "run_simulation", { circuit: "amp.cir", analysis: "tran" }],
+  ])("%s → %s", async (request, name, args) => {
+    const done = await turn(request, ok);
+    expect(done.calls).toEqual([{ name, args }]);
+    expect(done.text).not.toBe("");
+    expect(/\p{Script=Han}/u.test(done.text)).toBe(/\p{Script=Han}/u.test(request.replaceAll(/[“"].*?[”"]/gu, "")));
+  });
+});
+
+describe("requests of several steps", () => {
+  it("reads a file and writes a summary of it", async () => {
+    const files: Record<string, string> = {
+      "notes.md": "# Trip\n\nWe leave on Monday. Bring boots.\n\n## Food\nBread and tea.\n",
+    };
+    const done = await turn("Read notes.md and write a summary to summary.md", workspace(files));
+    expect(done.calls.map((call) => call.name)).toEqual(["read_file", "create_file"]);
+    expect(files["summary.md"]).toContain("Trip, Food");
+    expect(files["summary.md"]).toContain("We leave on Monday.");
+    expect(done.text).toContain("summary.md");
+  });
+
+  it("does the same in Chinese", async () => {
+    const files: Record<string, string> = { "notes.md": "# 旅行\n\n我们周一出发。带上靴子。\n" };
+    const done = await turn("读取 notes.md，然后把总结写入 summary.md", workspace(files));
+    expect(files["summary.md"]).toContain("我们周一出发。");
+    expect(done.text).toMatch(/摘要写入了 summary\.md/u);
+  });
+
+  it("copies a file that comes in parts, byte for byte", async () => {
+    const whole = "one\ntwo\nthree\nfour";
+    const files: Record<string, string> = {};
+    const inner = workspace(files);
+    const tools: Tools = (name, args) => {
+      if (name !== "read_file") return inner(name, args);
+      return args["start_line"] === undefined
+        ? "[a.txt: lines 1-2 of 4; go on with start_line 3]\none\ntwo\n"
+        : "[a.txt: lines 3-4 of 4]\nthree\nfour";
+    };
+    await turn("copy a.txt to b.txt", tools);
+    expect(files["b.txt"]).toBe(whole);
+  });
+
+  it("copies nothing when the source cannot be read whole, and says so", async () => {
+    const tools: Tools = (name) =>
+      name === "read_file" ? "[a.txt: lines 1-1 of 1; line 1 is longer than shown]\nxx\n" : "ok";
+    const done = await turn("copy a.txt to b.txt", tools);
+    expect(done.calls.map((call) => call.name)).toEqual(["read_file"]);
+    expect(done.text).toContain("too long");
+  });
+
+  it("follows several requests in their order and lets later words speak of earlier things", async () => {
+    const files: Record<string, string> = { "notes.md": "x" };
+    const done = await turn(
+      "Read notes.md, then copy it to backup.md, rename backup.md to old.md and list the files.",
+      workspace(files),
+    );
+    expect(done.calls.map((call) => call.name)).toEqual(["read_file", "create_file", "rename_file", "list_files"]);
+    expect(files).toEqual({ "notes.md": "x", "old.md": "x" });
+    expect(done.text).toContain("old.md");
+  });
+
+  it("makes independent calls at once and ordered ones one after the other", async () => {
+    const reads = await turn("read a.md, b.md and c.md", ok);
+    expect([reads.calls.length, reads.rounds]).toEqual([3, 2]);
+    const ordered = await turn("create a.txt with hello and then delete b.txt", ok);
+    expect([ordered.calls.map((call) => call.name), ordered.rounds]).toEqual([["create_file", "delete_file"], 3]);
+    const tasks = await turn('create task "A" and create task "B"', ok);
+    expect([tasks.calls.length, tasks.rounds]).toEqual([2, 3]);
+  });
+
+  it("appends to what is there", async () => {
+    const files: Record<string, string> = { "a.txt": "one" };
+    await turn('append "two" to a.txt', workspace(files));
+    expect(files["a.txt"]).toBe("one\ntwo\n");
+  });
+
+  it("finds a task by its title before it changes it", async () => {
+    const id = "0198c0de-0000-7000-8000-000000000001";
+    const tools: Tools = (name, args) => {
+      if (name !== "read_tasks") return "ok";
+      return args["view_context"] === "staging"
+        ? "No tasks in staging."
+        : `1 task found.\n[ ] buy milk (2026-03-02; id ${id})`;
+    };
+    const done = await turn("complete task “buy milk”", tools);
+    expect(done.calls.at(-1)).toEqual({ name: "update_task", args: { task_id: id, completed: true } });
+    const lost = await turn("delete task “walk”", tools);
+    expect(lost.calls.map((call) => call.name)).toEqual(["read_tasks", "read_tasks"]);
+    expect(lost.text).toContain("no such task");
+  });
+});
+
+describe("failures", () => {
+  it("says that a file exists when it was told to create it", async () => {
+    const files: Record<string, string> = { "a.txt": "old" };
+    const done = await turn("create a.txt with new", workspace(files));
+    expect(files["a.txt"]).toBe("old");
+    expect(done.text).toContain("already exists");
+  });
+
+  it("updates a file that exists when it was told to write it", async () => {
+    const files: Record<string, string> = { "a.txt": "old" };
+    const done = await turn("write new to a.txt", workspace(files));
+    expect(files["a.txt"]).toBe("new");
+    expect(done.text).toContain("already existed");
+  });
+
+  it("creates a file that is missing when it was told to update it", async () => {
+    const files: Record<string, string> = {};
+    const done = await turn("update a.txt with new", workspace(files));
+    expect(files["a.txt"]).toBe("new");
+    expect(done.text).toContain("did not exist");
+  });
+
+  it("makes nothing of a file it could not read", async () => {
+    const done = await turn("read notes.md and write a summary to summary.md", workspace({}));
+    expect(done.calls.map((call) => call.name)).toEqual(["read_file"]);
+    expect(done.text).toContain('There is no "notes.md"');
+  });
+
+  it.each([
+    ["delete the drafts folder", "not approved"],
+    ["删除 drafts 文件夹", "未获批准"],
+  ])("reports a refusal truthfully: %s", async (request, words) => {
+    const done = await turn(request, () => ({ error: "Error (denied): The user refused this call. Acknowledge it." }));
+    expect(done.calls).toHaveLength(1);
+    expect(done.text).toContain(words);
+  });
+
+  it("goes on with the next request when one fails", async () => {
+    const done = await turn("delete a.txt and then list the files", workspace({ "b.txt": "" }));
+    expect(done.calls.map((call) => call.name)).toEqual(["delete_file", "list_files"]);
+    expect(done.text).toContain("could not delete a.txt");
+    expect(done.text).toContain("b.txt");
+  });
+
+  it("says which tool is missing", async () => {
+    const done = await turn("delete a.txt", ok, ["read_file"]);
+    expect(done.calls).toEqual([]);
+    expect(done.text).toContain("delete_file");
+  });
+});
+
+describe("talk", () => {
+  it.each([
+    ["Who are you?", /rule-based stand-in/u],
+    ["你是谁？", /基于规则的替身/u],
+    ["hello", /Hello/u],
+    ["谢谢", /不客气/u],
+    ["Why is the sky blue?", /MILLRACE_MODEL=openai:/u],
+    ["天空为什么是蓝色的？", /MILLRACE_MODEL=openai:/u],
+  ])("%s", async (request, words) => {
+    const done = await turn(request, ok);
+    expect(done.calls).toEqual([]);
+    expect(done.text).toMatch(words);
+  });
+
+  it("does not pick requests out of a message that is too long for its rules", async () => {
+    const done = await turn(`delete a.txt ${"and so on ".repeat(2000)}`, ok);
+    expect(done.calls).toEqual([]);
+    expect(done.text).toContain("rule-based stand-in");
+  });
+
+  it("looks only at the present request, not at earlier turns", async () => {
+    const first = await turn("delete a.txt", ok);
+    const next = await turn([...first.messages, new HumanMessage("thanks")], ok);
+    expect(next.calls).toEqual([]);
+    expect(next.text).toBe("You are welcome.");
+  });
+});
+
+describe("the workflow's prompts", () => {
+  const ask = async (task: string, ...messages: BaseMessage[]): Promise<string> =>
+    (await model.invoke([new SystemMessage(`identity\n\n<!-- task: ${task} -->\n…`), ...messages])).text;
+
+  it.each([
+    ["thank you", "reply"],
+    ["list the files", "free_work"],
+    ["create a.txt with hello and then delete b.txt", "plan"],
+  ])("routes “%s” to %s", async (request, route) => {
+    expect(JSON.parse(await ask("intent", new HumanMessage(request)))).toMatchObject({ route });
+  });
+
+  it("plans one step a clause, each understood on its own", async () => {
+    const request =
+      "Read notes.md and write a summary to summary.md, then rename it to short.md, and create a task “check it”";
+    const plan = JSON.parse(await ask("plan", new HumanMessage(request)));
+    expect(plan.steps.map((step: { tool: string }) => step.tool)).toEqual([
+      "create_file",
+      "rename_file",
+      "create_task",
+    ]);
+    expect(plan.steps[1].depends_on).toEqual(["1"]);
+    const wanted = parseRequests(request, today).map((one) => one.action);
+    expect(
+      plan.steps.flatMap((step: { input: string }) => parseRequests(step.input, today).map((one) => one.action)),
+    ).toEqual(wanted);
+  });
+
+  it("carries out one step of a plan", async () => {
+    const step = new HumanMessage("Step 2 of 3: rename it to short.md\nInput: rename 「summary.md」 to 「short.md」");
+    const messages = [
+      new SystemMessage("<!-- task: plan_step -->"),
+      new HumanMessage("read a, then …"),
+      new AIMessage("1. …"),
+      step,
+    ];
+    const done = await turn(messages, ok);
+    expect(done.calls).toEqual([{ name: "rename_file", args: { path: "summary.md", new_name: "short.md" } }]);
+  });
+
+  it("closes a plan from the results in the conversation, without calls", async () => {
+    const first = await turn("delete a.txt and then delete b.txt", workspace({ "a.txt": "" }));
+    const text = await ask(
+      "final_answer",
+      ...first.messages.slice(0, -1),
+      new HumanMessage("All steps are through. The request was: delete a.txt and then delete b.txt"),
+    );
+    expect(text).toContain("Done: deleted a.txt");
+    expect(text).toContain("Failed: delete_file b.txt");
+  });
+
+  it("answers a closing note from what is known", async () => {
+    const first = await turn("list the files", ok);
+    const note = new HumanMessage(
+      "<!-- task: final_answer -->\nNo further tool call is possible: the limit of rounds for this turn is reached.",
+    );
+    const reply = await model.bindTools(definitions(["list_files"])).invoke([...first.messages.slice(0, -1), note]);
+    expect(reply.tool_calls).toEqual([]);
+    expect(reply.text).toContain("listed the files");
+  });
+
+  it("summarises a conversation within its length", async () => {
+    const history = await turn("delete a.txt and then create b.txt with hello", workspace({}));
+    const long = Array.from({ length: 60 }, (_, index) => new HumanMessage(`please consider point number ${index}`));
+    const text = await ask("compress", ...history.messages, ...long);
+    expect(text.length).toBeLessThanOrEqual(1000);
+    const summary = JSON.parse(text);
+    expect(summary.goal).toContain("delete a.txt");
+    expect(Object.keys(summary)).toEqual([
+      "goal",
+      "completed",
+      "todo",
+      "attempted_solutions",
+      "current_problem",
+      "key_decisions",
+    ]);
+  });
+});
+
+describe("the model as a client", () => {
+  it("streams word by word what it answers as a whole, with one id and the usage at the end", async () => {
+    const chunks: AIMessageChunk[] = [];
+    for await (const chunk of await model.stream("who are you?")) chunks.push(chunk);
+    const sum = chunks.reduce((left, right) => concat(left, right));
+    expect(chunks.length).toBeGreaterThan(10);
+    expect(new Set(chunks.map((chunk) => chunk.id)).size).toBe(1);
+    expect(sum.text).toBe((await model.invoke("who are you?")).text);
+    expect(sum).toMatchObject({
+      usage_metadata: { output_tokens: expect.any(Number), input_tokens: expect.any(Number) },
+    });
+    expect(chunks.slice(0, -1).every((chunk) => chunk.usage_metadata === undefined)).toBe(true);
+  });
+
+  it("streams tool calls that add up to the same calls", async () => {
+    const chunks: AIMessageChunk[] = [];
+    for await (const chunk of await model.bindTools(definitions(["read_file"])).stream("read a.md and b.md"))
+      chunks.push(chunk);
+    const sum = chunks.reduce((left, right) => concat(left, right));
+    expect(sum.tool_calls?.map((call) => call.args)).toEqual([{ path: "a.md" }, { path: "b.md" }]);
+  });
+
+  it("calls the tool it is told to call", async () => {
+    const bound = model.bindTools(definitions(["search_files"]), { tool_choice: "search_files" });
+    const reply = await bound.invoke("quarterly figures");
+    expect(reply.tool_calls?.map((call) => [call.name, call.args])).toEqual([
+      ["search_files", { query: "quarterly figures" }],
+    ]);
+  });
+
+  it("stops with its signal", async () => {
+    const stop = new AbortController();
+    const read = async (): Promise<void> => {
+      for await (const _ of await model.stream("who are you?", { signal: stop.signal })) stop.abort();
+    };
+    await expect(read()).rejects.toThrow(/abort/iu);
+  });
+});
+
+const name = fc.stringMatching(/^[a-z]{1,6}$/u);
+const path = fc
+  .tuple(fc.array(name, { maxLength: 2 }), name, fc.constantFrom("md", "txt", "ts"))
+  .map(([folders, file, ending]) => [...folders, `${file}.${ending}`].join("/"));
+const content = fc
+  .string({ minLength: 1, maxLength: 30 })
+  .map((text) => text.replaceAll(/[\uE000\uE001「」`]/gu, "").trim() || "x");
+const title = fc.stringMatching(/^[a-z]{1,5}( [a-z]{1,5}){0,2}$/u);
+const action: fc.Arbitrary<Action> = fc.oneof(
+  path.map((value): Action => ({ kind: "read", path: value })),
+  path.map((value): Action => ({ kind: "delete", path: value })),
+  fc.record({ path, content }).map((value): Action => ({ kind: "create", ...value, overwrite: false })),
+  fc.record({ path, content }).map((value): Action => ({ kind: "create", ...value, overwrite: true })),
+  fc.record({ path, content }).map((value): Action => ({ kind: "update", ...value })),
+  fc.record({ path, content }).map((value): Action => ({ kind: "append", ...value })),
+  fc
+    .record({ sources: fc.array(path, { minLength: 1, maxLength: 2 }), path })
+    .map((value): Action => ({ kind: "derive", how: "summary", ...value })),
+  fc
+    .record({ sources: path.map((value) => [value]), path })
+    .map((value): Action => ({ kind: "derive", how: "copy", ...value })),
+  fc.record({ source: path, destination: path }).map((value): Action => ({ kind: "move", ...value })),
+  name.map((value): Action => ({ kind: "create_folder", path: value })),
+  fc.constantFrom(".", "drafts").map((value): Action => ({ kind: "list", path: value })),
+  fc
+    .record({ path, start: fc.integer({ min: 1, max: 9 }) })
+    .map((value): Action => ({ kind: "read", ...value, end: 12 })),
+  fc.array(path, { minLength: 1, maxLength: 2 }).map((paths): Action => ({ kind: "summarize", paths })),
+  fc.record({ path, name: name.map((value) => `${value}.md`) }).map((value): Action => ({ kind: "rename", ...value })),
+  title.map((query): Action => ({ kind: "search_content", path: "drafts", query })),
+  fc.record({ title, date: fc.constant("2026-04-05") }).map((value): Action => ({ kind: "create_task", ...value })),
+  fc
+    .record({ task: title, date: fc.constant("2026-04-05") })
+    .map((value): Action => ({ kind: "schedule_task", ...value })),
+  fc.record({ task: title, title }).map((value): Action => ({ kind: "change_task", ...value })),
+  fc.constantFrom("staging", "daily::2026-04-05").map((view): Action => ({ kind: "read_tasks", view })),
+  fc.record({ path, analysis: fc.constantFrom("ac", "tran") }).map((value): Action => ({ kind: "simulate", ...value })),
+  title.map((query): Action => ({ kind: "search_names", query })),
+  title.map((query): Action => ({ kind: "search_content", path: ".", query })),
+  fc.record({ title }).map((value): Action => ({ kind: "create_task", ...value })),
+  title.map((task): Action => ({ kind: "delete_task", task })),
+  title.map((task): Action => ({ kind: "change_task", task, completed: true })),
+);
+
+describe("for any request", () => {
+  it("understands its own words for an action as the same action, in both languages", () => {
+    fc.assert(
+      fc.property(action, fc.constantFrom<"en" | "zh">("en", "zh"), (wanted, language) => {
+        fc.pre(wanted.kind !== "move" || wanted.source !== wanted.destination);
+        fc.pre(wanted.kind !== "derive" || !wanted.sources.includes(wanted.path));
+        expect(parseRequests(inWords(wanted, language), today).map((one) => one.action)).toEqual([wanted]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("calls only offered tools and ends with a text within 15 rounds, whatever the tools answer", async () => {
+    const answers = fc.constantFrom<Answer>(
+      "ok",
+      "",
+      { error: "Error (not_found): no such file" },
+      { error: "Error (conflict): exists already" },
+      { error: "Error (denied): The user refused this call." },
+    );
+    const request = fc.oneof(
+      fc.string(),
+      fc
+        .array(fc.tuple(action, fc.constantFrom<"en" | "zh">("en", "zh")), { minLength: 1, maxLength: 8 })
+        .map((list) => list.map(([one, language]) => inWords(one, language)).join(", then ")),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        request,
+        fc.infiniteStream(answers),
+        fc.subarray(Object.keys(parameters)),
+        async (text, stream, offered) => {
+          const done = await turn(text, () => stream.next().value ?? "ok", offered);
+          expect(done.text).not.toBe("");
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it("never deletes or makes two things at once of which one holds the other", () => {
+    const place = fc.array(fc.constantFrom("a", "b"), { minLength: 1, maxLength: 3 }).map((parts) => parts.join("/"));
+    fc.assert(
+      fc.property(
+        place,
+        place,
+        fc.constantFrom<"delete" | "create_folder">("delete", "create_folder"),
+        (left, right, kind) => {
+          const holds = left === right || left.startsWith(`${right}/`) || right.startsWith(`${left}/`);
+          expect(areIndependent({ kind, path: left }, { kind, path: right })).toBe(!holds);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,155 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { loadConfig } from "../../src/config.ts";
+import { AppError, isAppError } from "../../src/errors.ts";
+import { createModel, modelTarget } from "../../src/models/load-model.ts";
+import { callWithRetry, type RetryOptions } from "../../src/models/resilience.ts";
+import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
+
+const servers: ModelServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map(async (server) => await server.close()));
+});
+
+const never = new AbortController().signal;
+const delays = { initialMs: 0, maxMs: 0 };
+
+/** One call through a real client against a script, with its retries. */
+async function call(script: ModelStep[], options: Partial<RetryOptions> = {}) {
+  const server = await startModelServer({ script });
+  servers.push(server);
+  const model = createModel("openai:scripted", {}, loadConfig({ OPENAI_BASE_URL: server.url }));
+  const retries: { attempt: number; code: string; delayMs: number }[] = [];
+  const work = callWithRetry(
+    async (signal) => {
+      let text = "";
+      for await (const chunk of await model.stream("hello", { signal })) text += chunk.text;
+      return text;
+    },
+    {
+      signal: never,
+      delays,
+      target: modelTarget(model),
+      ...options,
+      onRetry: (attempt, error, delayMs) => {
+        retries.push({ attempt, code: error.code, delayMs });
+        options.onRetry?.(attempt, error, delayMs);
+      },
+    },
+  );
+  const result: string | AppError = await work.catch((error: unknown) => {
+    if (isAppError(error)) return error;
+    throw error;
+  });
+  return { result, retries, server, code: isAppError(result) ? result.code : undefined };
+}
+
+const status = (code: number, more: object = {}): ModelStep => ({ fault: { kind: "status", status: code, ...more } });
+const good: ModelStep = { text: "well done" };
+
+describe("callWithRetry", () => {
+  it("repeats after broken connections and server errors until an answer comes", async () => {
+    const { result, retries, server } = await call([{ fault: { kind: "reset" } }, status(503), status(500), good]);
+    expect(result).toBe("well done");
+    expect(retries.map((retry) => [retry.attempt, retry.code])).toEqual([
+      [1, "network"],
+      [2, "server"],
+      [3, "server"],
+    ]);
+    server.assertFinished();
+  });
+
+  it("gives up after three further tries", async () => {
+    const { code, retries, server } = await call([status(500), status(500), status(500), status(500)]);
+    expect([code, retries.length]).toEqual(["server", 3]);
+    server.assertFinished();
+  });
+
+  it("repeats at most twice after 429", async () => {
+    const { code, retries } = await call([status(429), status(429), status(429)]);
+    expect([code, retries.length]).toEqual(["rate_limit", 2]);
+  });
+
+  it.each([
+    ["authentication", status(401)],
+    ["a bad request", status(400)],
+    ["a missing model", status(404)],
+    ["a used-up quota", status(429, { code: "insufficient_quota" })],
+    ["a wait longer than a minute", status(429, { retryAfter: "3600" })],
+  ])("does not repeat after %s", async (_name, step) => {
+    const { retries, server, code } = await call([step]);
+    expect(retries).toEqual([]);
+    expect(code).not.toBe(undefined);
+    server.assertFinished();
+  });
+
+  it("does not repeat an answer that broke after it had begun", async () => {
+    const { code, retries, server } = await call([{ text: "one two three", fault: { kind: "cut", after: 2 } }]);
+    expect([code, retries.length]).toEqual(["network", 0]);
+    server.assertFinished();
+  });
+
+  it.each([
+    ["seconds", "7", 7000],
+    ["fractions", "0.5", 500],
+  ])(
+    "waits as long as the provider asks, in %s, and stops at once in the middle of the wait",
+    async (_name, retryAfter, delayMs) => {
+      const stop = new AbortController();
+      const { code, retries } = await call([status(429, { retryAfter })], {
+        signal: stop.signal,
+        onRetry: () => stop.abort(),
+      });
+      expect(retries).toEqual([{ attempt: 1, code: "rate_limit", delayMs }]);
+      expect(code).toBe("cancelled");
+    },
+  );
+
+  it("understands a date in Retry-After", async () => {
+    const stop = new AbortController();
+    const retryAfter = new Date(Date.now() + 20_000).toUTCString();
+    const { retries } = await call([status(429, { retryAfter })], { signal: stop.signal, onRetry: () => stop.abort() });
+    expect(retries[0]?.delayMs).toBeGreaterThan(10_000);
+    expect(retries[0]?.delayMs).toBeLessThanOrEqual(20_000);
+  });
+
+  it("grows its own waits between the first and the longest", async () => {
+    const waits: number[] = [];
+    const stop = new AbortController();
+    await callWithRetry(() => Promise.reject(new AppError("server", "down", { recoverable: true })), {
+      signal: stop.signal,
+      delays: { initialMs: 4, maxMs: 9 },
+      onRetry: (_attempt, _error, delayMs) => waits.push(delayMs),
+    }).catch(() => undefined);
+    expect(waits).toHaveLength(3);
+    expect(waits.every((wait) => wait >= 0 && wait <= 9)).toBe(true);
+  });
+
+  it("ends work that ignores the signal, with the signal's own reason", async () => {
+    const stop = new AbortController();
+    const reason = new AppError("cancelled", "stopped by the user");
+    const work = callWithRetry(async () => await new Promise<never>(() => undefined), { signal: stop.signal });
+    stop.abort(reason);
+    await expect(work).rejects.toBe(reason);
+  });
+
+  it("says that the time ran out when a time-out signal stops it", async () => {
+    const work = callWithRetry(async () => await new Promise<never>(() => undefined), {
+      signal: AbortSignal.timeout(1),
+    });
+    await expect(work).rejects.toMatchObject({ code: "timeout" });
+  });
+
+  it("does not start with a signal that is aborted already", async () => {
+    let isStarted = false;
+    const work = callWithRetry(
+      () => {
+        isStarted = true;
+        return Promise.resolve(1);
+      },
+      { signal: AbortSignal.abort() },
+    );
+    await expect(work).rejects.toMatchObject({ code: "cancelled" });
+    expect(isStarted).toBe(false);
+  });
+});

@@ -1,0 +1,78 @@
+import { AIMessageChunk } from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { expect, it } from "vitest";
+import { brokeMidStream, watchStream } from "../../src/models/watch-stream.ts";
+
+function chunk(text: string, info: Record<string, string> = {}): ChatGenerationChunk {
+  return new ChatGenerationChunk({ text, message: new AIMessageChunk({ content: text, response_metadata: info }) });
+}
+
+/** Reads a stream to its end or failure. */
+async function read(stream: AsyncGenerator<ChatGenerationChunk>): Promise<{ text: string; error: unknown }> {
+  let text = "";
+  try {
+    for await (const piece of stream) text += piece.text;
+    return { text, error: undefined };
+  } catch (error) {
+    return { text, error };
+  }
+}
+
+/** Waits for ever, whatever the signal says, as some clients do. */
+async function* deaf(...texts: string[]): AsyncGenerator<ChatGenerationChunk> {
+  for (const text of texts) yield chunk(text);
+  await new Promise<never>(() => undefined);
+}
+
+it("passes a finished stream on as it is", async () => {
+  async function* whole(): AsyncGenerator<ChatGenerationChunk> {
+    yield chunk("one ");
+    yield chunk("two", { finish_reason: "stop" });
+  }
+  expect(await read(watchStream(whole, { signal: undefined }))).toEqual({ text: "one two", error: undefined });
+});
+
+it("gives up on silence after the beginning, keeps what came and ends the request", async () => {
+  let signal: AbortSignal | undefined;
+  const open = (given: AbortSignal): AsyncGenerator<ChatGenerationChunk> => {
+    signal = given;
+    return deaf("one ");
+  };
+  const { text, error } = await read(watchStream(open, { signal: undefined, silenceMs: 5 }));
+  expect(text).toBe("one ");
+  expect(error).toMatchObject({ code: "timeout", recoverable: true });
+  expect(brokeMidStream(error)).toBe(true);
+  expect(signal?.aborted).toBe(true);
+});
+
+it("ends at once with the reader's signal, also where the client does not listen to it", async () => {
+  const stop = new AbortController();
+  const reading = read(watchStream(() => deaf(), { signal: stop.signal }));
+  stop.abort(new Error("enough"));
+  const { error } = await reading;
+  expect(error).toMatchObject({ message: "enough" });
+  expect(brokeMidStream(error)).toBe(false);
+});
+
+it("does not take an answer without a closing mark for whole", async () => {
+  async function* half(): AsyncGenerator<ChatGenerationChunk> {
+    yield chunk("one ");
+  }
+  const { text, error } = await read(watchStream(half, { signal: undefined }));
+  expect(text).toBe("one ");
+  expect(error).toMatchObject({ code: "network" });
+  expect(brokeMidStream(error)).toBe(true);
+});
+
+it("ends the request when the reader leaves early", async () => {
+  let signal: AbortSignal | undefined;
+  const open = (given: AbortSignal): AsyncGenerator<ChatGenerationChunk> => {
+    signal = given;
+    return deaf("one ", "two ");
+  };
+  for await (const piece of watchStream(open, { signal: undefined })) {
+    expect(piece.text).toBe("one ");
+    break;
+  }
+  expect(signal?.aborted).toBe(true);
+});

@@ -1,0 +1,246 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { ollamaBody, ollamaError, ollamaStream } from "./model-server-ollama.ts";
+import { openaiBody, openaiError, openaiStream, type WireAnswer } from "./model-server-openai.ts";
+import { ChatBody, historyProblem, toPieces, type ModelRequest, type ModelStep } from "./model-server-script.ts";
+
+export type { ModelFault, ModelRequest, ModelStep, ScriptedToolCall, WireMessage } from "./model-server-script.ts";
+export { wireText } from "./model-server-script.ts";
+
+/** What the server answers: `script` in order, one step per request, or whatever `handler` says. */
+export interface ModelServerOptions {
+  script?: ModelStep[];
+  handler?: (request: ModelRequest) => ModelStep | Promise<ModelStep>;
+  /** Names that `/api/tags` and `/v1/models` list. Requests for other models are answered too. */
+  models?: string[];
+  /** Whether requests are kept for inspection; a benchmark turns it off. Default true. */
+  record?: boolean;
+  /** Whether a history that a strict provider refuses is answered with 400. Default true. */
+  strict?: boolean;
+  /** Default: any free port. */
+  port?: number;
+}
+
+/** A model server on loopback that says what it is told, in the words of OpenAI (`url`) and of Ollama (`ollamaUrl`). */
+export class ModelServer {
+  readonly requests: ModelRequest[] = [];
+  /** What nobody scripted: each is also answered with an error. `assertFinished` reports them. */
+  readonly unexpected: string[] = [];
+  /** Chat requests so far, also when they are not recorded. */
+  requestCount = 0;
+  readonly #server: Server;
+  readonly #script: ModelStep[];
+  readonly #options: ModelServerOptions;
+  readonly #serial = crypto.randomUUID().slice(0, 8);
+  #lastId = 0;
+
+  constructor(options: ModelServerOptions) {
+    this.#options = options;
+    this.#script = [...(options.script ?? [])];
+    this.#server = createServer((request, response) => {
+      this.#serve(request, response).catch((error: unknown) => {
+        this.unexpected.push(`the server failed: ${String(error)}`);
+        response.destroy();
+      });
+    });
+    this.#server.keepAliveTimeout = 60_000;
+  }
+
+  /** Base address for OpenAI clients, with `/v1`. */
+  get url(): string {
+    return `${this.ollamaUrl}/v1`;
+  }
+
+  /** Base address for Ollama clients. */
+  get ollamaUrl(): string {
+    // A server that listens on a port has an AddressInfo; a string is only for pipes.
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async listen(): Promise<this> {
+    this.#server.listen(this.#options.port ?? 0, "127.0.0.1");
+    await once(this.#server, "listening");
+    return this;
+  }
+
+  /** Adds steps to the end of the script. */
+  push(...steps: ModelStep[]): void {
+    this.#script.push(...steps);
+  }
+
+  /** Throws when steps were never asked for, or when something came that nobody scripted. */
+  assertFinished(): void {
+    const problems = [...this.unexpected];
+    if (this.#script.length > 0) problems.push(`${this.#script.length} scripted step(s) were never asked for`);
+    if (problems.length > 0) throw new Error(`Model server: ${problems.join("; ")}`);
+  }
+
+  /** Ends every connection, also those that hang. */
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, "close");
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? "/";
+    if (request.method === "GET" && (path === "/api/tags" || path === "/v1/models")) {
+      const names = this.#options.models ?? [];
+      const body =
+        path === "/api/tags"
+          ? { models: names.map((name) => ({ name, model: name })) }
+          : { object: "list", data: names.map((id) => ({ id, object: "model" })) };
+      sendError(response, 200, JSON.stringify(body));
+      return;
+    }
+    const protocol = path.endsWith("/chat/completions") ? "openai" : path === "/api/chat" ? "ollama" : undefined;
+    if (request.method !== "POST" || protocol === undefined) {
+      this.#refuse(response, `${request.method} ${path} is not served here`, protocol);
+      return;
+    }
+    const body = ChatBody.safeParse(parseJson(await readBody(request)));
+    if (!body.success) {
+      this.#refuse(response, `${path}: the body is not a chat request: ${body.error.message}`, protocol);
+      return;
+    }
+    const chat: ModelRequest = {
+      index: this.requestCount++,
+      protocol,
+      path,
+      headers: request.headers,
+      body: body.data,
+      messages: body.data.messages,
+      toolNames: body.data.tools?.map((tool) => tool.function.name) ?? [],
+    };
+    if (this.#options.record !== false) this.requests.push(chat);
+    await this.#answer(chat, response);
+  }
+
+  async #answer(request: ModelRequest, response: ServerResponse): Promise<void> {
+    // Ollama's messages carry no call ids, so only the other protocol can be judged.
+    const problem =
+      request.protocol === "openai" && this.#options.strict !== false ? historyProblem(request.messages) : undefined;
+    if (problem !== undefined) {
+      this.unexpected.push(`a history that a strict provider refuses: ${problem}`);
+      sendError(response, 400, openaiError(problem, "invalid_request_error"));
+      return;
+    }
+    const step = this.#script.shift() ?? (await this.#options.handler?.(request));
+    if (step === undefined) {
+      const words = JSON.stringify(request.messages.at(-1)?.content)?.slice(0, 200);
+      this.#refuse(
+        response,
+        `request ${request.index} was not scripted; its last message is ${words}`,
+        request.protocol,
+      );
+      return;
+    }
+    await this.#play(step, request, response);
+  }
+
+  async #play(step: ModelStep, request: ModelRequest, response: ServerResponse): Promise<void> {
+    const fault = step.fault;
+    if (fault?.kind === "hang") return;
+    if (fault?.kind === "reset") {
+      response.socket?.resetAndDestroy();
+      return;
+    }
+    if (fault?.kind === "status") {
+      const text = fault.message ?? `scripted status ${fault.status}`;
+      if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
+      const body = request.protocol === "openai" ? openaiError(text, fault.code) : ollamaError(text);
+      sendError(response, fault.status, body);
+      return;
+    }
+    const answer = this.#write(step, request);
+    response.writeHead(200, { "content-type": answer.contentType, "cache-control": "no-cache" });
+    if (fault === undefined && step.hold === undefined && (step.delayMs ?? 0) === 0) {
+      response.end(answer.head + answer.lines.join("") + answer.tail);
+      return;
+    }
+    await playSlowly(step, answer, response);
+  }
+
+  #write(step: ModelStep, request: ModelRequest): WireAnswer {
+    const pieces = toPieces(step, () => `call_${this.#serial}_${++this.#lastId}`);
+    const streamed = request.body.stream ?? request.protocol === "ollama";
+    if (request.protocol === "ollama") {
+      return streamed ? ollamaStream(step, pieces, request) : ollamaBody(step, pieces, request);
+    }
+    const id = `chatcmpl-${this.#serial}-${++this.#lastId}`;
+    return streamed ? openaiStream(id, step, pieces, request) : openaiBody(id, step, pieces, request);
+  }
+
+  #refuse(response: ServerResponse, text: string, protocol: "openai" | "ollama" | undefined): void {
+    this.unexpected.push(text);
+    sendError(response, 500, protocol === "ollama" ? ollamaError(text) : openaiError(text, "unexpected_request"));
+  }
+}
+
+async function playSlowly(step: ModelStep, answer: WireAnswer, response: ServerResponse): Promise<void> {
+  const fault = step.fault;
+  response.write(answer.head);
+  for (let index = 0; index <= answer.lines.length; index += 1) {
+    if (step.hold?.after === index) await step.hold.until.catch(() => undefined);
+    if (fault?.kind === "malformed" && index === Math.min(1, answer.lines.length)) response.write(answer.malformed);
+    if ((fault?.kind === "stall" || fault?.kind === "cut") && fault.after === index) {
+      if (fault.kind === "stall") return;
+      await breakOff(fault.clean === true, response);
+      return;
+    }
+    if (response.destroyed) return;
+    const line = answer.lines[index];
+    if (line === undefined) break;
+    if (step.delayMs !== undefined && step.delayMs > 0) await delay(step.delayMs);
+    response.write(line);
+  }
+  // A body that is not JSON has no valid rest.
+  if (fault?.kind === "malformed" && answer.lines.length === 0) response.end();
+  else response.end(answer.tail);
+}
+
+/** Ends a stream early: as if all were said, or by a broken connection once what was written has left. */
+async function breakOff(clean: boolean, response: ServerResponse): Promise<void> {
+  if (clean) {
+    response.end();
+    return;
+  }
+  await new Promise<void>((resolve) => response.write(" ", () => resolve()));
+  response.destroy();
+}
+
+function sendError(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(body);
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  // Without an encoding set, a request gives Buffers.
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Starts a scripted model server. Close it in `finally`; `assertFinished` says whether the script was followed. */
+export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
+  return await new ModelServer(options).listen();
+}
+
+/** An address on loopback where nobody listens: a connection is refused. */
+export async function refusingAddress(): Promise<string> {
+  const server = await startModelServer();
+  const address = server.ollamaUrl;
+  await server.close();
+  return address;
+}
