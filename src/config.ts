@@ -27,7 +27,7 @@ const Environment = z.object({
   MILLRACE_WORKSPACE: optionalText,
   MILLRACE_GRAPHS: z.string().min(1).default("langgraph.json"),
   MILLRACE_MODEL: z.string().min(1).default("offline"),
-  MILLRACE_CONTEXT_LIMIT: z.coerce.number().int().positive().default(128_000),
+  MILLRACE_CONTEXT_LIMIT: z.coerce.number().int().positive().optional(),
   MILLRACE_API_KEYS: list,
   MILLRACE_CORS_ORIGINS: list,
   MILLRACE_ALLOWED_HOSTS: list,
@@ -58,8 +58,8 @@ export interface Config {
   workspaceIsDefault: boolean;
   graphs: string;
   model: string;
-  /** Tokens the default model may read. */
-  contextLimit: number;
+  /** Tokens a model may read at most; `undefined` leaves it to what is known of the model. */
+  contextLimit: number | undefined;
   apiKeys: string[];
   corsOrigins: string[];
   allowedHosts: string[];

@@ -16,8 +16,8 @@ export interface RunServices {
   locks: Locks;
   /** The model used when a run names none. */
   defaultModel: string;
-  /** Tokens that model may read. */
-  contextLimit: number;
+  /** Tokens a model may read at most, where the operator said so. */
+  contextLimit: number | undefined;
   loadModel(name: string, options: { temperature?: number }): BaseChatModel;
 }
 

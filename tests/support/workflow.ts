@@ -53,7 +53,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
     workspace,
     locks: createLocks(),
     defaultModel: options.offline === true ? "offline" : "openai:scripted",
-    contextLimit: options.contextLimit ?? 128_000,
+    contextLimit: options.contextLimit,
     loadModel: (name, modelOptions) => createModel(name, modelOptions, config),
   };
   const graph = workflow.compile({ checkpointer: new MemorySaver() });

@@ -1,8 +1,9 @@
 import type { Storage } from "../storage.ts";
 import { MillraceSaver } from "./checkpointer.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, type Database } from "./database.ts";
 import { GroupCommit } from "./durable.ts";
 import { createEventStore } from "./events.ts";
+import { lockDatabase } from "./lock-database.ts";
 import { createLedger } from "./ledger.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
@@ -17,12 +18,16 @@ export interface SqliteStorage extends Storage {
 
 /**
  * Opens or creates the one file that holds everything, and brings its schema up to date. Throws `storage_corrupt` for a
- * file that is no database, `storage_newer` for one of a later version, and the other `storage_*` codes.
+ * file that is no database, `storage_newer` for one of a later version, `conflict` while another process has it open, and
+ * the other `storage_*` codes.
  */
 export function createSqliteStorage(path: string): SqliteStorage {
-  const database = openDatabase(path);
+  const lock = lockDatabase(path);
+  let database: Database | undefined;
   try {
+    database = openDatabase(path);
     migrate(database, migrations);
+    const opened = database;
     const commits = new GroupCommit(database);
     const checkpointer = new MillraceSaver(database);
     let closing: Promise<void> | undefined;
@@ -33,10 +38,15 @@ export function createSqliteStorage(path: string): SqliteStorage {
       ledger: createLedger(database, commits),
       tasks: createTaskStore(database, commits),
       checkpointer,
-      close: () => (closing ??= commits.settled().then(() => database.close())),
+      close: () =>
+        (closing ??= commits.settled().then(() => {
+          opened.close();
+          lock.release();
+        })),
     };
   } catch (error) {
-    database.close();
+    database?.close();
+    lock.release();
     throw error;
   }
 }
