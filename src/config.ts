@@ -31,7 +31,11 @@ const Environment = z.object({
   MILLRACE_API_KEYS: list,
   MILLRACE_CORS_ORIGINS: list,
   MILLRACE_ALLOWED_HOSTS: list,
-  MILLRACE_BODY_LIMIT: z.coerce.number().int().positive().default(8 * 1024 * 1024),
+  MILLRACE_BODY_LIMIT: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(8 * 1024 * 1024),
   MILLRACE_MAX_CONCURRENT_RUNS: z.coerce.number().int().positive().default(256),
   MILLRACE_DRAIN_SECONDS: z.coerce.number().positive().default(30),
   MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
@@ -72,7 +76,12 @@ export interface Config {
   /** Keys of the OpenAI-compatible vendors, by provider name. */
   vendorKeys: Record<string, string | undefined>;
   ollamaBaseUrl: string;
-  langsmith: { enabled: boolean; apiKey: string | undefined; endpoint: string | undefined; project: string | undefined };
+  langsmith: {
+    enabled: boolean;
+    apiKey: string | undefined;
+    endpoint: string | undefined;
+    project: string | undefined;
+  };
 }
 
 /** Parses an environment. Throws `config` with every problem listed, each with the variable's name. */
@@ -117,7 +126,8 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     ollamaBaseUrl: values.OLLAMA_BASE_URL ?? "http://127.0.0.1:11434",
     langsmith: {
       enabled:
-        values.LANGSMITH_API_KEY !== undefined && !["false", "0"].includes(values.LANGSMITH_TRACING?.toLowerCase() ?? ""),
+        values.LANGSMITH_API_KEY !== undefined &&
+        !["false", "0"].includes(values.LANGSMITH_TRACING?.toLowerCase() ?? ""),
       apiKey: values.LANGSMITH_API_KEY,
       endpoint: values.LANGSMITH_ENDPOINT,
       project: values.LANGSMITH_PROJECT,

@@ -92,8 +92,7 @@ export function skipIdleTracing(): boolean {
         ? { [contextVariablesKey]: previous[contextVariablesKey] }
         : undefined;
     const store: StepStore = { tracingEnabled: false, extra: { [childConfigKey]: config }, ...variables };
-    // The storage hands back what the callback returns; its own type says unknown.
-    return storage.run(noRoot === true ? variables : store, callback) as T;
+    return storage.run(noRoot === true ? variables : store, callback);
   };
   return true;
 }

@@ -76,7 +76,10 @@ describe("tracing", () => {
 describe("skipping idle tracing", () => {
   it("is in use with the pinned library, and steps still find their configuration", async () => {
     expect(skipIdleTracing()).toBe(true);
-    running = await startWorkflow({ files: { a: "1" }, script: [{ toolCalls: [{ name: "read_file", arguments: { path: "a" } }] }, { text: "One." }] });
+    running = await startWorkflow({
+      files: { a: "1" },
+      script: [{ toolCalls: [{ name: "read_file", arguments: { path: "a" } }] }, { text: "One." }],
+    });
     const state = await running.send("Look at a");
     expect(state.messages.at(-1)?.text).toBe("One.");
     expect(running.events.some((event) => event.type === "agentic_loop.tool_result")).toBe(true);

@@ -43,7 +43,10 @@ function separates(history: readonly BaseMessage[], end: number): boolean {
 }
 
 /** A summary without a model: used when the summariser fails, so that compression always succeeds. */
-export function plainSummary(messages: readonly BaseMessage[], previous: ConversationSummary | null): z.infer<typeof SummaryAnswer> {
+export function plainSummary(
+  messages: readonly BaseMessage[],
+  previous: ConversationSummary | null,
+): z.infer<typeof SummaryAnswer> {
   const requests = messages.filter(isHumanMessage).map((message) => firstLine(textOf(message.content)));
   const answers = messages
     .filter((message) => isAIMessage(message) && textOf(message.content) !== "")

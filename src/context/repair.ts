@@ -1,7 +1,8 @@
 import { isAIMessage, isToolMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 
 /** What the model reads for a call whose run was cut off before its result came. */
-export const interruptedResult = "This tool call was interrupted before it had a result. Whether it had an effect is not known.";
+export const interruptedResult =
+  "This tool call was interrupted before it had a result. Whether it had an effect is not known.";
 
 /**
  * A list that a strict provider accepts (law 6): right after an assistant message with tool calls stands exactly one

@@ -32,11 +32,7 @@ const WireDecision = z.union([
   z.object({ type: z.literal("edit"), args: z.union([Action, Args]) }),
   z.object({ type: z.enum(["reject", "ignore", "deny"]), message: z.string().optional() }),
 ]);
-const WireAnswer = z.union([
-  z.object({ decisions: z.tuple([WireDecision]) }),
-  z.tuple([WireDecision]),
-  WireDecision,
-]);
+const WireAnswer = z.union([z.object({ decisions: z.tuple([WireDecision]) }), z.tuple([WireDecision]), WireDecision]);
 
 /** Builds the question for one call. */
 export function confirmationRequest(
@@ -94,6 +90,7 @@ const expected =
 
 function readWord(word: string): Decision {
   if (/^\s*(yes|y|ok|approve|allow|accept|确认|同意|是|允许)\s*[.!。！]?\s*$/iu.test(word)) return { kind: "approve" };
-  if (/^\s*(no|n|deny|reject|refuse|拒绝|否|不)\s*[.!。！]?\s*$/iu.test(word)) return { kind: "reject", message: undefined };
+  if (/^\s*(no|n|deny|reject|refuse|拒绝|否|不)\s*[.!。！]?\s*$/iu.test(word))
+    return { kind: "reject", message: undefined };
   return { kind: "unclear", problem: expected };
 }

@@ -56,10 +56,7 @@ export async function callModel(state: LoopState, config: LangGraphRunnableConfi
 
 async function ask(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): Promise<AIMessageChunk> {
   const services = servicesOf(config);
-  const model = services.loadModel(
-    call.model,
-    call.temperature === undefined ? {} : { temperature: call.temperature },
-  );
+  const model = services.loadModel(call.model, call.temperature === undefined ? {} : { temperature: call.temperature });
   const prompt = promptOf(state, call);
   const bound = bindTools(model, state, call);
   const deadline = AbortSignal.timeout(Math.max(1000, remainingMs(state, call.limits, Date.now())));
@@ -107,8 +104,7 @@ function bindTools(model: BaseChatModel, state: LoopState, call: LoopCall): Pick
     });
   }
   const forced = call.forcedTool === undefined ? {} : { tool_choice: call.forcedTool };
-  // bindTools returns a runnable of the same input and output as the model.
-  return model.bindTools(toLangChainTools(tools), forced) as Pick<BaseChatModel, "invoke">;
+  return model.bindTools(toLangChainTools(tools), forced);
 }
 
 function offeredTools(state: LoopState, call: LoopCall): Tool[] {
@@ -145,13 +141,12 @@ export function toMessage(answer: AIMessageChunk, earlier: readonly BaseMessage[
     response_metadata: withoutUsage(answer.response_metadata),
     ...(usage === undefined ? {} : { usage_metadata: usage }),
   };
-  // The same computed type as in usageOf: the constructor takes these fields for every structure.
+  // The constructor's type is computed from a message structure that we do not name; it takes these fields for all.
   return new AIMessage(fields as AIMessageFields);
 }
 
 function usageOf(answer: AIMessageChunk): UsageMetadata | undefined {
-  // The property's type is computed from a message structure that an unbound model does not name; it is this one.
-  return answer.usage_metadata as UsageMetadata | undefined;
+  return answer.usage_metadata;
 }
 
 /** Usage is said once, as `usage_metadata`; providers repeat it here up to three times. */

@@ -8,7 +8,7 @@ import { prepareCall, runTool } from "../tools/run-tool.ts";
 import type { Tool, ToolResult } from "../tools/tool.ts";
 import { toolContext } from "./check-calls.ts";
 import { emit, loopCall, move } from "./request.ts";
-import { servicesOf } from "./services.ts";
+import { runIdOf, servicesOf, sessionIdOf } from "./services.ts";
 import type { LoopUpdate } from "./state.ts";
 import { writtenArguments, type ToolTask } from "./tool-task.ts";
 
@@ -56,7 +56,8 @@ async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promis
       );
     case "run": {
       const tool = tools.find((candidate) => candidate.name === task.call.name);
-      if (tool === undefined) throw new AppError("invalid_state", `The tool ${task.call.name} is not offered any more.`);
+      if (tool === undefined)
+        throw new AppError("invalid_state", `The tool ${task.call.name} is not offered any more.`);
       const prepared = prepareCall(tool, outcome.edited ?? writtenArguments(task.call.args));
       return prepared.kind === "ready" ? await runOnce(tool, prepared.input, task, config) : prepared.result;
     }
@@ -70,11 +71,11 @@ async function runOnce(
   config: LangGraphRunnableConfig,
 ): Promise<ToolResult> {
   const services = servicesOf(config);
-  const sessionId = String(config.configurable?.["thread_id"] ?? "");
+  const sessionId = sessionIdOf(config);
   const answer = await services.ledger.start({
     session_id: sessionId,
     tool_call_id: task.ledger_id,
-    run_id: String(config.configurable?.["run_id"] ?? ""),
+    run_id: runIdOf(config),
     tool: tool.name,
     effect: tool.effect,
   });
@@ -111,7 +112,8 @@ function outcomeUnknown(tool: Tool, startedAt: string): ToolResult {
 /** The message the model reads: the content, or the message with its data; cut with a visible mark (LOOP-09). */
 export function toToolMessage(task: ToolTask, result: ToolResult, maxLength: number): ToolMessage {
   const text =
-    result.content ?? (result.data === undefined ? result.message : `${result.message}\n${JSON.stringify(result.data)}`);
+    result.content ??
+    (result.data === undefined ? result.message : `${result.message}\n${JSON.stringify(result.data)}`);
   const content = result.success ? text : `Error (${result.errorType ?? "execution_failed"}): ${text}`;
   return new ToolMessage({
     id: randomUUID(),

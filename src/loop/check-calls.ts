@@ -8,7 +8,7 @@ import type { Tool, ToolContext } from "../tools/tool.ts";
 import { confirmationRequest, readDecision } from "./approval.ts";
 import { writtenArguments, type RequestedCall, type ToolTask } from "./tool-task.ts";
 import { emit, loopCall } from "./request.ts";
-import { servicesOf } from "./services.ts";
+import { servicesOf, sessionIdOf } from "./services.ts";
 
 /**
  * Decides about one requested call, and does nothing (law 1): on resume it starts again from its first line. The only
@@ -105,7 +105,7 @@ export function toolContext(config: LangGraphRunnableConfig, repeated: boolean):
   return {
     workspace: services.workspace,
     tasks: services.tasks,
-    sessionId: String(config.configurable?.["thread_id"] ?? ""),
+    sessionId: sessionIdOf(config),
     repeated,
     signal: config.signal ?? new AbortController().signal,
   };

@@ -26,10 +26,7 @@ export async function finish(state: LoopState, config: LangGraphRunnableConfig):
 }
 
 /** What has to be added so that the turn ends well; nothing when the last reply already does. */
-export function closingMessages(
-  state: Pick<LoopState, "messages" | "last_error">,
-  reason: EndReason,
-): BaseMessage[] {
+export function closingMessages(state: Pick<LoopState, "messages" | "last_error">, reason: EndReason): BaseMessage[] {
   const last = state.messages.at(-1);
   const added: BaseMessage[] = [];
   if (last !== undefined && isAIMessage(last)) {

@@ -2,11 +2,7 @@ import type { LoopLimits } from "../state.ts";
 import type { EndReason } from "./state.ts";
 
 /** Milliseconds the loop may still work; waiting for a person does not count (C-28). Never negative. */
-export function remainingMs(
-  state: { start_time: number; paused_ms: number },
-  limits: LoopLimits,
-  now: number,
-): number {
+export function remainingMs(state: { start_time: number; paused_ms: number }, limits: LoopLimits, now: number): number {
   return Math.max(0, limits.timeout_seconds * 1000 - (now - state.start_time - state.paused_ms));
 }
 

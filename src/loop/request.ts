@@ -62,7 +62,12 @@ export function emit(config: LangGraphRunnableConfig, event: CustomEvent): void 
  * Moves the loop's phase and tells it. `stored` is the phase in the state: after a restart the memory starts at `idle`
  * and takes up from there.
  */
-export function move(config: LangGraphRunnableConfig, event: PhaseEvent, stored: LoopPhase, iteration: number): LoopPhase {
+export function move(
+  config: LangGraphRunnableConfig,
+  event: PhaseEvent,
+  stored: LoopPhase,
+  iteration: number,
+): LoopPhase {
   const call = loopCall(config);
   if (call.phase === "idle" && event !== "start") call.phase = stored;
   const from = call.phase;

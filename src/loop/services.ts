@@ -24,6 +24,21 @@ export interface RunServices {
 /** The key in `configurable`; the two underscores keep it out of checkpoint metadata and traces. */
 export const servicesKey = "__millrace";
 
+/** The session of this run: LangGraph's thread id. */
+export function sessionIdOf(config: RunnableConfig): string {
+  return textAt(config, "thread_id");
+}
+
+/** The run's id; empty where a test or another server gives none. */
+export function runIdOf(config: RunnableConfig): string {
+  return textAt(config, "run_id");
+}
+
+function textAt(config: RunnableConfig, key: string): string {
+  const value: unknown = config.configurable?.[key];
+  return typeof value === "string" ? value : "";
+}
+
 let ownServices: RunServices | undefined;
 
 /**

@@ -32,7 +32,12 @@ export const action: WorkflowNode = async (state, config) => {
     case "step": {
       const { step, number } = work;
       emit(config, { type: "plan", plan: withStep(taskPlan, step.id, { status: "running" }) });
-      const instruction = planStepInstruction({ number, total: taskPlan.steps.length, goal: step.goal, input: step.input });
+      const instruction = planStepInstruction({
+        number,
+        total: taskPlan.steps.length,
+        goal: step.goal,
+        input: step.input,
+      });
       const request = nodeRequest("action", state, config, { task: planStepPrompt(), instruction });
       const { messages, end_reason } = await runLoop(request, config);
       const done = withStep(taskPlan, step.id, {

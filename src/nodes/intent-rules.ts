@@ -48,7 +48,8 @@ export function routeByRules(text: string): RuledRoute | undefined {
   const goals = goalVerbs.filter((verb) => verb.test(text)).length;
   if (goals >= 2) return { route: "plan", reason: "several goals in one message" };
   const tools = toolVerbs.filter((verb) => verb.test(text)).length;
-  if (tools + goals >= 2 && (joining.test(text) || tools >= 2)) return { route: "plan", reason: "needs more than one tool" };
+  if (tools + goals >= 2 && (joining.test(text) || tools >= 2))
+    return { route: "plan", reason: "needs more than one tool" };
   if (tools + goals === 0 && joining.test(text)) return undefined;
   return { route: "free_work", reason: "one request" };
 }

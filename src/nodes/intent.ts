@@ -4,6 +4,7 @@ import { z } from "zod";
 import { textOf } from "../context/tokens.ts";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
+import { sessionIdOf } from "../loop/services.ts";
 import { intentPrompt } from "../prompts/intent.ts";
 import { replyPrompt } from "../prompts/reply.ts";
 import { Route, type GraphState, type WorkflowNode } from "../state.ts";
@@ -21,7 +22,7 @@ export const intent: WorkflowNode = async (state, config) => {
   const decided = await decide(state, config);
   emit(config, { type: "intent", route: decided.route, reason: decided.reason });
   const update = {
-    session_id: String(config.configurable?.["thread_id"] ?? state.session_id),
+    session_id: sessionIdOf(config) || state.session_id,
     work_mode: context.work_mode ?? state.work_mode,
     chat_mode: context.chat_mode ?? state.chat_mode,
     route: decided.route,
@@ -36,7 +37,8 @@ export const intent: WorkflowNode = async (state, config) => {
 async function decide(state: GraphState, config: LangGraphRunnableConfig): Promise<RuledRoute> {
   const context = runContext(config);
   if (context.mode !== undefined) return { route: context.mode, reason: "chosen by the run" };
-  if (context.selected_tool !== undefined) return { route: "action", reason: `the tool ${context.selected_tool} was selected` };
+  if (context.selected_tool !== undefined)
+    return { route: "action", reason: `the tool ${context.selected_tool} was selected` };
   if ((context.chat_mode ?? state.chat_mode) === "chat") return { route: "reply", reason: "chat mode" };
   const text = textOf(state.messages.findLast(isHumanMessage)?.content ?? "");
   return routeByRules(text) ?? (await askModel(state, config));

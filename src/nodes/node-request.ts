@@ -74,7 +74,9 @@ export function nodeRequest(
     silent: options.silent ?? false,
     ...(context.temperature === undefined ? {} : { temperature: context.temperature }),
     ...(options.instruction === undefined ? {} : { instruction: options.instruction }),
-    ...(context.selected_tool === undefined || options.tools?.length === 0 ? {} : { forcedTool: context.selected_tool }),
+    ...(context.selected_tool === undefined || options.tools?.length === 0
+      ? {}
+      : { forcedTool: context.selected_tool }),
   };
 }
 
@@ -84,7 +86,10 @@ export function replyText(messages: readonly BaseMessage[]): string {
 }
 
 /** The name of the last tool and how it ended, for the orchestration record (STATE-04). */
-export function lastToolOf(messages: readonly BaseMessage[]): { last_tool: string | null; last_result_summary: string | null } {
+export function lastToolOf(messages: readonly BaseMessage[]): {
+  last_tool: string | null;
+  last_result_summary: string | null;
+} {
   const result = messages.findLast((message) => message.getType() === "tool");
   return {
     last_tool: result?.name ?? null,

@@ -1,4 +1,11 @@
-import { AIMessage, HumanMessage, isAIMessage, isToolMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  HumanMessage,
+  isAIMessage,
+  isToolMessage,
+  ToolMessage,
+  type BaseMessage,
+} from "@langchain/core/messages";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { interruptedResult, repairToolPairs } from "../../src/context/repair.ts";
@@ -15,8 +22,8 @@ function isStrict(messages: BaseMessage[]): boolean {
     const ids = isAIMessage(message) ? (message.tool_calls ?? []).map((asked) => asked.id) : [];
     const answers = messages.slice(index + 1, index + 1 + ids.length);
     if (!answers.every(isToolMessage)) return false;
-    const given = answers.map((answer) => answer.tool_call_id).toSorted();
-    if (JSON.stringify(given) !== JSON.stringify(ids.toSorted())) return false;
+    const given = new Set(answers.map((answer) => answer.tool_call_id));
+    if (given.size !== ids.length || !ids.every((id) => id !== undefined && given.has(id))) return false;
     index += ids.length;
   }
   return true;

@@ -6,7 +6,13 @@ import type { Client } from "@langchain/langgraph-sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { DemoServer } from "../e2e/demo-server.ts";
-import { startModelServer, wireText, type ModelRequest, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import {
+  startModelServer,
+  wireText,
+  type ModelRequest,
+  type ModelServer,
+  type ModelStep,
+} from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";
 
 const kills = 30;
@@ -53,7 +59,11 @@ afterEach(async () => {
 const Messages = z.object({ messages: z.array(z.looseObject({ type: z.string(), content: z.string() })) });
 
 /** Waits for the run's end and gives the texts of the session. */
-async function finished(client: Client, threadId: string, runId: string): Promise<{ status: string; texts: [string, string][] }> {
+async function finished(
+  client: Client,
+  threadId: string,
+  runId: string,
+): Promise<{ status: string; texts: [string, string][] }> {
   await client.runs.join(threadId, runId);
   const { status } = await client.runs.get(threadId, runId);
   const state = await client.threads.getState(threadId);
@@ -87,7 +97,10 @@ describe("kill -9 at a random moment of a run with two tools", () => {
       expect(status, item).toBe("success");
       expect(texts[0], item).toEqual(["human", item]);
       expect(texts.at(-1), item).toEqual(["ai", `All done with ${item}.`]);
-      expect(texts.filter(([type]) => type === "tool"), item).toHaveLength(2);
+      expect(
+        texts.filter(([type]) => type === "tool"),
+        item,
+      ).toHaveLength(2);
       if (texts.some(([type, text]) => type === "tool" && text.includes("not known"))) unknown += 1;
     }
 

@@ -39,7 +39,10 @@ describe("intent", () => {
   });
 
   it("follows the run's own choice and the selected tool", async () => {
-    const flow = await start({ files: { a: "1" }, script: [{ toolCalls: [{ name: "list_files", arguments: {} }] }, { text: "One file." }] });
+    const flow = await start({
+      files: { a: "1" },
+      script: [{ toolCalls: [{ name: "list_files", arguments: {} }] }, { text: "One file." }],
+    });
     const state = await flow.send("What is here?", { selected_tool: "list_files" });
     expect(state.route).toBe("action");
     expect(flow.model.requests.map((request) => request.toolNames)).toEqual([["list_files"], []]);
@@ -71,7 +74,8 @@ describe("plan and action", () => {
           ]);
         }
         if (task(request) === "final_answer") return { text: "Wrote b.txt and read a.txt." };
-        if (last.startsWith("Step 1")) return { toolCalls: [{ name: "create_file", arguments: { path: "b.txt", content: "beta" } }] };
+        if (last.startsWith("Step 1"))
+          return { toolCalls: [{ name: "create_file", arguments: { path: "b.txt", content: "beta" } }] };
         if (last.startsWith("Step 2")) return { toolCalls: [{ name: "read_file", arguments: { path: "a.txt" } }] };
         return { text: "Step done." };
       },
@@ -101,12 +105,20 @@ describe("plan and action", () => {
 });
 
 describe("compress", () => {
-  const summary = { goal: "learn", completed: ["talked"], todo: [], attempted_solutions: [], current_problem: "", key_decisions: [] };
+  const summary = {
+    goal: "learn",
+    completed: ["talked"],
+    todo: [],
+    attempted_solutions: [],
+    current_problem: "",
+    key_decisions: [],
+  };
 
   it("summarises when the window fills, keeps every message, and shows the model the summary instead", async () => {
     const flow = await start({
       contextLimit: 2000,
-      handler: (request) => (task(request) === "compress" ? { text: JSON.stringify(summary) } : { text: "word ".repeat(600) }),
+      handler: (request) =>
+        task(request) === "compress" ? { text: JSON.stringify(summary) } : { text: "word ".repeat(600) },
     });
     await flow.send("tell me something");
     await flow.send("and something else");
@@ -120,7 +132,9 @@ describe("compress", () => {
   });
 
   it("makes a plain summary when the model cannot", async () => {
-    const flow = await start({ handler: (request) => (task(request) === "compress" ? { text: "no" } : { text: "Fine." }) });
+    const flow = await start({
+      handler: (request) => (task(request) === "compress" ? { text: "no" } : { text: "Fine." }),
+    });
     await flow.send("tell me about the moon");
     await flow.send("tell me about the sun");
     await flow.send("tell me about mars");
@@ -150,6 +164,8 @@ describe("the offline model", () => {
     expect(await readFile(join(flow.workspace, "hello.txt"), "utf8")).toContain("good morning");
     expect(state.messages.at(-1)?.text).toContain("hello.txt");
     const read = await flow.send("read notes.md");
-    expect(read.messages.some((message) => message.getType() === "tool" && message.text.includes("Build a mill"))).toBe(true);
+    expect(read.messages.some((message) => message.getType() === "tool" && message.text.includes("Build a mill"))).toBe(
+      true,
+    );
   });
 });

@@ -32,12 +32,16 @@ describe("reading an answer to a confirmation", () => {
     expect(readDecision(answer)).toEqual({ kind: "edit", args: { path: "b" } });
   });
 
-  it.each([[null], [{}], ["maybe"], [{ decisions: [] }], [{ decisions: [{ type: "approve" }, { type: "approve" }] }], [7]])(
-    "never takes %j for a yes",
-    (answer) => {
-      expect(readDecision(answer)).toMatchObject({ kind: "unclear", problem: expect.stringContaining("Expected") });
-    },
-  );
+  it.each([
+    [null],
+    [{}],
+    ["maybe"],
+    [{ decisions: [] }],
+    [{ decisions: [{ type: "approve" }, { type: "approve" }] }],
+    [7],
+  ])("never takes %j for a yes", (answer) => {
+    expect(readDecision(answer)).toMatchObject({ kind: "unclear", problem: expect.stringContaining("Expected") });
+  });
 });
 
 describe("the question", () => {

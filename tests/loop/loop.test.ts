@@ -24,11 +24,19 @@ const lastText = (messages: BaseMessage[]) => messages.at(-1)?.text;
 
 describe("the loop", () => {
   it("calls the model, runs its tools, feeds the results back, and ends at the first plain answer", async () => {
-    const flow = await start({ files: { "notes.md": "seven lines" }, script: [reads("notes.md"), { text: "It says seven lines." }] });
+    const flow = await start({
+      files: { "notes.md": "seven lines" },
+      script: [reads("notes.md"), { text: "It says seven lines." }],
+    });
     const state = await flow.send("What do the notes say?");
     expect(kinds(state.messages)).toEqual(["human", "ai", "tool", "ai"]);
     expect(lastText(state.messages)).toBe("It says seven lines.");
-    expect(flow.model.requests[1]?.messages.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
+    expect(flow.model.requests[1]?.messages.map((message) => message.role)).toEqual([
+      "system",
+      "user",
+      "assistant",
+      "tool",
+    ]);
     expect(wireText(flow.model.requests[1]?.messages[3] ?? { role: "none" })).toContain("seven lines");
     flow.model.assertFinished();
   });
@@ -56,7 +64,10 @@ describe("the loop", () => {
     const { messages } = await flow.send("Read both");
     const results = messages.filter(isToolMessage);
     expect(results.map((result) => result.tool_call_id)).toEqual(["one", "two"]);
-    expect(results.map((result) => result.text)).toEqual([expect.stringContaining("first"), expect.stringContaining("second")]);
+    expect(results.map((result) => result.text)).toEqual([
+      expect.stringContaining("first"),
+      expect.stringContaining("second"),
+    ]);
   });
 
   it("answers broken arguments, missing parameters and unknown tools to the model, and goes on", async () => {
@@ -102,18 +113,26 @@ describe("the loop", () => {
   });
 
   it("warns when rounds run out and answers without tools at the limit", async () => {
-    const flow = await start({ files: { a: "1" }, handler: (request) => (request.toolNames.length > 0 ? reads("a") : { text: "So far: 1." }) });
+    const flow = await start({
+      files: { a: "1" },
+      handler: (request) => (request.toolNames.length > 0 ? reads("a") : { text: "So far: 1." }),
+    });
     const { messages } = await flow.send("Look at a", { limits: { max_iterations: 4, soft_warning_at: 3 } });
     expect(flow.model.requests).toHaveLength(4);
     const notes = flow.model.requests.map((request) => wireText(request.messages.at(-1) ?? { role: "none" }));
     expect(notes[2]).toContain("2 are left");
     expect(notes[3]).toContain("limit of rounds");
     expect(lastText(messages)).toBe("So far: 1.");
-    expect(flow.events).toContainEqual(expect.objectContaining({ type: "agentic_loop.complete", end_reason: "iteration_limit" }));
+    expect(flow.events).toContainEqual(
+      expect.objectContaining({ type: "agentic_loop.complete", end_reason: "iteration_limit" }),
+    );
   });
 
   it("answers from what it knows when the model has nothing to say at the limit", async () => {
-    const flow = await start({ files: { a: "one" }, handler: (request) => (request.toolNames.length > 0 ? reads("a") : { text: "" }) });
+    const flow = await start({
+      files: { a: "one" },
+      handler: (request) => (request.toolNames.length > 0 ? reads("a") : { text: "" }),
+    });
     const { messages } = await flow.send("Look at a", { limits: { max_iterations: 2 } });
     expect(lastText(messages)).toContain("limit of rounds");
     expect(lastText(messages)).toContain("read_file");
@@ -137,7 +156,10 @@ describe("the loop", () => {
   });
 
   it("gives messages and calls ids of their own when a server repeats them", async () => {
-    const flow = await start({ files: { a: "1" }, script: [reads("a", "call_0"), reads("a", "call_0"), { text: "done" }] });
+    const flow = await start({
+      files: { a: "1" },
+      script: [reads("a", "call_0"), reads("a", "call_0"), { text: "done" }],
+    });
     const { messages } = await flow.send("Look at a");
     expect(kinds(messages)).toEqual(["human", "ai", "tool", "ai", "tool", "ai"]);
     expect(new Set(messages.map((message) => message.id)).size).toBe(messages.length);
@@ -147,7 +169,9 @@ describe("the loop", () => {
   it("tells its phases in the order of the table", async () => {
     const flow = await start({ files: { a: "1" }, script: [reads("a"), { text: "done" }] });
     await flow.send("Look at a");
-    const phases = flow.events.filter((event) => event.type === "agentic_loop.state_changed").map((event) => event.to_state);
+    const phases = flow.events
+      .filter((event) => event.type === "agentic_loop.state_changed")
+      .map((event) => event.to_state);
     expect(phases).toEqual([
       "preparing",
       "calling_llm",
@@ -197,7 +221,9 @@ describe("confirmation", () => {
   it("runs edited arguments instead", async () => {
     const flow = await start({ files, script: [deletes, { text: "Deleted one." }] });
     await flow.send("delete the folder old");
-    await flow.answer({ decisions: [{ type: "edit", edited_action: { name: "delete_file", args: { path: "old/b.txt" } } }] });
+    await flow.answer({
+      decisions: [{ type: "edit", edited_action: { name: "delete_file", args: { path: "old/b.txt" } } }],
+    });
     expect(await exists(flow, "old/a.txt")).toBe(true);
     expect(await exists(flow, "old/b.txt")).toBe(false);
   });

@@ -14,10 +14,9 @@ const step = (id: string, depends_on: string[] = [], tool: string | null = null)
 
 describe("a plan", () => {
   it("keeps only known tools and dependencies on earlier steps", () => {
-    const plan = toTaskPlan(
-      { goal: "g", steps: [step("1", ["2"], "read_file"), step("2", ["1", "9"], "fly")] },
-      ["read_file"],
-    );
+    const plan = toTaskPlan({ goal: "g", steps: [step("1", ["2"], "read_file"), step("2", ["1", "9"], "fly")] }, [
+      "read_file",
+    ]);
     expect(plan.steps.map(({ tool, depends_on }) => ({ tool, depends_on }))).toEqual([
       { tool: "read_file", depends_on: [] },
       { tool: null, depends_on: ["1"] },
@@ -45,7 +44,10 @@ describe("a plan", () => {
     });
     fc.assert(
       fc.property(steps, fc.array(fc.boolean(), { minLength: 10, maxLength: 10 }), (dependencies, succeeds) => {
-        let plan: TaskPlan = toTaskPlan({ goal: "", steps: dependencies.map((list, index) => step(String(index), list)) }, []);
+        let plan: TaskPlan = toTaskPlan(
+          { goal: "", steps: dependencies.map((list, index) => step(String(index), list)) },
+          [],
+        );
         for (let visits = 0; visits <= plan.steps.length; visits += 1) {
           const work = nextWork(plan);
           if (work.kind !== "step") {

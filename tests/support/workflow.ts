@@ -84,7 +84,8 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
     model,
     services,
     events,
-    send: (text, context = {}) => walk({ messages: [new HumanMessage({ id: crypto.randomUUID(), content: text })] }, context),
+    send: (text, context = {}) =>
+      walk({ messages: [new HumanMessage({ id: crypto.randomUUID(), content: text })] }, context),
     answer: (value) => walk(new Command({ resume: value }), {}),
     interrupts: async () =>
       (await graph.getState(settings)).tasks.flatMap((task) =>

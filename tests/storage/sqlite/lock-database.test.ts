@@ -27,7 +27,9 @@ test("a killed process leaves no lock behind", async () => {
   const module = new URL("../../../src/storage/sqlite/storage.ts", import.meta.url).href;
   const source = `const { createSqliteStorage } = await import(${JSON.stringify(module)});
     createSqliteStorage(${JSON.stringify(path)}); console.log("open"); setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await once(child.stdout, "data");
   expect(() => createSqliteStorage(path)).toThrow(expect.objectContaining({ code: "conflict" }));
   child.kill("SIGKILL");
