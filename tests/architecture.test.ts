@@ -1,0 +1,218 @@
+import { describe, expect, it } from "vitest";
+import { filesBelow, importedFile, parseSource, readSource, type SourceFile } from "./support/source-files.ts";
+
+/**
+ * The arrows of ARCHITECTURE.md as data. A unit is a folder of `src/` or a file at its root. An import goes to the same
+ * unit or to a lower layer, never up and never to a neighbour of the same layer.
+ */
+const layers: string[][] = [
+  ["server"],
+  ["http"],
+  ["sessions"],
+  ["runs"],
+  ["graph"],
+  ["nodes"],
+  ["loop"],
+  ["context"],
+  ["guardrails"],
+  ["models", "tools"],
+  ["prompts", "storage", "tracing"],
+  ["logger"],
+  ["config", "events"],
+  ["errors", "state"],
+];
+
+/** What only some may import, because knowing it is their job. */
+const reserved: { what: RegExp; only: RegExp; why: string }[] = [
+  {
+    what: /^src\/storage\/sqlite\//,
+    only: /^src\/(server\.ts|storage\/sqlite\/)/,
+    why: "only server.ts chooses a storage",
+  },
+  {
+    what: /^(better-sqlite3|@langchain\/langgraph-checkpoint-sqlite)/,
+    only: /^src\/storage\/sqlite\//,
+    why: "no module outside storage/sqlite/ knows SQL",
+  },
+  { what: /^(hono|@hono|hono-openapi)\b/, only: /^src\/(server\.ts|http\/)/, why: "nothing below http/ knows HTTP" },
+  { what: /^@langchain\/(openai|ollama)/, only: /^src\/models\//, why: "only models/ knows the providers" },
+  { what: /^src\/server\.ts/, only: /^$/, why: "nobody imports the entry" },
+  { what: /^tests\//, only: /^$/, why: "src/ never imports tests/" },
+];
+
+/** Folders one level deeper than `src/x/y.ts`: routes, middleware, toolkits and a database. */
+const deepFolders = /^src\/(http\/(routes|middleware)|tools\/[a-z-]+|storage\/sqlite(\/migrations)?)\/[^/]+\.ts$/;
+/** A migration begins with its number, which is its order. */
+const migration = /^src\/storage\/sqlite\/migrations\/\d{3}-[a-z-]+\.ts$/;
+const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "core", "types", "lib", "services", "misc"];
+/** `services.ts` of the loop is a noun of its own: what the server lends to a run. */
+const allowedNames = new Set(["src/loop/services.ts"]);
+
+function unitOf(path: string): string {
+  return (path.split("/")[1] ?? "").replace(/\.ts$/, "");
+}
+
+function layerOf(unit: string): number {
+  return layers.findIndex((layer) => layer.includes(unit));
+}
+
+function importProblems(file: SourceFile): string[] {
+  return file.imports.flatMap((request) => {
+    const target = importedFile(file.path, request);
+    const rule = reserved.find(({ what, only }) => what.test(target ?? request) && !only.test(file.path));
+    if (rule !== undefined) return [`${file.path} imports ${request}: ${rule.why}`];
+    if (target === undefined || unitOf(target) === unitOf(file.path)) return [];
+    if (!target.endsWith(".ts") && !target.endsWith(".json")) return [`${file.path}: ${request} lacks its .ts ending`];
+    return layerOf(unitOf(target)) > layerOf(unitOf(file.path)) || target === "package.json"
+      ? []
+      : [`${file.path} imports ${target}: that arrow does not go down`];
+  });
+}
+
+function shapeProblems(file: SourceFile): string[] {
+  const names = file.path.replace(/\.ts$/, "").split("/").slice(1);
+  const problems: string[] = [];
+  if (layerOf(unitOf(file.path)) < 0) problems.push(`${file.path}: no layer is known for ${unitOf(file.path)}`);
+  if (names.length > 2 && !deepFolders.test(file.path)) problems.push(`${file.path}: too deep`);
+  if (!migration.test(file.path) && !names.every((name) => /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)))
+    problems.push(`${file.path}: not kebab-case`);
+  if (names.some((name) => forbiddenNames.includes(name)) && !allowedNames.has(file.path)) {
+    problems.push(`${file.path}: ${forbiddenNames.join(", ")} say nothing; name the file after what it is about`);
+  }
+  if (file.lines > 300) problems.push(`${file.path}: ${file.lines} lines, the limit is 300`);
+  return problems;
+}
+
+function exportProblems(file: SourceFile): string[] {
+  return file.exports.flatMap((exported) => {
+    if (exported.kind !== "named") return [`${file.path}: a ${exported.kind} export; every export has a name`];
+    // A type read off a schema or list is documented there.
+    const derived =
+      exported.isType && /^export type \w+ =\s*(z\.(infer|input|output)<typeof|\(?typeof) ?/.test(exported.text);
+    const typeOfValue =
+      exported.isType &&
+      file.exports.some((other) => other.name === exported.name && !other.isType && other.documented);
+    return exported.documented || derived || typeOfValue ? [] : [`${file.path}: ${exported.name} has no doc comment`];
+  });
+}
+
+/** An `index.ts` is a list: imports, and literals that hold what was imported. */
+function listProblems(file: SourceFile): string[] {
+  if (!file.path.endsWith("/index.ts")) return [];
+  const logic = /=>|\bfunction\b|\bclass\b|\bif\b|\bfor\b|\breturn\b/.exec(withoutComments(file.text));
+  return logic === null ? [] : [`${file.path}: holds logic (${logic[0]}); an index is only a list`];
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/\/\/.*$/gm, "");
+}
+
+const files = filesBelow("src").map(readSource);
+
+describe("the architecture", () => {
+  it("has sources to check", () => {
+    expect(files.length).toBeGreaterThan(40);
+  });
+
+  it("lets imports go down only", () => {
+    expect(files.flatMap(importProblems)).toEqual([]);
+  });
+
+  it("imports only files that exist", () => {
+    const known = new Set([...files.map(({ path }) => path), "package.json"]);
+    const missing = files.flatMap((file) =>
+      file.imports
+        .map((request) => importedFile(file.path, request))
+        .filter((target) => target !== undefined && !known.has(target))
+        .map((target) => `${file.path} imports ${target}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it("keeps files small, shallow and named after something", () => {
+    expect(files.flatMap(shapeProblems)).toEqual([]);
+  });
+
+  it("exports by name, and says what each export is", () => {
+    expect(files.flatMap(exportProblems)).toEqual([]);
+  });
+
+  it("keeps logic out of the lists", () => {
+    expect(files.flatMap(listProblems)).toEqual([]);
+  });
+
+  it("has no ring of imports", () => {
+    expect(rings(files)).toEqual([]);
+  });
+});
+
+describe("the checks themselves", () => {
+  it.each([
+    ["src/tools/files/read.ts", `import { Runs } from "../../runs/runs.ts";`, "does not go down"],
+    ["src/models/ollama.ts", `import { tools } from "../tools/index.ts";`, "does not go down"],
+    ["src/runs/runs.ts", `const open = await import("../storage/sqlite/storage.ts");`, "only server.ts chooses"],
+    ["src/runs/runs.ts", `import Database from "better-sqlite3";`, "knows SQL"],
+    ["src/loop/loop.ts", `export { Hono } from "hono";`, "knows HTTP"],
+    ["src/http/app.ts", `import { runs } from "../runs/runs";`, "lacks its .ts ending"],
+  ])("refuse in %s: %s", (path, text, expected) => {
+    expect(importProblems(parseSource(path, text)).join("\n")).toContain(expected);
+  });
+
+  it.each([
+    ["src/nodes/plan.ts", `import type { RunEvent } from "../events.ts";`],
+    ["src/server.ts", `import { openStorage } from "./storage/sqlite/storage.ts";`],
+    ["src/runs/execute.ts", `import { servicesKey } from "../loop/services.ts";`],
+  ])("allow in %s: %s", (path, text) => {
+    expect(importProblems(parseSource(path, text))).toEqual([]);
+  });
+
+  it("refuse a default export, a star export and an export without a comment", () => {
+    const file = parseSource("src/loop/a.ts", `export default 1;\nexport * from "./b.ts";\nexport const c = 1;`);
+    expect(exportProblems(file)).toHaveLength(3);
+  });
+
+  it("accept a documented export and the type of a documented schema", () => {
+    const text = `/** What it is. */\nexport const Run = z.object({});\nexport type Run = z.infer<typeof Run>;`;
+    expect(exportProblems(parseSource("src/loop/a.ts", text))).toEqual([]);
+  });
+
+  it("refuse logic in a list", () => {
+    expect(listProblems(parseSource("src/tools/index.ts", "export const find = () => 1;"))).toHaveLength(1);
+  });
+
+  it("refuse a folder that is too deep, a name that says nothing and a long file", () => {
+    const problems = ["src/loop/steps/a.ts", "src/loop/helpers.ts", "src/loop/aB.ts", "src/new/a.ts"].map((path) =>
+      shapeProblems(parseSource(path, "")),
+    );
+    expect(problems.map((found) => found.length)).toEqual([1, 1, 1, 1]);
+    expect(shapeProblems(parseSource("src/loop/a.ts", "\n".repeat(301)))).toHaveLength(1);
+  });
+
+  it("find a ring", () => {
+    const ring = [
+      parseSource("src/loop/a.ts", `import "./b.ts";`),
+      parseSource("src/loop/b.ts", `import "./c.ts";`),
+      parseSource("src/loop/c.ts", `import "./a.ts";`),
+    ];
+    expect(rings(ring)).toEqual(["src/loop/a.ts → src/loop/b.ts → src/loop/c.ts → src/loop/a.ts"]);
+  });
+});
+
+/** Every ring of imports, each once, by depth-first search. Imports of types alone are no ring: nothing loads them. */
+function rings(sources: SourceFile[]): string[] {
+  const byPath = new Map(sources.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  const found: string[] = [];
+  const walk = (path: string, way: string[]): void => {
+    const start = way.indexOf(path);
+    if (start >= 0) found.push([...way.slice(start), path].join(" → "));
+    if (start >= 0 || done.has(path)) return;
+    for (const request of byPath.get(path)?.runtimeImports ?? []) {
+      const target = importedFile(path, request);
+      if (target !== undefined) walk(target, [...way, path]);
+    }
+    done.add(path);
+  };
+  for (const { path } of sources) walk(path, []);
+  return found;
+}

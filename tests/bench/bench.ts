@@ -1,0 +1,101 @@
+import { availableParallelism, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { printSections, type Section } from "./figures.ts";
+import { measureInProcess } from "./in-process.ts";
+import { measureMemory, measureStart, measureTurns } from "./over-http.ts";
+import { measureRuns, measureTokens } from "./runs.ts";
+import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers.ts";
+
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process]
+
+--smoke  everything once and tiny, to see that it works
+--full   memory from run 1,000 to 5,000 (takes minutes)
+--peer   measures the development server of LangGraph.js with the same graphs, in turns. Make its folder with:
+         mkdir peer && cd peer && npm init -y && npm pkg set type=module && npm install @langchain/langgraph-api@1.5.1 \\
+           @langchain/langgraph-cli@1.5.1 @langchain/langgraph@1.7.3 @langchain/langgraph-checkpoint@1.2.2 \\
+           @langchain/core@1.4.0 @langchain/openai@1.6.0 zod@4.6.7 typescript@5.9.3`;
+
+/** How much of everything is measured. */
+interface Amounts {
+  runs: number;
+  concurrency: number[];
+  sizes: number[];
+  turns: number;
+  steps: number;
+  memory: [number, number];
+  starts: number;
+}
+
+const smoke: Amounts = {
+  runs: 4,
+  concurrency: [1, 4],
+  sizes: [10, 100],
+  turns: 2,
+  steps: 50,
+  memory: [8, 16],
+  starts: 1,
+};
+const normal: Amounts = {
+  runs: 100,
+  concurrency: [1, 8, 32],
+  sizes: [10, 100, 1000, 5000],
+  turns: 20,
+  steps: 1000,
+  memory: [100, 500],
+  starts: 5,
+};
+
+const { values: options } = parseArgs({
+  options: {
+    smoke: { type: "boolean", default: false },
+    full: { type: "boolean", default: false },
+    peer: { type: "boolean", default: false },
+    "peer-dir": { type: "string" },
+    only: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+if (options.help || (options.peer && options["peer-dir"] === undefined)) {
+  console.log(usage);
+  process.exitCode = options.help ? 0 : 2;
+} else {
+  const amounts: Amounts = options.smoke ? smoke : { ...normal, ...(options.full ? { memory: [1000, 5000] } : {}) };
+  const load = loadavg()[0]?.toFixed(1) ?? "?";
+  console.log(
+    `Node ${process.versions.node}, ${availableParallelism()} cores, load ${load}; one load generator beside it.`,
+  );
+  if (options.smoke) console.log("A smoke run: it shows that everything works; its figures mean nothing.");
+  printSections(await measure(amounts, options.peer ? options["peer-dir"] : undefined, options.only?.split(",")));
+}
+
+async function measure(
+  amounts: Amounts,
+  peerFolder: string | undefined,
+  only: string[] | undefined,
+): Promise<Section[]> {
+  const wanted = (part: string): boolean => only === undefined || only.includes(part);
+  const sections: Section[] = [];
+  const add = async (part: string, work: () => Promise<Section>): Promise<void> => {
+    if (wanted(part)) sections.push(await work());
+  };
+  if (wanted("process")) sections.push(...(await measureInProcess(amounts)));
+  const model = await startModel();
+  try {
+    await add("start", () => measureStart(model.url, peerFolder, amounts.starts));
+    const servers: ServerUnderTest[] = [];
+    try {
+      servers.push(await startMillrace(model.url));
+      if (peerFolder !== undefined) servers.push(await startPeer(peerFolder, model.url));
+      await add("runs", () => measureRuns(servers, amounts));
+      await add("tokens", () => measureTokens(servers, model.url, amounts));
+      await add("turns", () => measureTurns(servers, amounts.sizes, amounts.turns));
+      await add("memory", () => measureMemory(servers, ...amounts.memory));
+    } finally {
+      for (const server of servers) await server.stop();
+    }
+  } finally {
+    await model.stop();
+  }
+  return sections;
+}

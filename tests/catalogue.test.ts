@@ -1,0 +1,136 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "../src/config.ts";
+import { workflow } from "../src/graph/workflow.ts";
+import { guardrails } from "../src/guardrails/index.ts";
+import { providers } from "../src/models/index.ts";
+import { nodes } from "../src/nodes/index.ts";
+import { tools } from "../src/tools/index.ts";
+import { filesBelow, projectFolder, readSource } from "./support/source-files.ts";
+
+const read = (path: string): string => readFileSync(join(projectFolder, path), "utf8");
+const camelCase = (name: string): string => name.replaceAll(/[-_](\w)/gu, (_, letter: string) => letter.toUpperCase());
+const kebabCase = (name: string): string =>
+  name.replaceAll("_", "-").replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`);
+
+const baseName = (path: string): string => (path.split("/").at(-1) ?? "").replace(".ts", "");
+
+/** Files of a folder that export something of the given shape, by what the source says. */
+function filesThat(folder: string, says: RegExp): string[] {
+  return filesBelow(folder).filter((path) => says.test(read(path)) && !path.endsWith("/index.ts"));
+}
+
+describe("the list of tools", () => {
+  it("names every tool as the model calls it", () => {
+    expect(Object.entries(tools).filter(([key, tool]) => key !== tool.name)).toEqual([]);
+    expect(Object.keys(tools).filter((name) => !/^[a-z]+(_[a-z]+)*$/u.test(name))).toEqual([]);
+  });
+
+  it("has a file of its own for every tool, and lists every file that defines one", () => {
+    const defined = filesThat("src/tools", /export const \w+ = defineTool\(/u);
+    const names = defined.map((path) => baseName(path).replaceAll("-", "_"));
+    expect(names.toSorted()).toEqual(Object.keys(tools).toSorted());
+    for (const path of defined) {
+      const expected = camelCase(baseName(path));
+      expect(
+        readSource(path).exports.map(({ name }) => name),
+        path,
+      ).toContain(expected);
+    }
+  });
+
+  it("describes every tool and every parameter to the model", () => {
+    for (const tool of Object.values(tools)) {
+      expect(tool.description.length, tool.name).toBeGreaterThan(30);
+      for (const [name, parameter] of Object.entries(tool.schema.shape)) {
+        // Descriptions may stand on the parameter or inside an optional one.
+        const description: unknown = parameter.description;
+        expect(description, `${tool.name}.${name}`).toBeTypeOf("string");
+      }
+    }
+  });
+});
+
+describe("the list of nodes", () => {
+  it("names every node file, and every node is in the drawing", () => {
+    const files = filesThat("src/nodes", /export const \w+: WorkflowNode/u);
+    expect(files).toEqual(
+      Object.keys(nodes)
+        .map((name) => `src/nodes/${kebabCase(name)}.ts`)
+        .toSorted(),
+    );
+    expect(Object.keys(workflow.nodes).toSorted()).toEqual(Object.keys(nodes).toSorted());
+  });
+});
+
+describe("the list of guardrails", () => {
+  it("names every rule and nothing else", () => {
+    const files = filesThat("src/guardrails", /export const \w+: Guardrail\b/u);
+    expect(files).toEqual(
+      Object.keys(guardrails)
+        .map((name) => `src/guardrails/${kebabCase(name)}.ts`)
+        .toSorted(),
+    );
+  });
+});
+
+describe("the list of providers", () => {
+  it("names every provider, and the README and .env.example name them too", () => {
+    const exported = filesBelow("src/models").flatMap((path) =>
+      [...read(path).matchAll(/export const (\w+)(?:: Provider =| = provider\()/gu)].map(([, name]) => name ?? ""),
+    );
+    expect(exported.toSorted()).toEqual(Object.keys(providers).toSorted());
+    const documents = [read("README.md"), read(".env.example")];
+    for (const name of Object.keys(providers)) {
+      for (const document of documents) expect(document).toContain(name === "offline" ? "offline" : `${name}:`);
+    }
+  });
+});
+
+describe("the prompts", () => {
+  it("are files with pure functions: no clock, no chance, no files", () => {
+    for (const path of filesBelow("src/prompts")) {
+      const source = readSource(path);
+      expect(source.exports.length, path).toBeGreaterThan(0);
+      expect(
+        source.imports.filter((request) => request.startsWith("node:")),
+        path,
+      ).toEqual([]);
+      expect(source.text, path).not.toMatch(/Date\.now|new Date|Math\.random|randomUUID/u);
+    }
+  });
+});
+
+describe("langgraph.json", () => {
+  it.each(["langgraph.json", "tests/bench/langgraph.json"])("%s names graphs that are there", async (path) => {
+    const manifest: { graphs: Record<string, string> } = JSON.parse(read(path));
+    expect(Object.keys(manifest.graphs)).toContain("agent");
+    for (const place of Object.values(manifest.graphs)) {
+      const [file = "", name = ""] = place.split(":");
+      const full = join(projectFolder, path, "..", file);
+      expect(existsSync(full), place).toBe(true);
+      expect(readFileSync(full, "utf8"), place).toContain(`export const ${name} =`);
+    }
+  });
+});
+
+describe(".env.example", () => {
+  const variables = [...read("src/config.ts").matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gmu)].map(([, name]) => name ?? "");
+  const example = parseEnv(read(".env.example"));
+
+  it("lists exactly the variables that the program reads", () => {
+    expect(variables.length).toBeGreaterThan(10);
+    expect(Object.keys(example).toSorted()).toEqual(variables.toSorted());
+  });
+
+  it("means the defaults, so that copying it changes nothing", () => {
+    expect(loadConfig(example)).toEqual(loadConfig({}));
+  });
+
+  it("has every variable in the README's table", () => {
+    const table = read("README.md");
+    expect(variables.filter((name) => !table.includes(`\`${name}\``))).toEqual([]);
+  });
+});

@@ -1,0 +1,163 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { projectFolder } from "./support/source-files.ts";
+
+const read = (path: string): string => readFileSync(join(projectFolder, path), "utf8");
+const documents = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "ARCHITECTURE.md",
+  "docs/requirements.md",
+  ...readdirSync(join(projectFolder, "docs/decisions")).map((name) => `docs/decisions/${name}`),
+];
+
+describe("the documents", () => {
+  it("link to files that are there", () => {
+    const broken = documents.flatMap((path) =>
+      [...read(path).matchAll(/\]\((?!https?:)([^)#]+)/gu)]
+        .map(([, target]) => join(path, "..", target ?? ""))
+        .filter((target) => !existsSync(join(projectFolder, target)))
+        .map((target) => `${path}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it("name npm scripts that are there", () => {
+    const scripts: Record<string, string> = JSON.parse(read("package.json")).scripts;
+    const named = documents.flatMap((path) =>
+      [...read(path).matchAll(/npm run ([\w:-]+)/gu)].map(([, name]) => name ?? ""),
+    );
+    expect([...new Set(named)].filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  it("list every decision", () => {
+    const list = read("docs/decisions/README.md");
+    const pages = readdirSync(join(projectFolder, "docs/decisions")).filter((name) => name !== "README.md");
+    expect(pages.filter((name) => !list.includes(`(${name})`))).toEqual([]);
+    expect(pages.filter((name) => !/^\d{4}-\d{2}-\d{2}-[a-z-]+\.md$/u.test(name))).toEqual([]);
+  });
+});
+
+describe("docs/requirements.md", () => {
+  const rows = read("docs/requirements.md")
+    .split("\n")
+    .filter((line) => /^\| [A-Z]/u.test(line))
+    .map((line) => line.split("|").map((cell) => cell.trim()));
+
+  it("has one row per id", () => {
+    const ids = rows.map(([, id]) => id);
+    expect(ids.length).toBeGreaterThan(0);
+    expect(ids.filter((id) => !/^[A-Z]+-\d{2}$/u.test(id ?? ""))).toEqual([]);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  });
+
+  it("names a source and a test, and every file it names exists", () => {
+    for (const [, id, where = "", test = ""] of rows) {
+      const files = [...`${where} ${test}`.matchAll(/`([^`]+)`/gu)].map(([, file]) => file ?? "");
+      expect(files.length, id).toBeGreaterThan(1);
+      expect(test, id).toMatch(/`tests\/[^`]+\.ts`/u);
+      expect(
+        files.filter((file) => !existsSync(join(projectFolder, file))),
+        id,
+      ).toEqual([]);
+    }
+  });
+});
+
+describe("the README, followed word by word", () => {
+  const printed = "http://127.0.0.1:2024";
+  let folder = "";
+  let url = "";
+  let server: ChildProcess;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-readme-"));
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    server = spawn(process.execPath, [join(projectFolder, "src/server.ts")], {
+      cwd: folder,
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        PORT: String(port),
+        MILLRACE_GRAPHS: join(projectFolder, "langgraph.json"),
+      },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await saysAddress(server, url);
+  });
+
+  afterAll(async () => {
+    server.kill("SIGTERM");
+    if (server.exitCode === null) await once(server, "exit");
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("does by curl what it promises", async () => {
+    const blocks = [...read("README.md").matchAll(/^```sh\n([\s\S]*?)^```$/gmu)]
+      .map(([, block]) => block ?? "")
+      .filter((block) => block.startsWith("curl"));
+    expect(blocks).toHaveLength(5);
+    const answers: string[] = [];
+    for (const [index, block] of blocks.entries()) {
+      answers.push(await shell(block.replaceAll(printed, url)));
+      if (index === 1) expect(readFileSync(join(folder, "workspace/drafts/one.md"), "utf8")).toBe("hello");
+      if (index === 2) expect(existsSync(join(folder, "workspace/drafts"))).toBe(true);
+      if (index === 3) expect(existsSync(join(folder, "workspace/drafts"))).toBe(false);
+    }
+    expect(answers[0]).toContain('"thread_id":"0192d1c4-7d5e-7000-8000-000000000001"');
+    expect(answers[1]).toContain("event: messages");
+    expect(answers[1]).toContain("agentic_loop.tool_result");
+    expect(answers[2]).toContain("__interrupt__");
+    expect(answers[2]).toContain("delete_file");
+    expect(answers[3]).not.toContain("__interrupt__");
+    expect(answers[4]).toContain('"next":[]');
+  });
+
+  it("does by the SDK what it promises", async () => {
+    const block = /^```ts\n([\s\S]*?)^```$/mu.exec(read("README.md"))?.[1] ?? "";
+    symlinkSync(join(projectFolder, "node_modules"), join(folder, "node_modules"));
+    writeFileSync(join(folder, "example.mts"), block.replaceAll(printed, url));
+    const said = await shell(`"${process.execPath}" example.mts`);
+    expect(said.length).toBeGreaterThan(10);
+  });
+
+  /** Runs lines as a reader would paste them; throws when they fail. */
+  async function shell(lines: string): Promise<string> {
+    const child = spawn("bash", ["-euo", "pipefail", "-c", lines], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    let problems = "";
+    child.stdout.on("data", (part) => (output += String(part)));
+    child.stderr.on("data", (part) => (problems += String(part)));
+    // The first argument of a child's "close" event is its exit code.
+    const [code] = (await once(child, "close")) as [number | null];
+    expect(code, problems + output).toBe(0);
+    return output;
+  }
+});
+
+async function saysAddress(server: ChildProcess, url: string): Promise<void> {
+  if (server.stdout === null) throw new Error("The server's output is not piped.");
+  for await (const line of createInterface({ input: server.stdout })) {
+    if (!line.includes(url)) continue;
+    // What follows is drained, so that a full pipe never stops the server.
+    server.stdout.resume();
+    return;
+  }
+  throw new Error("The server ended without saying where it listens.");
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  // A server that listens on a port has an AddressInfo.
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}

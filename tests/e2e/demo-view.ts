@@ -1,0 +1,79 @@
+import type { ThreadState } from "@langchain/langgraph-sdk";
+import { z } from "zod";
+
+const Chunk = z.looseObject({ type: z.string(), content: z.unknown() });
+const Custom = z.looseObject({ type: z.string() });
+const ToolCalled = z.object({
+  type: z.literal("agentic_loop.tool_called"),
+  tool_name: z.string(),
+  arguments: z.unknown(),
+});
+const ToolResult = z.object({
+  type: z.literal("agentic_loop.tool_result"),
+  tool_name: z.string(),
+  success: z.boolean(),
+  result_preview: z.string(),
+});
+const Values = z.looseObject({
+  messages: z.array(
+    z.looseObject({
+      type: z.string(),
+      content: z.unknown(),
+      tool_calls: z.array(z.looseObject({ name: z.string() })).default([]),
+    }),
+  ),
+});
+
+/** A heading for a step. */
+export function say(step: number, title: string, request: string): void {
+  console.log(`\n${step}. ${title}\n   > ${request}`);
+}
+
+/** A line of a step. */
+export function note(text: string): void {
+  console.log(`   ${text}`);
+}
+
+/** Prints a stream of `messages-tuple` and `custom` events as it comes; says how many pieces of text and which tools it saw. */
+export async function follow(
+  stream: AsyncIterable<{ event: string; data: unknown }>,
+): Promise<{ pieces: number; tools: string[] }> {
+  const tools: string[] = [];
+  let pieces = 0;
+  let open = false;
+  const line = (text: string): void => {
+    if (open) process.stdout.write("\n");
+    open = false;
+    note(text);
+  };
+  for await (const { event, data } of stream) {
+    if (event === "error") throw new Error(`The run failed: ${JSON.stringify(data)}`);
+    if (event === "custom") {
+      const called = ToolCalled.safeParse(Custom.parse(data));
+      if (called.success) {
+        tools.push(called.data.tool_name);
+        line(`→ ${called.data.tool_name} ${JSON.stringify(called.data.arguments)}`);
+      }
+      const result = ToolResult.safeParse(data);
+      if (result.success)
+        line(`← ${result.data.success ? "ok" : "failed"}: ${result.data.result_preview.slice(0, 100)}`);
+    }
+    if (event !== "messages") continue;
+    const { type, content } = Chunk.parse(z.array(z.unknown()).parse(data)[0]);
+    if (type !== "ai" || typeof content !== "string" || content === "") continue;
+    pieces += 1;
+    process.stdout.write(open ? content : `   ${content}`);
+    open = true;
+  }
+  if (open) process.stdout.write("\n");
+  return { pieces, tools };
+}
+
+/** The messages of a state: kind, text, and the tools they call. */
+export function messagesOf(state: ThreadState): { type: string; text: string; calls: string[] }[] {
+  return Values.parse(state.values).messages.map(({ type, content, tool_calls }) => ({
+    type,
+    text: typeof content === "string" ? content : JSON.stringify(content),
+    calls: tool_calls.map(({ name }) => name),
+  }));
+}

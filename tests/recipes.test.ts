@@ -1,0 +1,118 @@
+import { spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { projectFolder } from "./support/source-files.ts";
+
+/** A block of a document that says, in its first line, which file it is about. */
+interface Recipe {
+  kind: "file" | "change";
+  path: string;
+  body: string;
+}
+
+/** The `ts` and `diff` blocks of a document that begin with a path. */
+function recipesOf(document: string): Recipe[] {
+  return [...document.matchAll(/^```(ts|diff)\n\/\/ (\S+)\n([\s\S]*?)^```$/gmu)].map(([, kind, path, body]) => ({
+    kind: kind === "ts" ? "file" : "change",
+    path: path ?? "",
+    body: body ?? "",
+  }));
+}
+
+/**
+ * Applies a change written as a recipe writes it: lines with a space are looked for, in order; lines with `-` go; lines
+ * with `+` come in at the place reached, or at the top.
+ */
+function applyChange(text: string, change: string): string {
+  const lines = text.split("\n");
+  let at = 0;
+  for (const line of change.split("\n").slice(0, -1)) {
+    const words = line.slice(1);
+    if (line.startsWith("+")) {
+      lines.splice(at, 0, words);
+      at += 1;
+      continue;
+    }
+    const found = lines.findIndex((candidate, index) => index >= at && candidate.startsWith(words));
+    if (found < 0) throw new Error(`The recipe speaks of a line that is not there: ${words}`);
+    if (line.startsWith("-")) lines.splice(found, 1);
+    at = line.startsWith("-") ? found : found + 1;
+  }
+  return lines.join("\n");
+}
+
+/** Runs a program of the project's own packages in `folder`; gives its exit code and everything it said. */
+async function run(
+  folder: string,
+  name: string,
+  programArguments: string[],
+): Promise<{ code: number | null; output: string }> {
+  const binaries = join(projectFolder, "node_modules", ".bin");
+  const child = spawn(join(binaries, name), programArguments, {
+    cwd: folder,
+    env: { PATH: `${binaries}${delimiter}${process.env["PATH"] ?? ""}`, HOME: folder, NO_COLOR: "1", CI: "1" },
+  });
+  let output = "";
+  child.stdout.on("data", (part) => (output += String(part)));
+  child.stderr.on("data", (part) => (output += String(part)));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  return { code, output };
+}
+
+const recipes = recipesOf(readFileSync(join(projectFolder, "CONTRIBUTING.md"), "utf8"));
+let folder = "";
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-recipes-"));
+  for (const name of ["src", "tests/support", "package.json", "tsconfig.json", "vitest.config.ts"]) {
+    cpSync(join(projectFolder, name), join(folder, name), { recursive: true });
+  }
+  symlinkSync(join(projectFolder, "node_modules"), join(folder, "node_modules"));
+  mkdirSync(join(folder, "workspace"));
+  for (const { kind, path, body } of recipes) {
+    const target = join(folder, path);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, kind === "file" ? body : applyChange(readFileSync(target, "utf8"), body));
+  }
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("the recipes of CONTRIBUTING.md", () => {
+  it("add a tool, a prompt, a node, a guardrail and a provider, each with its line in a list", () => {
+    const files = recipes
+      .filter(({ kind }) => kind === "file")
+      .map(({ path }) => path.split("/").slice(0, 2).join("/"));
+    expect(new Set(files)).toEqual(
+      new Set(["src/tools", "src/prompts", "src/nodes", "src/guardrails", "src/models", "tests/nodes"]),
+    );
+    expect(recipes.filter(({ kind }) => kind === "change")).toHaveLength(5);
+  });
+
+  it("pass the type check", async () => {
+    const { code, output } = await run(folder, "tsc", ["--noEmit", "-p", "."]);
+    expect(output).toBe("");
+    expect(code).toBe(0);
+  });
+
+  it("work as their test says", async () => {
+    const { code, output } = await run(folder, "vitest", ["run", "tests/nodes/review.test.ts"]);
+    expect(output).toContain("2 passed");
+    expect(code, output).toBe(0);
+  });
+});
+
+describe("a change written as a recipe", () => {
+  it("puts lines in after the line it names, and takes lines out", () => {
+    expect(applyChange("a\nb\nc\n", "+top\n a\n+after a\n-c\n+d\n")).toBe("top\na\nafter a\nb\nd\n");
+  });
+
+  it("fails when the document speaks of a line that is gone", () => {
+    expect(() => applyChange("a\n", " b\n+c\n")).toThrow("not there: b");
+  });
+});
