@@ -27,7 +27,9 @@ const Environment = z.object({
   MILLRACE_WORKSPACE: optionalText,
   MILLRACE_GRAPHS: z.string().min(1).default("langgraph.json"),
   MILLRACE_MODEL: z.string().min(1).default("offline"),
-  MILLRACE_CONTEXT_LIMIT: z.coerce.number().int().positive().optional(),
+  MILLRACE_CONTEXT_LIMIT: z
+    .union([z.literal("").transform(() => undefined), z.coerce.number().int().positive()])
+    .optional(),
   MILLRACE_API_KEYS: list,
   MILLRACE_CORS_ORIGINS: list,
   MILLRACE_ALLOWED_HOSTS: list,

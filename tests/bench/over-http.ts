@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Figure, Section } from "./figures.ts";
 import { createThreads, percentile, post, streamRun, waitRun, type RunBody } from "./load.ts";
 import { bundledServer, startMillrace, startPeer, type ServerUnderTest } from "./servers.ts";
@@ -25,33 +24,22 @@ export async function measureTurns(servers: ServerUnderTest[], sizes: number[], 
   return { title: "One turn of a long session, over HTTP", figures };
 }
 
-/** Seconds without work after which V8 has given back what it no longer needs. */
-const restSeconds = 15;
-
 interface MemoryReading {
+  /** In the midst of work, with whatever garbage lies there. */
   busy: number;
-  rested: number;
+  /** After the garbage was collected; of the peer, the same as `busy`. */
+  collected: number;
 }
 
-/**
- * Resident memory after a first and after a last number of agent runs; the growth is the figure: read in the midst of work,
- * with whatever garbage lies there, and after a rest.
- */
+/** Resident memory after a first and after a last number of agent runs; the growth is the figure. */
 export async function measureMemory(servers: ServerUnderTest[], first: number, last: number): Promise<Section> {
   const body: RunBody = { assistant: "react", input: { messages: [{ role: "user", content: "What is the value?" }] } };
-  // A smoke run only shows that it works.
-  const rest = last < 100 ? 0 : restSeconds * 1000;
   const readings: Partial<Record<ServerUnderTest["name"], [MemoryReading, MemoryReading]>> = {};
-  const read = async (server: ServerUnderTest): Promise<MemoryReading> => {
-    const busy = server.residentMb();
-    await delay(rest);
-    return { busy, rested: server.residentMb() };
-  };
   for (const server of servers) {
     await manyRuns(server, body, first);
-    const before = await read(server);
+    const before = await readMemory(server);
     await manyRuns(server, body, last - first);
-    readings[server.name] = [before, await read(server)];
+    readings[server.name] = [before, await readMemory(server)];
   }
   const figure = (state: keyof MemoryReading, words: string): Figure => {
     const growth = (pair: [MemoryReading, MemoryReading] | undefined): number =>
@@ -65,7 +53,13 @@ export async function measureMemory(servers: ServerUnderTest[], first: number, l
       ...(readings.peer === undefined ? {} : { peer: growth(readings.peer) }),
     };
   };
-  return { title: "Memory", figures: [figure("busy", "in the midst of work"), figure("rested", "at rest")] };
+  return { title: "Memory", figures: [figure("busy", "in the midst of work"), figure("collected", "without garbage")] };
+}
+
+async function readMemory(server: ServerUnderTest): Promise<MemoryReading> {
+  const busy = server.residentMb();
+  await server.collectGarbage?.();
+  return { busy, collected: server.residentMb() };
 }
 
 /** From the start of the process to the first answer, the median of a few starts. */

@@ -6,16 +6,20 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { projectFolder } from "../support/source-files.ts";
+import { collectGarbage } from "./collect-garbage.ts";
 
 /** A server under test: a process of its own, measured from outside. */
 export interface ServerUnderTest {
   name: "millrace" | "peer";
   url: string;
+  pid: number;
   /** From the start of the process to the first 200 of `/ok`. */
   readyMs: number;
   /** CPU the process has used so far, ms. */
   cpuMs(): number;
   residentMb(): number;
+  /** Makes it collect its garbage; the peer cannot be told. */
+  collectGarbage?: () => Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -54,15 +58,20 @@ export async function startMillrace(modelUrl: string, { bundled = false } = {}):
     MILLRACE_MODEL: "openai:bench",
     MILLRACE_LOG_LEVEL: "error",
   };
-  return await startServer({
+  const inspectorPort = await freePort();
+  const server = await startServer({
     name: "millrace",
     command: process.execPath,
-    arguments: [bundled ? bundledServer : join(projectFolder, "src/server.ts")],
+    arguments: [
+      `--inspect-port=127.0.0.1:${inspectorPort}`,
+      bundled ? bundledServer : join(projectFolder, "src/server.ts"),
+    ],
     cwd: folder,
     environment,
     port,
     cleanUp: () => rmSync(folder, { recursive: true, force: true }),
   });
+  return { ...server, collectGarbage: () => collectGarbage(server.pid, inspectorPort) };
 }
 
 /**
@@ -137,6 +146,7 @@ async function startServer(options: StartOptions): Promise<ServerUnderTest> {
   return {
     name: options.name,
     url,
+    pid: child.pid ?? 0,
     readyMs,
     cpuMs: () => processes().reduce((sum, pid) => sum + cpuOf(pid), 0),
     residentMb: () => processes().reduce((sum, pid) => sum + residentOf(pid), 0),

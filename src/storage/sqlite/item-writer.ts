@@ -21,6 +21,7 @@ interface Serialised {
   print: number;
 }
 
+/** How a writer of items treats what it meets. */
 export interface WriterOptions {
   /** Whether a message chunk that is not stored yet gets an item, or is written where it stands. */
   chunks: "item" | "inline";

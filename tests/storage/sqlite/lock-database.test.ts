@@ -26,7 +26,7 @@ test("a killed process leaves no lock behind", async () => {
   const path = join(folder, "millrace.db");
   const module = new URL("../../../src/storage/sqlite/storage.ts", import.meta.url).href;
   const source = `const { createSqliteStorage } = await import(${JSON.stringify(module)});
-    createSqliteStorage(${JSON.stringify(path)}); console.log("open"); setInterval(() => {}, 1000);`;
+    globalThis.storage = createSqliteStorage(${JSON.stringify(path)}); console.log("open"); setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
     stdio: ["ignore", "pipe", "inherit"],
   });
