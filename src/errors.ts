@@ -73,6 +73,11 @@ export function isAppError(error: unknown): error is AppError {
   );
 }
 
+/** What happened and what to do about it, for a reader. */
+export function explain({ message, suggestion }: AppError): string {
+  return suggestion === undefined ? message : `${message} ${suggestion}`;
+}
+
 /** The text of anything thrown; never empty. */
 export function errorMessage(error: unknown): string {
   if (error instanceof Error) return error.message || error.name;

@@ -5,12 +5,12 @@ import { isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import { currentConfig, type Config } from "./config.ts";
-import { AppError, errorMessage, isAppError } from "./errors.ts";
+import { AppError, errorMessage, explain, isAppError } from "./errors.ts";
 import { loadGraphs, type Graphs } from "./graph/load.ts";
 import { createApp } from "./http/app.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import type { RunServices } from "./loop/services.ts";
-import { loadModel } from "./models/load-model.ts";
+import { createModelLoader } from "./models/load-model.ts";
 import { Runs } from "./runs/runs.ts";
 import { createSqliteStorage } from "./storage/sqlite/storage.ts";
 import type { Storage } from "./storage/storage.ts";
@@ -103,7 +103,7 @@ function lentServices(config: Config, storage: Storage, workspace: string): RunS
     locks: createLocks(),
     defaultModel: config.model,
     contextLimit: config.contextLimit,
-    loadModel,
+    loadModel: createModelLoader(config),
   };
 }
 
@@ -238,7 +238,7 @@ async function main(): Promise<void> {
 
 function fail(error: unknown): never {
   const text = isAppError(error)
-    ? [error.message, error.suggestion].filter(Boolean).join("\n")
+    ? explain(error)
     : error instanceof Error
       ? (error.stack ?? error.message)
       : String(error);

@@ -162,7 +162,7 @@ test("a start that fails says why in one paragraph and ends with 1", async () =>
   const exit = once(program, "exit");
   const text = await output(program.stderr);
   expect(text).toMatch(
-    /^Millrace could not go on\. The workspace \/nowhere\/at\/all cannot be used: it does not exist\.\n/,
+    /^Millrace could not go on\. The workspace \/nowhere\/at\/all cannot be used: it does not exist\. Create it/,
   );
   expect(text).not.toContain("    at ");
   expect((await exit)[0]).toBe(1);

@@ -1,7 +1,7 @@
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { z } from "zod";
-import { isAppError, type ErrorCode } from "../errors.ts";
+import { type ErrorCode, explain, isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { HttpContext } from "./environment.ts";
 
@@ -55,7 +55,7 @@ export function answerError(error: unknown, context: HttpContext, logger: Logger
     if (status >= 500) logger.error({ err: error, path: context.req.path }, "request failed");
     // A refusal that passes by itself says when to come back (a draining server, R7 in reliability.md).
     if (status === 503) context.header("Retry-After", "1");
-    return plain(context, [error.message, error.suggestion].filter(Boolean).join(" "), status);
+    return plain(context, explain(error), status);
   }
   logger.error({ err: error, path: context.req.path, requestId: context.get("requestId") }, "request failed");
   return plain(context, "Internal Server Error", 500);

@@ -68,7 +68,6 @@ async function ask(state: LoopState, call: LoopCall, config: LangGraphRunnableCo
         ...config,
         signal: attemptSignal,
         runName: `llm_call_iter_${state.iteration_count}`,
-        tags: [...(config.tags ?? []), ...(call.silent ? ["nostream", "langsmith:nostream"] : [])],
       }),
     {
       signal,

@@ -45,6 +45,7 @@ export async function runLoop(request: LoopRequest, config: LangGraphRunnableCon
     {
       ...withLoopCall(config, request),
       runName: "agentic_loop",
+      tags: [...(config.tags ?? []), ...(request.silent ? ["nostream"] : [])],
       recursionLimit: recursionLimit(request.limits),
     },
   );

@@ -1,8 +1,7 @@
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { mkdirSync } from "node:fs";
 import { currentConfig } from "../config.ts";
-import { loadModel } from "../models/load-model.ts";
+import { createModelLoader, type ModelLoader } from "../models/load-model.ts";
 import { createMemoryLedger, createMemoryTasks } from "../storage/memory.ts";
 import type { Ledger, TaskStore } from "../storage/storage.ts";
 import { createLocks, type Locks } from "../tools/locks.ts";
@@ -18,7 +17,7 @@ export interface RunServices {
   defaultModel: string;
   /** Tokens a model may read at most, where the operator said so. */
   contextLimit: number | undefined;
-  loadModel(name: string, options: { temperature?: number }): BaseChatModel;
+  loadModel: ModelLoader;
 }
 
 /** The key in `configurable`; the two underscores keep it out of checkpoint metadata and traces. */
@@ -59,7 +58,7 @@ export function servicesOf(config: RunnableConfig): RunServices {
       locks: createLocks(),
       defaultModel: settings.model,
       contextLimit: settings.contextLimit,
-      loadModel,
+      loadModel: createModelLoader(settings),
     };
   }
   return ownServices;

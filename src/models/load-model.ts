@@ -1,32 +1,37 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { currentConfig, type Config } from "../config.ts";
+import type { Config } from "../config.ts";
 import { AppError } from "../errors.ts";
 import { providers } from "./index.ts";
 import type { ModelOptions, ModelTarget, Provider } from "./provider.ts";
 
 const targets = new WeakMap<BaseChatModel, ModelTarget>();
 
-/** Clients kept per process. Names come from requests, so the number is bounded; the oldest is forgotten. */
+/** Clients that one loader keeps. Names come from requests, so the number is bounded; the oldest is forgotten. */
 const cacheLimit = 100;
-const cache = new Map<string, BaseChatModel>();
+
+/** Gives the model of a name, `provider:name` or just `offline`; a model is given back as it is. */
+export type ModelLoader = (model: string | BaseChatModel, options: ModelOptions) => BaseChatModel;
 
 /**
- * The model of a name, `provider:name` or just `offline`; a model is given back as it is. Same name and options: same
- * instance. Throws `invalid_parameter` for an unknown provider, `auth` where a key is missing.
+ * A loader that makes its clients from one configuration. Same name and options: same instance. It throws
+ * `invalid_parameter` for an unknown provider, `auth` where a key is missing.
  */
-export function loadModel(model: string | BaseChatModel, options: ModelOptions): BaseChatModel {
-  if (typeof model !== "string") return model;
-  const key = JSON.stringify([model, options.temperature ?? null]);
-  const known = cache.get(key);
-  if (known !== undefined) return known;
-  const made = createModel(model, options, currentConfig());
-  cache.set(key, made);
-  const oldest = cache.keys().next().value;
-  if (cache.size > cacheLimit && oldest !== undefined) cache.delete(oldest);
-  return made;
+export function createModelLoader(config: Config): ModelLoader {
+  const cache = new Map<string, BaseChatModel>();
+  return (model, options) => {
+    if (typeof model !== "string") return model;
+    const key = JSON.stringify([model, options.temperature ?? null]);
+    const known = cache.get(key);
+    if (known !== undefined) return known;
+    const made = createModel(model, options, config);
+    cache.set(key, made);
+    const oldest = cache.keys().next().value;
+    if (cache.size > cacheLimit && oldest !== undefined) cache.delete(oldest);
+    return made;
+  };
 }
 
-/** Makes a client without the cache. Errors as in `loadModel`. */
+/** Makes a client without the cache. Errors as in `createModelLoader`. */
 export function createModel(model: string, options: ModelOptions, config: Config): BaseChatModel {
   const { provider, name } = parseName(model);
   const made = provider.create(name, options, config);
@@ -39,7 +44,7 @@ export function createModel(model: string, options: ModelOptions, config: Config
   return made;
 }
 
-/** What is known of a model that `loadModel` made; `undefined` for models from elsewhere. */
+/** What is known of a model that a loader made; `undefined` for models from elsewhere. */
 export function modelTarget(model: BaseChatModel): ModelTarget | undefined {
   return targets.get(model);
 }

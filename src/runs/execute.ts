@@ -1,7 +1,7 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { Command, Send, isInterrupted } from "@langchain/langgraph";
 import { z } from "zod";
-import { errorMessage, isAppError } from "../errors.ts";
+import { errorMessage, explain, isAppError } from "../errors.ts";
 import { streamModes, type StreamMode } from "../events.ts";
 import type { ServedGraph } from "../graph/load.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
@@ -152,7 +152,7 @@ export async function walk(walk: Walk): Promise<WalkResult> {
 
 /** What a stream's `error` event shows of what a node threw: its name (of an expected failure its code) and its text. */
 export function toRunError(error: unknown): { error: string; message: string } {
-  if (isAppError(error)) return { error: error.code, message: error.message };
+  if (isAppError(error)) return { error: error.code, message: explain(error) };
   return { error: error instanceof Error ? error.name : "Error", message: errorMessage(error) };
 }
 

@@ -60,6 +60,14 @@ function createMessageEvents(): { ofChunk(payload: unknown): EventBody[]; ofValu
 }
 
 /**
+ * Whether what a step says is not for readers. LangGraph itself keeps back only the tokens of a model with these tags, not
+ * the message that its node returns.
+ */
+function isSilent({ tags }: Record<string, unknown>): boolean {
+  return Array.isArray(tags) && (tags.includes("nostream") || tags.includes("langsmith:nostream"));
+}
+
+/**
  * Makes the translator of one run's chunks into its events, in order. Without `streamSubgraphs`, messages and custom
  * events of nested graphs appear as the root's own, and everything else of theirs is dropped. It remembers only which
  * message ids it has told.
@@ -76,6 +84,7 @@ export function createTranslator(
     if (mode === "messages") {
       // LangGraph's `messages` mode always gives a pair of message and metadata.
       const [data, metadata] = payload as [unknown, Record<string, unknown>];
+      if (isSilent(metadata)) return [];
       const events: EventBody[] = older?.ofChunk(payload) ?? [];
       if (asked.has("messages-tuple")) events.push({ event: "messages", namespace, data, metadata });
       return events;

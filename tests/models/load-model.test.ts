@@ -3,13 +3,14 @@ import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { providers } from "../../src/models/index.ts";
-import { createModel, loadModel, modelTarget } from "../../src/models/load-model.ts";
+import { createModel, createModelLoader, modelTarget } from "../../src/models/load-model.ts";
 import { modelLimits } from "../../src/models/model-limits.ts";
 import { OfflineModel } from "../../src/models/offline.ts";
 
 const empty = loadConfig({});
+const loadModel = createModelLoader(empty);
 
-describe("loadModel", () => {
+describe("a model loader", () => {
   it("gives the same instance for the same name and options, another for other options", () => {
     expect(loadModel("offline", {})).toBe(loadModel("offline", {}));
     expect(loadModel("offline", { temperature: 0.2 })).not.toBe(loadModel("offline", {}));

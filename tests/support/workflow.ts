@@ -8,7 +8,7 @@ import { loadConfig } from "../../src/config.ts";
 import type { CustomEvent } from "../../src/events.ts";
 import { workflow } from "../../src/graph/workflow.ts";
 import { servicesKey, type RunServices } from "../../src/loop/services.ts";
-import { createModel } from "../../src/models/load-model.ts";
+import { createModelLoader } from "../../src/models/load-model.ts";
 import type { GraphState } from "../../src/state.ts";
 import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
 import { createLocks } from "../../src/tools/locks.ts";
@@ -54,7 +54,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
     locks: createLocks(),
     defaultModel: options.offline === true ? "offline" : "openai:scripted",
     contextLimit: options.contextLimit,
-    loadModel: (name, modelOptions) => createModel(name, modelOptions, config),
+    loadModel: createModelLoader(config),
   };
   const graph = workflow.compile({ checkpointer: new MemorySaver() });
   const events: CustomEvent[] = [];

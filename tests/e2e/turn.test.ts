@@ -1,0 +1,117 @@
+import { access, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  startModelServer,
+  wireText,
+  type ModelRequest,
+  type ModelServer,
+  type ModelStep,
+} from "../support/model-server.ts";
+import { projectFolder } from "../support/source-files.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { loadConfig } from "../../src/config.ts";
+
+let server: TestServer | undefined;
+let model: ModelServer | undefined;
+afterEach(async () => {
+  await server?.remove();
+  await model?.close();
+});
+
+/** The real workflow over HTTP, with the scripted model behind the real client. */
+async function start(handler: (request: ModelRequest) => ModelStep): Promise<TestServer> {
+  model = await startModelServer({ handler });
+  const { openai } = loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url });
+  const graphs = join(projectFolder, "langgraph.json");
+  server = await startTestServer({ graphs, openai, model: "openai:scripted" });
+  return server;
+}
+
+const Tuple = z.tuple([z.looseObject({ type: z.string(), content: z.string() }), z.looseObject({})]);
+const task = (request: ModelRequest) => /<!-- task: (\w+) -->/u.exec(request.messages.map(wireText).join("\n"))?.[1];
+const human = (content: string) => ({ messages: [{ role: "user", content }] });
+
+describe("a turn over HTTP", () => {
+  it("streams tokens and tool results, and nothing that the model says only for the program", async () => {
+    const { client } = await start((request) => {
+      const last = wireText(request.messages.at(-1) ?? { role: "none" });
+      if (task(request) === "plan") {
+        const steps = [
+          { id: "1", goal: "write b.txt", tool: "create_file", input: "", depends_on: [] },
+          { id: "2", goal: "read b.txt", tool: "read_file", input: "", depends_on: ["1"] },
+        ];
+        return { text: JSON.stringify({ goal: "both", steps }) };
+      }
+      if (task(request) === "final_answer") return { text: "Wrote and read b.txt." };
+      if (last.startsWith("Step 1")) {
+        return { toolCalls: [{ name: "create_file", arguments: { path: "b.txt", content: "beta" } }] };
+      }
+      if (last.startsWith("Step 2")) return { toolCalls: [{ name: "read_file", arguments: { path: "b.txt" } }] };
+      return { text: "Step done." };
+    });
+    const thread = await client.threads.create();
+    const said: string[] = [];
+    const stream = client.runs.stream(thread.thread_id, "agent", {
+      input: human("write b.txt and then read b.txt"),
+      streamMode: ["messages-tuple"],
+    });
+    for await (const { event, data } of stream) {
+      if (event === "messages") said.push(Tuple.parse(data)[0].content);
+    }
+    expect(said.join("")).toContain("beta");
+    expect(said.join("")).toContain("Wrote and read b.txt.");
+    expect(said.join("")).not.toContain('"goal"');
+  });
+
+  it("waits for an approval over a restart, and goes on in the same session", async () => {
+    const handler = (request: ModelRequest): ModelStep => {
+      const last = request.messages.at(-1);
+      if (last?.role === "tool") return { text: "The folder is gone." };
+      return wireText(last ?? { role: "none" }).includes("tidy")
+        ? { toolCalls: [{ name: "delete_file", arguments: { path: "old" } }] }
+        : { text: "Still the same session." };
+    };
+    let current = await start(handler);
+    const folder = join(current.config.workspace, "old");
+    await mkdir(folder);
+    await writeFile(join(folder, "a.txt"), "a");
+    const { thread_id: id } = await current.client.threads.create();
+    await current.client.runs.wait(id, "agent", { input: human("tidy up") });
+    expect((await current.client.threads.get(id)).status).toBe("interrupted");
+
+    await current.close();
+    server = current = await current.restart();
+    expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("a");
+    const pending = Object.values((await current.client.threads.get(id)).interrupts ?? {}).flat();
+    expect(pending).toEqual([expect.objectContaining({ value: expect.objectContaining({ kind: "confirmation" }) })]);
+    await current.client.runs.wait(id, "agent", { command: { resume: { decisions: [{ type: "approve" }] } } });
+    await expect(access(folder)).rejects.toMatchObject({ code: "ENOENT" });
+
+    await current.client.runs.wait(id, "agent", { input: human("hello again, my friend") });
+    const { values } = await current.client.threads.getState(id);
+    const { messages } = z.object({ messages: z.array(z.looseObject({ content: z.string() })) }).parse(values);
+    expect(messages.map(({ content }) => content)).toEqual([
+      "tidy up",
+      "",
+      expect.stringContaining("Deleted"),
+      "The folder is gone.",
+      "hello again, my friend",
+      "Still the same session.",
+    ]);
+  });
+
+  it("ends with a clear error when the model server refuses, and keeps the message", async () => {
+    const { client } = await start(() => ({ fault: { kind: "status", status: 401, message: "wrong key" } }));
+    const { thread_id: id } = await client.threads.create();
+    const answer: unknown = await client.runs.wait(id, "agent", {
+      input: human("hello again, my friend"),
+      raiseError: false,
+    });
+    expect(answer).toMatchObject({ __error__: { error: "auth", message: expect.stringContaining("Check the key") } });
+    const { values } = await client.threads.getState(id);
+    expect(values).toMatchObject({ messages: [expect.objectContaining({ content: "hello again, my friend" })] });
+    expect((await client.threads.get(id)).status).toBe("error");
+  });
+});
