@@ -56,7 +56,14 @@ export type CustomEvent =
       result_preview: string;
     }
   | { type: "token_usage"; input_tokens: number; output_tokens: number; total_tokens: number }
-  | { type: "context_usage"; tokens: number; limit: number; ratio: number }
+  | {
+      type: "context_usage";
+      tokens: number;
+      limit: number;
+      ratio: number;
+      level: "normal" | "hint" | "full";
+      to_remove: number;
+    }
   | { type: "retry"; what: string; attempt: number; reason: string }
   | { type: "intent"; route: string; reason: string }
   | { type: "plan"; plan: unknown }

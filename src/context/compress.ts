@@ -5,7 +5,11 @@ import { countMessages, textOf } from "./tokens.ts";
 import { afterSummary } from "./view.ts";
 
 /** Compression starts by itself at this share of the window (COMP-01). */
-export const autoThreshold = 0.8;
+const autoThreshold = 0.8;
+/** From this share on, compression is worth proposing (COMP-01). */
+const hintThreshold = 0.6;
+/** The share that should be taken after compression, where nobody says otherwise (C-12). */
+const targetAfter = 0.5;
 /** Messages always kept word for word (COMP-04). */
 export const keepRecent = 3;
 /** Characters a summary may have (COMP-05). */
@@ -21,9 +25,32 @@ export const SummaryAnswer = z.object({
   key_decisions: z.array(z.string()).default([]),
 });
 
-/** The share of the window that the visible history takes, 0 to 1 and above (COMP-02). */
-export function usage(history: readonly BaseMessage[], summary: ConversationSummary | null, limit: number): number {
-  return countMessages(history.slice(afterSummary(history, summary))) / limit;
+/** How full the model's window is (COMP-01, COMP-02). Tokens are estimates and count reasoning too. */
+export interface WindowUsage {
+  tokens: number;
+  limit: number;
+  /** Tokens / limit; above 1 when it does not fit any more. */
+  ratio: number;
+  /** From `hint` on, a client may propose compression; `full` starts it. */
+  level: "normal" | "hint" | "full";
+  /** Tokens that have to go so that half of the window is free. */
+  to_remove: number;
+}
+
+/** Weighs a number of tokens against a limit. */
+export function weigh(tokens: number, limit: number): WindowUsage {
+  const ratio = tokens / limit;
+  const level = ratio >= autoThreshold ? "full" : ratio >= hintThreshold ? "hint" : "normal";
+  return { tokens, limit, ratio, level, to_remove: Math.max(0, Math.ceil(tokens - limit * targetAfter)) };
+}
+
+/** How much of the window the visible history takes. */
+export function usage(
+  history: readonly BaseMessage[],
+  summary: ConversationSummary | null,
+  limit: number,
+): WindowUsage {
+  return weigh(countMessages(history.slice(afterSummary(history, summary))), limit);
 }
 
 /**

@@ -7,6 +7,8 @@ export interface CheckedCall {
   operation: Operation;
   /** The user's own words of this turn. */
   userRequest: string;
+  /** The session waits for a confirmation that has not come (STATE-04). */
+  requiresConfirm: boolean;
 }
 
 /** What a rule says of a call. One place, `check_calls`, turns `ask` into an interrupt. */

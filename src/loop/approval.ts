@@ -88,8 +88,14 @@ export function readDecision(answer: unknown): Decision {
 const expected =
   'Expected {"decisions":[{"type":"approve"}]}, {"decisions":[{"type":"edit","edited_action":{"name":…,"args":{…}}}]}, or {"decisions":[{"type":"reject","message":"why"}]}.';
 
+/** Whether a message is a plain yes, in English or Chinese. */
+export function isYes(message: string): boolean {
+  return readWord(message).kind === "approve";
+}
+
 function readWord(word: string): Decision {
-  if (/^\s*(yes|y|ok|approve|allow|accept|确认|同意|是|允许)\s*[.!。！]?\s*$/iu.test(word)) return { kind: "approve" };
+  if (/^\s*(yes|y|ok|approve|allow|accept|confirm|confirmed|确认|同意|是|允许)\s*[.!。！]?\s*$/iu.test(word))
+    return { kind: "approve" };
   if (/^\s*(no|n|deny|reject|refuse|拒绝|否|不)\s*[.!。！]?\s*$/iu.test(word))
     return { kind: "reject", message: undefined };
   return { kind: "unclear", problem: expected };

@@ -1,4 +1,5 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { weigh } from "../context/compress.ts";
 import { countMessages, countText } from "../context/tokens.ts";
 import { chooseWindow } from "../context/view.ts";
 import { modelLimits } from "../models/model-limits.ts";
@@ -30,7 +31,7 @@ export async function assemble(state: LoopState, config: LangGraphRunnableConfig
     countText(call.system) + countText(call.instruction ?? "") + countMessages(state.messages) + toolTokens(call.tools);
   const window = chooseWindow(call.history, { summary: call.summary, fixedTokens, limit });
   const tokens = fixedTokens + window.tokens;
-  emit(config, { type: "context_usage", tokens, limit, ratio: tokens / limit });
+  emit(config, { type: "context_usage", ...weigh(tokens, limit) });
 
   const phase = move(config, iteration === 1 ? "prompt_ready" : "results_ready", state.phase, iteration);
   // Only what changes is written: every field here is stored with every step.

@@ -49,8 +49,9 @@ async function decide(requested: RequestedCall, config: LangGraphRunnableConfig)
 async function judge(tool: Tool, input: Record<string, unknown>, config: LangGraphRunnableConfig): Promise<Verdict> {
   const operation = await tool.operation(input, toolContext(config, false));
   const userRequest = textOf(loopCall(config).history.findLast(isHumanMessage)?.content ?? "");
+  const { requiresConfirm } = loopCall(config);
   for (const rule of Object.values(guardrails)) {
-    const verdict = rule({ tool, input, operation, userRequest });
+    const verdict = rule({ tool, input, operation, userRequest, requiresConfirm });
     if (verdict.kind !== "allow") return verdict;
   }
   return { kind: "allow" };

@@ -26,6 +26,8 @@ export interface LoopRequest {
   limits: LoopLimits;
   model: string;
   temperature?: number;
+  /** The session waits for a confirmation: every tool call is refused (STATE-04). */
+  requiresConfirm: boolean;
   /** The answer is for the program, not for the reader: its tokens are not streamed. */
   silent: boolean;
 }

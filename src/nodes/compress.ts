@@ -1,5 +1,7 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { compressible, fitSummary, plainSummary, SummaryAnswer, autoThreshold, usage } from "../context/compress.ts";
+import type { z } from "zod";
+import { compressible, fitSummary, plainSummary, SummaryAnswer, usage } from "../context/compress.ts";
 import { isAppError } from "../errors.ts";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
@@ -9,8 +11,6 @@ import { compressPrompt } from "../prompts/compress.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
 import { readJson } from "./answer.ts";
 import { nodeRequest, replyText, runContext } from "./node-request.ts";
-import type { BaseMessage } from "@langchain/core/messages";
-import type { z } from "zod";
 
 /** Whether a turn should begin with compression: when the window fills (COMP-01), or on request. */
 export function compressionDue(state: GraphState, config: LangGraphRunnableConfig): boolean {
@@ -19,7 +19,7 @@ export function compressionDue(state: GraphState, config: LangGraphRunnableConfi
   const services = servicesOf(config);
   const limit = modelLimits(context.model ?? services.defaultModel, services.contextLimit).context;
   return (
-    usage(state.messages, state.conversation_summary, limit) >= autoThreshold &&
+    usage(state.messages, state.conversation_summary, limit).level === "full" &&
     compressible(state.messages, state.conversation_summary).length > 0
   );
 }

@@ -2,6 +2,7 @@ import { isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
 import { textOf } from "../context/tokens.ts";
+import { isYes } from "../loop/approval.ts";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
 import { sessionIdOf } from "../loop/services.ts";
@@ -20,6 +21,11 @@ const IntentAnswer = z.object({ route: Route, reason: z.string().default("") });
 export const intent: WorkflowNode = async (state, config) => {
   const context = runContext(config);
   const decided = await decide(state, config);
+  const confirmed = isYes(textOf(state.messages.findLast(isHumanMessage)?.content ?? ""));
+  const orchestration = {
+    ...state.orchestration,
+    requires_confirm: state.orchestration.requires_confirm && !confirmed,
+  };
   emit(config, { type: "intent", route: decided.route, reason: decided.reason });
   const update = {
     session_id: sessionIdOf(config) || state.session_id,
@@ -27,11 +33,11 @@ export const intent: WorkflowNode = async (state, config) => {
     chat_mode: context.chat_mode ?? state.chat_mode,
     route: decided.route,
     task_plan: decided.route === "action" ? state.task_plan : null,
-    orchestration: { ...state.orchestration, state: decided.route === "plan" ? "plan" : "decide" } as const,
+    orchestration: { ...orchestration, state: decided.route === "plan" ? "plan" : "decide" } as const,
   };
   if (decided.route !== "reply") return update;
   const reply = await runLoop(nodeRequest("intent", state, config, { task: replyPrompt(), tools: [] }), config);
-  return { ...update, messages: reply.messages, orchestration: { ...state.orchestration, state: "respond" as const } };
+  return { ...update, messages: reply.messages, orchestration: { ...orchestration, state: "respond" as const } };
 };
 
 async function decide(state: GraphState, config: LangGraphRunnableConfig): Promise<RuledRoute> {

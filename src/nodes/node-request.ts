@@ -71,6 +71,7 @@ export function nodeRequest(
     tools: chat ? [] : (options.tools ?? offeredTools(context)),
     limits: LoopLimits.parse(context.limits ?? {}),
     model: context.model ?? services.defaultModel,
+    requiresConfirm: state.orchestration.requires_confirm,
     silent: options.silent ?? false,
     ...(context.temperature === undefined ? {} : { temperature: context.temperature }),
     ...(options.instruction === undefined ? {} : { instruction: options.instruction }),

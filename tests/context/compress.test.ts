@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, isToolMessage, ToolMessage } from "@langchain/core/messages";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compressible, fitSummary, plainSummary, summaryMaxLength } from "../../src/context/compress.ts";
+import { compressible, fitSummary, plainSummary, summaryMaxLength, weigh } from "../../src/context/compress.ts";
 
 const history = [
   new HumanMessage({ id: "1", content: "Read notes.md" }),
@@ -51,5 +51,18 @@ describe("a summary", () => {
       completed: ["It says text."],
       current_problem: "Thanks",
     });
+  });
+});
+
+describe("weighing the window", () => {
+  it.each([
+    [0, "normal", 0],
+    [599, "normal", 99],
+    [600, "hint", 100],
+    [799, "hint", 299],
+    [800, "full", 300],
+    [1200, "full", 700],
+  ])("%i of 1,000 tokens is %s, with %i to remove", (tokens, level, to_remove) => {
+    expect(weigh(tokens, 1000)).toEqual({ tokens, limit: 1000, ratio: tokens / 1000, level, to_remove });
   });
 });

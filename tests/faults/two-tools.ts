@@ -42,6 +42,7 @@ export const graph = new StateGraph(State)
         tools,
         limits: LoopLimits.parse({}),
         model: "openai:scripted",
+        requiresConfirm: false,
         silent: false,
       },
       config,

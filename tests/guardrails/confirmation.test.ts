@@ -14,7 +14,7 @@ const tool = defineTool({
   run: () => Promise.resolve({ success: true, code: "OK", message: "" }),
 });
 const verdict = (operation: Operation, userRequest = "please help") =>
-  confirmation({ tool, input: {}, operation, userRequest }).kind;
+  confirmation({ tool, input: {}, operation, userRequest, requiresConfirm: false }).kind;
 
 describe("what a person must confirm", () => {
   it.each<[Operation, string]>([

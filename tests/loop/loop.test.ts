@@ -258,3 +258,22 @@ describe("confirmation", () => {
     expect(messages.filter(isAIMessage)).toHaveLength(2);
   });
 });
+
+describe("a session that waits for a confirmation", () => {
+  const waiting = { state: "decide", requires_confirm: true, last_tool: null, last_result_summary: null } as const;
+
+  it("calls no tool before the user has said yes", async () => {
+    const flow = await start({
+      files: { a: "1" },
+      script: [{ text: "Hello." }, reads("a"), { text: "Shall I?" }, reads("a"), { text: "It is 1." }],
+    });
+    await flow.send("hello there, my friend");
+    await flow.update({ orchestration: waiting });
+    const refused = await flow.send("Look at a");
+    expect(refused.messages.find(isToolMessage)?.text).toContain("confirmation");
+    expect(refused.orchestration.requires_confirm).toBe(true);
+    const confirmed = await flow.send("yes", { mode: "free_work" });
+    expect(confirmed.messages.findLast(isToolMessage)?.text).toContain("1");
+    expect(confirmed.orchestration.requires_confirm).toBe(false);
+  });
+});

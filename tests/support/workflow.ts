@@ -35,6 +35,8 @@ export interface TestWorkflow {
   answer(value: unknown): Promise<GraphState>;
   interrupts(): Promise<{ id: string; value: unknown }[]>;
   state(): Promise<GraphState>;
+  /** Changes the stored state, as Studio does. */
+  update(values: Partial<GraphState>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -92,6 +94,9 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
         task.interrupts.map((pending) => ({ id: pending.id ?? "", value: pending.value as unknown })),
       ),
     state: read,
+    update: async (values) => {
+      await graph.updateState(settings, values, "free_work");
+    },
     close: async () => {
       await model.close();
       await rm(workspace, { recursive: true, force: true });
