@@ -1,9 +1,14 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { define, isMessage } from "./messages.ts";
+import type { Ranges } from "./ranges.ts";
 
-/** Writes one message: the sequence of its item, or (for a message that gets no item) its JSON. */
-export type MessageWriter = (message: BaseMessage, encoder: Encoder) => { sequence: number } | { json: unknown };
+/** What becomes of messages: the sequence of an item, or (for a message that gets no item) its JSON. */
+export interface MessageWriter {
+  one(message: BaseMessage, encoder: Encoder): { sequence: number } | { json: unknown };
+  /** The ranges of a long list whose elements all are items already, found without a look at each of their fields. */
+  list(elements: readonly unknown[]): Ranges | undefined;
+}
 
 const tagged = (...parts: unknown[]): unknown => ({ $: parts });
 const omitted = Symbol("omitted");
@@ -85,7 +90,7 @@ export class Encoder {
     try {
       if (Array.isArray(value)) return this.array(value);
       if (isMessage(value)) {
-        const written = this.#writeMessage(value, this);
+        const written = this.#writeMessage.one(value, this);
         return "json" in written ? written.json : itemNode(written.sequence);
       }
       const prototype: unknown = Object.getPrototypeOf(value);
@@ -99,6 +104,8 @@ export class Encoder {
 
   /** An array, entry by entry; consecutive items become ranges when it holds nothing else. */
   array(value: readonly unknown[]): unknown {
+    const ranges = this.#writeMessage.list(value);
+    if (ranges !== undefined) return tagged("l", ...ranges);
     let copy: unknown[] | undefined;
     let items = value.length;
     for (let index = 0; index < value.length; index += 1) {

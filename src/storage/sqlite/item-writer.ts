@@ -13,6 +13,8 @@ const rowSize = 64 * 1024;
 const deepChecks = 64;
 /** Elements of a written array whose JSON is shorter stay inside the row of the write. */
 const smallElement = 200;
+/** From this length on, a list is first tried as one of known messages. */
+const longList = 16;
 
 interface Serialised {
   /** What goes into the item. */
@@ -132,7 +134,28 @@ export class ItemWriter {
   }
 
   #encoder(): Encoder {
-    return new Encoder((message, encoder) => this.#message(message, encoder), this.#ancestors);
+    const writer = {
+      one: (message: BaseMessage, encoder: Encoder) => this.#message(message, encoder),
+      list: (elements: readonly unknown[]) => this.#knownList(elements),
+    };
+    return new Encoder(writer, this.#ancestors);
+  }
+
+  /** For the shallow comparison only: a long history is in every `values` event, and is the same but for its end. */
+  #knownList(elements: readonly unknown[]): Ranges | undefined {
+    if (this.#options.verify || elements.length < longList) return undefined;
+    const ranges: Ranges = [];
+    let weight = 0;
+    for (const element of elements) {
+      if (typeof element !== "object" || element === null || !isMessage(element)) return undefined;
+      const reference = this.#thread.references.get(element);
+      if (reference === undefined || element.id !== reference.id) return undefined;
+      if (element.content !== reference.content) return undefined;
+      weight += reference.size;
+      append(ranges, reference.sequence);
+    }
+    this.weight += weight;
+    return ranges;
   }
 
   #reference(value: unknown): Reference | undefined {
