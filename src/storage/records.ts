@@ -56,7 +56,11 @@ export const RunKwargs = z.object({
 });
 export type RunKwargs = z.infer<typeof RunKwargs>;
 
-/** One walk through a graph. `event_mark` is the first event id no attempt has used yet. */
+/**
+ * One walk through a graph. `event_mark` is the first event id no attempt has used yet, `crashes` counts the attempts that
+ * ended with the process (a server's own stop is none), `expired_events` is the newest event id that retention has removed
+ * (-1: none).
+ */
 export const Run = z.object({
   run_id: z.string(),
   session_id: z.string(),
@@ -67,7 +71,9 @@ export const Run = z.object({
   metadata: JsonObject,
   multitask_strategy: MultitaskStrategy,
   attempt: z.number().int(),
+  crashes: z.number().int(),
   event_mark: z.number().int(),
+  expired_events: z.number().int(),
   error: RunError.nullable(),
   created_at: z.string(),
   updated_at: z.string(),
@@ -106,3 +112,35 @@ export const Task = z.object({
   updated_at: z.string(),
 });
 export type Task = z.infer<typeof Task>;
+
+/**
+ * A question that a run has put to a person: one interrupt of one session. `value` is what was asked. `answered`: an answer
+ * is on its way with `run_id`, or was used; `stale`: the session moved on without one. Dates are ISO-8601 UTC.
+ */
+export const Approval = z.object({
+  session_id: z.string(),
+  interrupt_id: z.string(),
+  task_id: z.string(),
+  value: z.unknown(),
+  state: z.enum(["pending", "answered", "stale"]),
+  /** What was answered, as the graph gets it; `null` before. */
+  decision: z.unknown(),
+  decided_by: z.enum(["person", "timeout"]).nullable(),
+  /** The run that carries the answer, or that moved on. */
+  run_id: z.string().nullable(),
+  asked_at: z.string(),
+  decided_at: z.string().nullable(),
+});
+export type Approval = z.infer<typeof Approval>;
+
+/** A yes that a session remembers: later calls of `tool` on paths that match are not asked about. */
+export const Grant = z.object({
+  grant_id: z.string(),
+  session_id: z.string(),
+  tool: z.string(),
+  path_pattern: z.string(),
+  /** The question it was given with. */
+  interrupt_id: z.string(),
+  created_at: z.string(),
+});
+export type Grant = z.infer<typeof Grant>;

@@ -1,7 +1,9 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { RunEvent } from "../events.ts";
 import type {
+  Approval,
   EffectClass,
+  Grant,
   JsonObject,
   Run,
   RunError,
@@ -50,34 +52,68 @@ export interface RunOutcome {
   interrupts: Session["interrupts"];
 }
 
+/** What an admission depends on, besides the run's own strategy. */
+export interface Admission {
+  /** How many runs of all sessions may be pending; default any number. */
+  queueLimit?: number;
+  /** The key a client submits a run under, and a hash of what it sent (reliability E9). */
+  submission?: { key: string; hash: string } | undefined;
+  /** The pending question that the run answers; it is no longer pending from then on. */
+  answer?: ApprovalAnswer | undefined;
+}
+
+/** Who answers which question with the run's `command.resume`, and what is to be remembered with it. */
+export interface ApprovalAnswer {
+  interrupt_id: string;
+  decided_by: "person" | "timeout";
+  grant?: Pick<Grant, "grant_id" | "tool" | "path_pattern"> | undefined;
+}
+
 /** Runs. Admission and outcome are on disk (fsync) before the promise resolves. */
 export interface RunStore {
   /**
-   * Writes the run as `pending` and its session as `busy`, together. With `reject`, throws `conflict` when the session
-   * already has a pending or running run.
+   * Writes the run as `pending` and its session as `busy` with the run's `graph_id` and `assistant_id` in its metadata, all
+   * together. A submission whose key this session has seen answers the run of that time and writes nothing, or throws
+   * `conflict` when the hash is another. With `reject`, throws `conflict` when the session already has a pending or
+   * running run; throws `rate_limit` when the queue is full. Questions that the run's `command.resume` answers become
+   * `answered`, those that its input passes over `stale`; throws `conflict` for one that is not pending any more.
    */
-  admit(run: Run): Promise<Run>;
+  admit(run: Run, admission?: Admission): Promise<Run>;
   get(runId: string): Promise<Run | undefined>;
   list(sessionId: string, query: Page & { status?: RunStatus }): Promise<Run[]>;
   /** The oldest pending run of a session that has no running one; it becomes `running` with `attempt` + 1. */
   claim(sessionId: string): Promise<Run | undefined>;
-  /** A run left `running` by a crash gets its next attempt: `attempt` + 1. */
+  /** A run left `running` gets its next attempt: `attempt` + 1, and `crashes` + 1 when it was not parked. */
   reclaim(runId: string): Promise<Run | undefined>;
-  /** Only a pending or running run can end; `undefined` when it already has. */
-  finish(runId: string, outcome: RunOutcome): Promise<Run | undefined>;
+  /** Marks every running run as let go of by a server that stops: its next reclaim counts no crash. */
+  park(): Promise<void>;
+  /** Only a pending or running run can end, and when `attempt` is given only that one; `undefined` when it cannot. */
+  finish(runId: string, outcome: RunOutcome, attempt?: number): Promise<Run | undefined>;
   delete(runId: string): Promise<boolean>;
   /** Everything pending or running, oldest first: what a start has to take up again. */
   unfinished(): Promise<Run[]>;
+  /** Sessions that were made for one run only, and whose run is over: what a stop in between has left behind. */
+  leftTemporary(): Promise<string[]>;
 }
 
-/** What one run told the world, in order. Ids are the run's own sequence and are never used twice. */
+/**
+ * What one run told the world, in order. Ids are the run's own sequence and are never used twice. A write that names an
+ * `attempt` other than the run's own throws `conflict`: somebody else has taken the run up.
+ */
 export interface EventStore {
   /** Reserves ids below `mark` for this run, so that a crash cannot reuse one it has already sent. */
-  reserve(runId: string, mark: number): Promise<void>;
+  reserve(runId: string, mark: number, attempt?: number): Promise<void>;
   /** Appends in order. Values inside are stored by value; messages of the session are stored once. */
-  append(sessionId: string, runId: string, events: RunEvent[]): Promise<void>;
+  append(sessionId: string, runId: string, events: RunEvent[], attempt?: number): Promise<void>;
   /** Events with `id > after`, oldest first. */
   read(runId: string, after: number, limit: number): Promise<RunEvent[]>;
+  /** The newest stored id, -1 when the log is empty. */
+  last(runId: string): Promise<number>;
+  /**
+   * Removes a small part of the oldest log whose run was over before `before` (ISO date), and notes in the run how far its
+   * events are gone. False when there was none left.
+   */
+  expire(before: string): Promise<boolean>;
 }
 
 /** What came of asking the ledger for leave to start a call (law 3). */
@@ -105,6 +141,22 @@ export interface Ledger {
   list(sessionId: string): Promise<ToolCallRecord[]>;
 }
 
+/**
+ * Questions to people and remembered yeses. Rows follow the session: whoever writes a session's `interrupts` makes those
+ * `pending` and what waits no longer `stale`, and an admitted run that answers makes them `answered`, in one transaction.
+ * An answer whose run ended without using it leaves the question pending again.
+ */
+export interface ApprovalStore {
+  get(sessionId: string, interruptId: string): Promise<Approval | undefined>;
+  /** What waits for an answer, oldest first. */
+  pending(sessionId: string): Promise<Approval[]>;
+  /** Of all sessions, what has waited since before `before` (ISO date), oldest first. */
+  askedBefore(before: string, limit: number): Promise<Approval[]>;
+  /** The session's remembered yeses, oldest first. */
+  grants(sessionId: string): Promise<Grant[]>;
+  revoke(sessionId: string, grantId: string): Promise<boolean>;
+}
+
 /** The planner's tasks. */
 export interface TaskStore {
   create(task: Task): Promise<Task>;
@@ -125,6 +177,7 @@ export interface Storage {
   events: EventStore;
   ledger: Ledger;
   tasks: TaskStore;
+  approvals: ApprovalStore;
   checkpointer: BaseCheckpointSaver;
   close(): Promise<void>;
 }

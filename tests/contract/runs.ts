@@ -116,6 +116,20 @@ function describeQueue(fixture: StorageFixture): void {
       expect(await runs.reclaim("r1")).toBeUndefined();
     });
 
+    it("names the sessions of temporary runs that are over", async () => {
+      const { sessions, runs } = fixture.storage;
+      for (const id of ["kept", "over", "going"]) await sessions.create(sessionRecord(id));
+      const temporary = (id: string, session: string) => {
+        const run = runRecord(id, session);
+        return { ...run, kwargs: { ...run.kwargs, temporary: true } };
+      };
+      await runs.admit(runRecord("r1", "kept"));
+      await runs.admit(temporary("r2", "over"));
+      await runs.admit(temporary("r3", "going"));
+      for (const id of ["r1", "r2"]) await runs.finish(id, success);
+      expect(await runs.leftTemporary()).toEqual(["over"]);
+    });
+
     it("lists runs newest first, by status and in pages, and the unfinished of all sessions oldest first", async () => {
       const { sessions, runs } = fixture.storage;
       for (const id of ["s1", "s2"]) await sessions.create(sessionRecord(id));

@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe } from "vitest";
 import type { Storage } from "../../src/storage/storage.ts";
+import { describeApprovals } from "./approvals.ts";
 import { describeEvents } from "./events.ts";
 import { describeLedger } from "./ledger.ts";
 import { sessionRecord, type StorageFixture } from "./records.ts";
 import { describeRestart } from "./restart.ts";
+import { describeRunSafety } from "./run-safety.ts";
 import { describeRuns } from "./runs.ts";
 import { describeSessions } from "./sessions.ts";
 import { describeTasks } from "./tasks.ts";
@@ -40,7 +42,9 @@ export function describeStorage(name: string, open: OpenStorage): void {
 
     describeSessions(fixture);
     describeRuns(fixture);
+    describeRunSafety(fixture);
     describeEvents(fixture);
+    describeApprovals(fixture);
     describeRestart(fixture);
     describeTasks("tasks", () => current.tasks);
     describeLedger("ledger", async (sessionIds) => {

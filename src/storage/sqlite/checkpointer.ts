@@ -17,6 +17,7 @@ import { listCheckpoints } from "./list-checkpoints.ts";
 import { readWrites, storeWrites } from "./pending-writes.ts";
 import { pruneThread, removeRun } from "./prune.ts";
 import { Reader } from "./reader.ts";
+import { vacuum } from "./vacuum.ts";
 
 function textOf(value: unknown): string | undefined {
   return (typeof value === "string" && value !== "") || typeof value === "number" ? String(value) : undefined;
@@ -162,6 +163,11 @@ export class MillraceSaver extends SqliteSaver {
       if (state !== undefined) pruneThread(this.#store, state, Math.max(1, options.keepLatest));
       this.#store.cache.delete(threadId);
     });
+  }
+
+  /** Gives back what deleted and pruned threads have left free in the file. */
+  async vacuum(): Promise<void> {
+    await vacuum(this.#database);
   }
 
   /** A checkpoint of the plain SqliteSaver, with what we wrote at it since. */

@@ -1,3 +1,4 @@
+import type { CommitMark } from "./commit-mark.ts";
 import { retryBusy, toStorageError, type Database } from "./database.ts";
 
 interface Job {
@@ -12,11 +13,14 @@ interface Job {
  */
 export class GroupCommit {
   readonly #database: Database;
+  readonly #mark: CommitMark | undefined;
   #queue: Job[] = [];
   #flushing: Promise<void> | undefined;
 
-  constructor(database: Database) {
+  /** `mark` is told of every commit that was waited for. */
+  constructor(database: Database, mark?: CommitMark) {
     this.#database = database;
+    this.#mark = mark;
   }
 
   /**
@@ -68,7 +72,13 @@ export class GroupCommit {
     const { raw } = this.#database;
     try {
       raw.exec("PRAGMA synchronous = FULL");
-      return this.#database.transaction(() => jobs.filter((job) => this.#attempt(job)));
+      const done = this.#database.transaction(() => {
+        const attempted = jobs.filter((job) => this.#attempt(job));
+        this.#mark?.count();
+        return attempted;
+      });
+      this.#mark?.committed();
+      return done;
     } catch (error) {
       throw toStorageError(error, this.#database.path);
     } finally {

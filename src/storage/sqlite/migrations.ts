@@ -18,20 +18,26 @@ function currentVersion(database: Database): number {
   return Version.parse(database.raw.prepare("SELECT max(id) AS id FROM migrations").get()).id ?? 0;
 }
 
+/** The refusal of a database that a later version of the program has written; `undefined` for others. */
+export function newerSchema(database: Database, migrations: readonly Migration[]): AppError | undefined {
+  const known = migrations.at(-1)?.id ?? 0;
+  const found = database.read(() => currentVersion(database));
+  if (found <= known) return undefined;
+  return new AppError(
+    "storage_newer",
+    `The database ${database.path} has schema ${found}; this program knows schemas up to ${known}.`,
+    { suggestion: "Start the newer version of Millrace that wrote it, or choose another MILLRACE_DATA_DIR." },
+  );
+}
+
 /**
  * Brings the schema up to the last of `migrations`. Throws `storage_newer`, with the file untouched, when the database
  * was written by a later version of the program.
  */
 export function migrate(database: Database, migrations: readonly Migration[]): void {
-  const known = migrations.at(-1)?.id ?? 0;
+  const newer = newerSchema(database, migrations);
+  if (newer !== undefined) throw newer;
   const found = database.read(() => currentVersion(database));
-  if (found > known) {
-    throw new AppError(
-      "storage_newer",
-      `The database ${database.path} has schema ${found}; this program knows schemas up to ${known}.`,
-      { suggestion: "Start the newer version of Millrace that wrote it, or choose another MILLRACE_DATA_DIR." },
-    );
-  }
   for (const migration of migrations) {
     if (migration.id <= found) continue;
     database.transaction(() => {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import { Run, Session, Task, ToolCallRecord } from "../records.ts";
+import { Approval, Grant, Run, Session, Task, ToolCallRecord } from "../records.ts";
 
 function parseText(text: string, context: z.RefinementCtx): unknown {
   try {
@@ -30,6 +30,9 @@ export const RunRow = Run.extend({
   error: json(Run.shape.error),
 });
 
+/** The run a client's key belongs to, and the hash of what it sent. */
+export const SubmissionRow = z.object({ run_id: z.string(), request_hash: z.string() });
+
 /** A row of `tool_calls`, with the session's id as `session_id`. */
 export const ToolCallRow = ToolCallRecord.extend({ result: json(ToolCallRecord.shape.result) });
 
@@ -38,6 +41,15 @@ export const TaskRow = Task.extend({
   completed: z.number().transform((flag) => flag !== 0),
   scheduled_dates: json(Task.shape.scheduled_dates),
 });
+
+/** A row of `approvals`, with the session's id as `session_id`. */
+export const ApprovalRow = Approval.extend({
+  value: json(Approval.shape.value),
+  decision: json(Approval.shape.decision),
+});
+
+/** A row of `grants`, with the session's id as `session_id`. */
+export const GrantRow = Grant;
 
 /** A row that holds one number under the name `count`. */
 export const CountRow = z.object({ count: z.number() });

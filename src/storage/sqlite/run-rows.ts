@@ -1,13 +1,14 @@
+import { z } from "zod";
 import { AppError } from "../../errors.ts";
 import type { Run, RunStatus, Session, SessionStatus } from "../records.ts";
-import type { Page } from "../storage.ts";
+import type { Admission, Page } from "../storage.ts";
 import { isConstraint, type Database } from "./database.ts";
-import { readRow, readRows, RunRow } from "./rows.ts";
+import { CountRow, parseRow, readRow, readRows, RunRow, SubmissionRow } from "./rows.ts";
 
 // The statements on the run table. All are synchronous; the caller opens the transaction.
 
 const columns = `runs.run_id, assistant_id, graph_id, runs.status, kwargs, runs.metadata, multitask_strategy, attempt,
-  event_mark, error, runs.created_at, runs.updated_at,
+  crashes, event_mark, expired_events, error, runs.created_at, runs.updated_at,
   (SELECT session_id FROM sessions WHERE sessions.id = runs.session) AS session_id`;
 const ofSession = "session = (SELECT id FROM sessions WHERE session_id = @session_id)";
 /** Written as the partial index `runs_unfinished` has it, or SQLite does not use the index. */
@@ -22,14 +23,16 @@ function now(): string {
 }
 
 /** Writes a new run. Throws `conflict` for an id that is taken, `not_found` for a session that does not exist. */
-export function insertRun(database: Database, run: Run): void {
+export function insertRun(database: Database, run: Run, submission?: Admission["submission"]): void {
   const sql = `INSERT INTO runs (run_id, session, assistant_id, graph_id, status, kwargs, metadata, multitask_strategy,
-      attempt, event_mark, error, created_at, updated_at)
+      attempt, event_mark, error, created_at, updated_at, idempotency_key, request_hash)
     SELECT @run_id, id, @assistant_id, @graph_id, @status, @kwargs, @metadata, @multitask_strategy,
-      @attempt, @event_mark, @error, @created_at, @updated_at
+      @attempt, @event_mark, @error, @created_at, @updated_at, @key, @hash
     FROM sessions WHERE session_id = @session_id`;
   const row = {
     ...run,
+    key: submission?.key ?? null,
+    hash: submission?.hash ?? null,
     kwargs: JSON.stringify(run.kwargs),
     metadata: JSON.stringify(run.metadata),
     error: JSON.stringify(run.error),
@@ -62,10 +65,38 @@ export function listUnfinished(database: Database): Run[] {
   return readRows(RunRow, "runs", database.prepare(sql).all());
 }
 
+const SessionIdRow = z.object({ session_id: z.string() });
+
+/** Sessions of temporary runs, none of which is pending or running. */
+export function listLeftTemporary(database: Database): string[] {
+  const sql = `SELECT DISTINCT sessions.session_id FROM runs JOIN sessions ON sessions.id = runs.session
+    WHERE json_extract(runs.kwargs, '$.temporary') AND NOT EXISTS (
+      SELECT 1 FROM runs AS other WHERE other.session = runs.session AND other.status IN ('pending', 'running'))`;
+  return readRows(SessionIdRow, "runs", database.prepare(sql).all()).map(({ session_id }) => session_id);
+}
+
 /** Whether a session has a pending or running run. */
 export function hasUnfinished(database: Database, session_id: string): boolean {
   const sql = `SELECT 1 FROM runs WHERE ${ofSession} AND ${isUnfinished} LIMIT 1`;
   return database.prepare(sql).get({ session_id }) !== undefined;
+}
+
+/** The run that a session was sent under this key, and the hash of what was sent. */
+export function findSubmission(
+  database: Database,
+  session_id: string,
+  key: string,
+): { run_id: string; request_hash: string } | undefined {
+  const sql = `SELECT run_id, request_hash FROM runs WHERE ${ofSession} AND idempotency_key = @key`;
+  return readRow(SubmissionRow, "runs", database.prepare(sql).get({ session_id, key }));
+}
+
+/** How many runs are pending; counts no further than `limit`. */
+export function countPending(database: Database, limit: number): number {
+  const sql = `SELECT count(*) AS count FROM (
+      SELECT 1 FROM runs WHERE ${isUnfinished} AND status = 'pending' LIMIT @limit
+    )`;
+  return parseRow(CountRow, "runs", database.prepare(sql).get({ limit })).count;
 }
 
 /** The oldest pending run whose time has come starts to run, unless another one of the session runs. */
@@ -79,18 +110,28 @@ export function claimRun(database: Database, session_id: string): Run | undefine
   return read(database.prepare(sql).get({ session_id, now: now() }));
 }
 
-/** The next attempt of a run that is running already. */
+/** The next attempt of a run that is running already; the former one was a crash unless it was parked. */
 export function reclaimRun(database: Database, run_id: string): Run | undefined {
-  const sql = `UPDATE runs SET attempt = attempt + 1, updated_at = @now
+  const sql = `UPDATE runs SET attempt = attempt + 1, crashes = crashes + (parked = 0), parked = 0, updated_at = @now
     WHERE run_id = @run_id AND status = 'running' RETURNING ${columns}`;
   return read(database.prepare(sql).get({ run_id, now: now() }));
 }
 
+/** All running runs are let go of on purpose. */
+export function parkRuns(database: Database): void {
+  database.prepare(`UPDATE runs SET parked = 1 WHERE ${isUnfinished} AND status = 'running'`).run();
+}
+
 /** Compare and set: only an unfinished run ends, so that of two outcomes the first one stands. */
-export function endRun(database: Database, run_id: string, status: RunStatus, error: Run["error"]): Run | undefined {
+export function endRun(
+  database: Database,
+  run_id: string,
+  end: { status: RunStatus; error: Run["error"]; attempt: number | undefined },
+): Run | undefined {
   const sql = `UPDATE runs SET status = @status, error = @error, updated_at = @now
-    WHERE run_id = @run_id AND ${isUnfinished} RETURNING ${columns}`;
-  return read(database.prepare(sql).get({ run_id, status, error: JSON.stringify(error), now: now() }));
+    WHERE run_id = @run_id AND ${isUnfinished} AND attempt = coalesce(@attempt, attempt) RETURNING ${columns}`;
+  const { status, error, attempt = null } = end;
+  return read(database.prepare(sql).get({ run_id, status, error: JSON.stringify(error), attempt, now: now() }));
 }
 
 /** Removes a run, and its events with it. */
@@ -111,6 +152,13 @@ export function setSessionStatus(
        WHERE session_id = @session_id`,
     )
     .run({ session_id, status, interrupts: JSON.stringify(interrupts) ?? null, now: now() });
+}
+
+/** Notes in a session's metadata which graph it last ran, as the platform does. */
+export function noteGraph(database: Database, { session_id, graph_id, assistant_id }: Run): void {
+  const sql = `UPDATE sessions SET metadata = json_set(metadata, '$.graph_id', @graph_id, '$.assistant_id', @assistant_id)
+    WHERE session_id = @session_id`;
+  database.prepare(sql).run({ session_id, graph_id, assistant_id });
 }
 
 /** A session that was busy with a run that is gone is free again. */

@@ -1,21 +1,55 @@
 import { AppError } from "../../errors.ts";
 import type { Run } from "../records.ts";
-import type { RunStore } from "../storage.ts";
+import type { Admission, RunStore } from "../storage.ts";
+import { followSession, recordAnswers } from "./approvals.ts";
 import type { Database } from "./database.ts";
 import type { GroupCommit } from "./durable.ts";
 import {
   claimRun,
+  countPending,
   endRun,
   findRun,
+  findSubmission,
   hasUnfinished,
   insertRun,
   listRuns,
+  listLeftTemporary,
   listUnfinished,
+  noteGraph,
+  parkRuns,
   reclaimRun,
   releaseSession,
   removeRun,
   setSessionStatus,
 } from "./run-rows.ts";
+
+/** The run of a submission that came before; throws `conflict` when something else was sent under its key. */
+function submittedBefore(database: Database, run: Run, { submission }: Admission): Run | undefined {
+  if (submission === undefined) return undefined;
+  const known = findSubmission(database, run.session_id, submission.key);
+  if (known === undefined) return undefined;
+  if (known.request_hash === submission.hash) return findRun(database, known.run_id);
+  throw new AppError("conflict", `The Idempotency-Key "${submission.key}" came with another request before.`, {
+    suggestion: "Send the same request again, or choose a new key for a new one.",
+  });
+}
+
+/** Throws where the session's strategy or the length of the queue keeps a run out. */
+function checkRoom(database: Database, run: Run, { queueLimit }: Admission): void {
+  if (run.multitask_strategy === "reject" && hasUnfinished(database, run.session_id)) {
+    throw new AppError(
+      "conflict",
+      "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.",
+      { recoverable: true },
+    );
+  }
+  if (queueLimit !== undefined && countPending(database, queueLimit) >= queueLimit) {
+    throw new AppError("rate_limit", `${queueLimit} runs are waiting already; this one was not taken.`, {
+      suggestion: "Send it again when some of them are done.",
+      recoverable: true,
+    });
+  }
+}
 
 /**
  * The runs in SQLite. Admission and outcome share an fsync with whatever else is committed at that moment. A deleted run
@@ -23,18 +57,15 @@ import {
  */
 export function createRunStore(database: Database, commits: GroupCommit): RunStore {
   return {
-    admit: (run) =>
+    admit: (run, admission = {}) =>
       commits.durably(() => {
-        if (run.multitask_strategy === "reject" && hasUnfinished(database, run.session_id)) {
-          throw new AppError(
-            "conflict",
-            "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.",
-            { recoverable: true },
-          );
-        }
-        const pending: Run = { ...run, status: "pending" };
-        insertRun(database, pending);
+        const known = submittedBefore(database, run, admission);
+        if (known !== undefined) return known;
+        checkRoom(database, run, admission);
+        const pending: Run = { ...recordAnswers(database, run, admission.answer), status: "pending" };
+        insertRun(database, pending, admission.submission);
         setSessionStatus(database, run.session_id, "busy");
+        noteGraph(database, run);
         return pending;
       }),
 
@@ -46,12 +77,15 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
 
     reclaim: (runId) => commits.transaction(() => reclaimRun(database, runId)),
 
-    finish: (runId, outcome) =>
+    park: () => commits.durably(() => parkRuns(database)),
+
+    finish: (runId, outcome, attempt) =>
       commits.durably(() => {
-        const run = endRun(database, runId, outcome.status, outcome.error ?? null);
+        const run = endRun(database, runId, { status: outcome.status, error: outcome.error ?? null, attempt });
         if (run === undefined) return undefined;
         const status = hasUnfinished(database, run.session_id) ? "busy" : outcome.session_status;
         setSessionStatus(database, run.session_id, status, outcome.interrupts);
+        followSession(database, { session_id: run.session_id, interrupts: outcome.interrupts });
         return run;
       }),
 
@@ -65,5 +99,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
       }),
 
     unfinished: async () => database.read(() => listUnfinished(database)),
+
+    leftTemporary: async () => database.read(() => listLeftTemporary(database)),
   };
 }

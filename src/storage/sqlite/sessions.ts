@@ -1,8 +1,10 @@
 import { AppError } from "../../errors.ts";
 import type { Session } from "../records.ts";
 import type { SessionQuery, SessionStore } from "../storage.ts";
+import { followSession } from "./approvals.ts";
 import { isConstraint, type Database } from "./database.ts";
 import type { GroupCommit } from "./durable.ts";
+import { hasUnfinished } from "./run-rows.ts";
 import { CountRow, parseRow, readRow, readRows, SessionRow } from "./rows.ts";
 import { defineContains, searchCondition, searchOrder } from "./session-search.ts";
 
@@ -40,6 +42,8 @@ function change(database: Database, session: Session, patch: Parameters<SessionS
     config: { ...session.config, ...patch.config },
     updated_at: new Date().toISOString(),
   };
+  // The runs decide: a session with one that is not over is busy, whatever somebody has found it to be.
+  if (hasUnfinished(database, session.session_id)) next.status = "busy";
   database
     .prepare(
       `UPDATE sessions SET updated_at = @updated_at, status = @status, metadata = @metadata, config = @config,
@@ -83,7 +87,11 @@ export function createSessionStore(
     update: (sessionId, patch) =>
       commits.transaction(() => {
         const session = find(database, sessionId);
-        return session === undefined ? undefined : change(database, session, patch);
+        if (session === undefined) return undefined;
+        if (patch.interrupts !== undefined) {
+          followSession(database, { session_id: sessionId, interrupts: patch.interrupts });
+        }
+        return change(database, session, patch);
       }),
 
     delete: (sessionId) =>

@@ -1,6 +1,10 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Storage } from "../storage.ts";
+import { createApprovalStore } from "./approvals.ts";
 import { MillraceSaver } from "./checkpointer.ts";
-import { openDatabase, type Database } from "./database.ts";
+import { checkDatabase, checkFile, CommitMark } from "./commit-mark.ts";
+import { openDatabase, toStorageError, type Database } from "./database.ts";
 import { GroupCommit } from "./durable.ts";
 import { createEventStore } from "./events.ts";
 import { lockDatabase } from "./lock-database.ts";
@@ -18,35 +22,80 @@ export interface SqliteStorage extends Storage {
 
 /**
  * Opens or creates the one file that holds everything, and brings its schema up to date. Throws `storage_corrupt` for a
- * file that is no database, `storage_newer` for one of a later version, `conflict` while another process has it open, and
- * the other `storage_*` codes.
+ * file that is no database or not what was written, `storage_newer` for one of a later version, `conflict` while another
+ * process has it open, and the other `storage_*` codes. `open` opens the file itself; the fault tests put theirs there.
  */
-export function createSqliteStorage(path: string): SqliteStorage {
+export function createSqliteStorage(path: string, open: (path: string) => Database = openDatabase): SqliteStorage {
+  if (path !== ":memory:") makeFolder(path);
   const lock = lockDatabase(path);
   let database: Database | undefined;
+  let mark: CommitMark | undefined;
   try {
-    database = openDatabase(path);
-    migrate(database, migrations);
-    const opened = database;
-    const commits = new GroupCommit(database);
-    const checkpointer = new MillraceSaver(database);
+    const opened = (database = openChecked(path, open));
+    const witness = (mark = path === ":memory:" ? undefined : new CommitMark(opened));
+    const commits = new GroupCommit(opened, witness);
+    const checkpointer = new MillraceSaver(opened);
     let closing: Promise<void> | undefined;
     return {
-      sessions: createSessionStore(database, commits, (threadId) => checkpointer.deleteThreadRows(threadId)),
-      runs: createRunStore(database, commits),
-      events: createEventStore(database, commits, checkpointer.codec),
-      ledger: createLedger(database, commits),
-      tasks: createTaskStore(database, commits),
+      sessions: createSessionStore(opened, commits, (threadId) => checkpointer.deleteThreadRows(threadId)),
+      runs: createRunStore(opened, commits),
+      events: createEventStore(opened, commits, checkpointer.codec),
+      ledger: createLedger(opened, commits),
+      tasks: createTaskStore(opened, commits),
+      approvals: createApprovalStore(opened, commits),
       checkpointer,
       close: () =>
         (closing ??= commits.settled().then(() => {
           opened.close();
-          lock.release();
+          try {
+            witness?.close();
+          } finally {
+            lock.release();
+          }
         })),
     };
   } catch (error) {
     database?.close();
+    mark?.close();
     lock.release();
     throw error;
   }
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+  } catch (error) {
+    throw toStorageError(error, path);
+  }
+}
+
+/** The database as it has to be before anybody is served. */
+function openChecked(path: string, open: (path: string) => Database): Database {
+  const isFile = path !== ":memory:";
+  const { closedInOrder } = isFile ? checkFile(path) : { closedInOrder: true };
+  if (isFile && !existsSync(path)) createFile(path);
+  const database = open(path);
+  try {
+    if (!closedInOrder) checkDatabase(database);
+    migrate(database, migrations);
+    database.neverBlock();
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Makes a new database under another name first, so that a file that is empty is always a damaged one. */
+function createFile(path: string): void {
+  const unfinished = `${path}.new`;
+  for (const ending of ["", "-wal", "-shm"]) rmSync(`${unfinished}${ending}`, { force: true });
+  const database = openDatabase(unfinished);
+  try {
+    migrate(database, migrations);
+  } finally {
+    database.close();
+  }
+  renameSync(unfinished, path);
 }

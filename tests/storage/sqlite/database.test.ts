@@ -119,6 +119,7 @@ describe("work in groups", () => {
   const ids = (): unknown => database.raw.prepare("SELECT id FROM numbers ORDER BY id").pluck().all();
   beforeEach(() => {
     database = openDatabase(path);
+    database.neverBlock();
     database.raw.exec("CREATE TABLE numbers (id INTEGER PRIMARY KEY)");
     commits = new GroupCommit(database);
   });

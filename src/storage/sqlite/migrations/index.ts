@@ -1,6 +1,8 @@
 import type { Migration } from "../migrations.ts";
 import { checkpoints } from "./001-checkpoints.ts";
 import { records } from "./002-records.ts";
+import { runSafety } from "./003-run-safety.ts";
+import { approvals } from "./004-approvals.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
-export const migrations: readonly Migration[] = [checkpoints, records];
+export const migrations: readonly Migration[] = [checkpoints, records, runSafety, approvals];

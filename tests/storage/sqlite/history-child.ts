@@ -1,0 +1,9 @@
+import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+import { writeHistory } from "./history.ts";
+
+// Fills a database and closes it in order, or dies with its log open.
+const [path = "", end = "", turns = ""] = process.argv.slice(2);
+const storage = createSqliteStorage(path);
+await writeHistory(storage, Number(turns));
+if (end === "kill") process.kill(process.pid, "SIGKILL");
+await storage.close();
