@@ -75,7 +75,8 @@ export function isAppError(error: unknown): error is AppError {
 
 /** What happened and what to do about it, for a reader. */
 export function explain({ message, suggestion }: AppError): string {
-  return suggestion === undefined ? message : `${message} ${suggestion}`;
+  if (suggestion === undefined) return message;
+  return `${message}${/[.!?。！？]$/u.test(message) ? "" : "."} ${suggestion}`;
 }
 
 /** The text of anything thrown; never empty. */

@@ -69,4 +69,31 @@ export type CustomEvent =
   | { type: "plan"; plan: unknown }
   | { type: "compressed"; messages: number; summary: unknown }
   | { type: "agentic_loop.complete"; iterations: number; total_tokens: number; end_reason: string; duration_ms: number }
-  | { type: "agentic_loop.error"; error_type: string; message: string };
+  | { type: "agentic_loop.error"; error_type: string; message: string }
+  | { type: "stop_requested"; stop_reason: StopReason }
+  | {
+      type: "stop_completed";
+      stop_reason: StopReason;
+      /** What the model had said so far of the answer that was cut off; `null` when it had not begun one. */
+      partial: PartialAnswer | null;
+      /** Calls of the stopped turn that have a result, and those that have none (LOOP-22). */
+      tool_calls_executed: string[];
+      tool_calls_pending: string[];
+    };
+
+/** Why a run was stopped (STOP-02). */
+export type StopReason = "user_requested" | "timeout" | "error" | "session_switch" | "app_shutdown";
+
+/**
+ * An answer that a stop cut off (STOP-07). `is_stored` says whether it is kept as a message of the session: short ones
+ * are told here only (C-38). `tokens_generated` is an estimate.
+ */
+export interface PartialAnswer {
+  message_id: string;
+  content: string;
+  reasoning_content: string;
+  is_partial: true;
+  stop_reason: StopReason;
+  tokens_generated: number;
+  is_stored: boolean;
+}

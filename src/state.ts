@@ -118,6 +118,8 @@ export const RunContext = z.object({
   tools: z.array(z.string()).optional(),
   selected_tool: z.string().optional(),
   compress: z.boolean().optional(),
+  /** What to do with the reply that a stop left unfinished at the end of the session (STOP-09). */
+  partial: z.enum(["continue", "regenerate"]).optional(),
   limits: LoopLimits.partial().optional(),
 });
 export type RunContext = z.infer<typeof RunContext>;

@@ -1,4 +1,11 @@
-import { isAIMessage, isToolMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import {
+  isAIMessage,
+  isToolMessage,
+  ToolMessage,
+  type AIMessage,
+  type BaseMessage,
+  type ToolCall,
+} from "@langchain/core/messages";
 
 /** What the model reads for a call whose run was cut off before its result came. */
 export const interruptedResult =
@@ -7,28 +14,52 @@ export const interruptedResult =
 /**
  * A list that a strict provider accepts (law 6): right after an assistant message with tool calls stands exactly one
  * result for each call, and no result stands anywhere else. Nothing valid is changed; a missing result says that the call
- * was interrupted. Applying it twice changes nothing. The given list is returned when it is valid already.
+ * was interrupted, unless `missingResult` knows better. Applying it twice changes nothing. The given list is returned when
+ * it is valid already.
  */
-export function repairToolPairs(messages: BaseMessage[]): BaseMessage[] {
+export function repairToolPairs(
+  messages: BaseMessage[],
+  missingResult: (call: ToolCall, index: number, message: AIMessage) => ToolMessage = interrupted,
+): BaseMessage[] {
   if (isValid(messages)) return messages;
-  const results = new Map<string, ToolMessage>();
-  for (const message of messages) {
-    if (isToolMessage(message) && !results.has(message.tool_call_id)) results.set(message.tool_call_id, message);
-  }
+  const results = resultsOf(messages);
   const repaired: BaseMessage[] = [];
   for (const message of messages) {
     if (isToolMessage(message)) continue;
     repaired.push(message);
-    for (const call of isAIMessage(message) ? (message.tool_calls ?? []) : []) {
-      const id = call.id ?? "";
-      const result = results.get(id);
-      results.delete(id);
-      repaired.push(
-        result ?? new ToolMessage({ tool_call_id: id, name: call.name, status: "error", content: interruptedResult }),
-      );
+    if (!isAIMessage(message)) continue;
+    for (const [index, call] of (message.tool_calls ?? []).entries()) {
+      repaired.push(results.get(call) ?? missingResult(call, index, message));
     }
   }
   return repaired;
+}
+
+/** The result of each call: a result belongs to the nearest call before it, for some servers use an id again. */
+function resultsOf(messages: readonly BaseMessage[]): Map<ToolCall, ToolMessage> {
+  const open = new Map<string, ToolCall[]>();
+  const results = new Map<ToolCall, ToolMessage>();
+  for (const message of messages) {
+    if (isToolMessage(message)) {
+      const call = open.get(message.tool_call_id)?.pop();
+      if (call !== undefined) results.set(call, message);
+    } else if (isAIMessage(message)) {
+      for (const call of message.tool_calls ?? []) {
+        const id = call.id ?? "";
+        open.set(id, [...(open.get(id) ?? []), call]);
+      }
+    }
+  }
+  return results;
+}
+
+function interrupted(call: ToolCall): ToolMessage {
+  return new ToolMessage({
+    tool_call_id: call.id ?? "",
+    name: call.name,
+    status: "error",
+    content: interruptedResult,
+  });
 }
 
 function isValid(messages: BaseMessage[]): boolean {

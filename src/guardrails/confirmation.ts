@@ -1,5 +1,6 @@
 import { assertNever } from "../errors.ts";
-import type { Guardrail } from "./guardrail.ts";
+import type { Guardrail, Verdict } from "./guardrail.ts";
+import { questionFor, type AskedOperation } from "./questions.ts";
 
 /** Above this many items a batch needs a yes (CONF-03). */
 const batchLimit = 10;
@@ -15,34 +16,30 @@ const explicitOverwrite = /\b(overwrite|replace)\b|覆盖|替换/iu;
 export const confirmation: Guardrail = ({ operation, userRequest }) => {
   switch (operation.type) {
     case "DeleteFile":
-      return names(userRequest, operation.path, explicitDelete)
-        ? { kind: "allow" }
-        : { kind: "ask", question: `Delete the file ${operation.path}?` };
+      return names(userRequest, operation.path, explicitDelete) ? allow : ask(operation);
     case "DeleteFolder":
-      if (operation.entries === 0 && names(userRequest, operation.path, explicitDelete)) return { kind: "allow" };
-      return {
-        kind: "ask",
-        question: `Delete the folder ${operation.path} with ${operation.entries} item(s) in it? This cannot be undone.`,
-      };
-    case "ModifyCriticalFile":
-      return { kind: "ask", question: `Change the critical file ${operation.path}?` };
+      return operation.entries === 0 && names(userRequest, operation.path, explicitDelete) ? allow : ask(operation);
     case "BatchOperation":
-      return operation.count > batchLimit
-        ? { kind: "ask", question: `Work on ${operation.count} items at once?` }
-        : { kind: "allow" };
+      return operation.count > batchLimit ? ask(operation) : allow;
     case "IrreversibleOperation":
-      if (!operation.overwrites || names(userRequest, operation.path, explicitOverwrite)) return { kind: "allow" };
-      return { kind: "ask", question: `This replaces what ${operation.path} is now. Go on?` };
+      return !operation.overwrites || names(userRequest, operation.path, explicitOverwrite) ? allow : ask(operation);
+    case "ModifyCriticalFile":
     case "HighRiskOperation":
-      return { kind: "ask", question: `This is a high-risk operation: ${operation.what}. Go on?` };
+      return ask(operation);
     case "Query":
     case "Create":
     case "SimpleModify":
-      return { kind: "allow" };
+      return allow;
     default:
       return assertNever(operation);
   }
 };
+
+const allow: Verdict = { kind: "allow" };
+
+function ask(operation: AskedOperation): Verdict {
+  return { kind: "ask", question: questionFor(operation, "en") };
+}
 
 function names(request: string, path: string, wish: RegExp): boolean {
   const target = path.replace(/\/+$/u, "");

@@ -1,4 +1,7 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
+import { mayRemember } from "../guardrails/grants.ts";
+import type { Operation } from "../tools/tool.ts";
 
 /**
  * The question put to a person about one tool call (API-13, kind `confirmation`). It carries LangChain's human-in-the-loop
@@ -8,6 +11,13 @@ export interface ConfirmationRequest {
   kind: "confirmation";
   question: string;
   tool_call_id: string;
+  tool: string;
+  /** What a yes stands for: see `approvalHash`. */
+  hash: string;
+  /** What the call would do, as it was found when the question was put. */
+  operation: Operation;
+  /** Whether a yes may be remembered for later calls. */
+  may_remember: boolean;
   /** Set when the last answer could not be used: what was wrong with it. */
   problem?: string;
   actionRequests: { name: string; args: Record<string, unknown>; description: string }[];
@@ -34,10 +44,38 @@ const WireDecision = z.union([
 ]);
 const WireAnswer = z.union([z.object({ decisions: z.tuple([WireDecision]) }), z.tuple([WireDecision]), WireDecision]);
 
+/** A question and what it is about. `operation` holds the facts as they were found. */
+export interface Asked {
+  question: string;
+  hash: string;
+  operation: Operation;
+}
+
+/**
+ * What an approval is bound to: the tool, its arguments, the workspace, and what the call would do there. Another target
+ * or other facts (one file more in the folder) give another hash. Hexadecimal SHA-256 of canonical JSON.
+ */
+export function approvalHash(bound: {
+  tool: string;
+  args: Record<string, unknown>;
+  workspace: string;
+  operation: Operation;
+}): string {
+  return createHash("sha256").update(canonicalJson(bound)).digest("hex");
+}
+
+/** JSON with the keys of every object in order, so that the same value has the same text. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, item: unknown) => {
+    if (typeof item !== "object" || item === null || Array.isArray(item)) return item;
+    return Object.fromEntries(Object.entries(item).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  });
+}
+
 /** Builds the question for one call. */
 export function confirmationRequest(
   call: { id: string; name: string; args: Record<string, unknown> },
-  question: string,
+  { question, hash, operation }: Asked,
   problem?: string,
 ): ConfirmationRequest {
   const action = { name: call.name, args: call.args, description: question };
@@ -46,6 +84,10 @@ export function confirmationRequest(
     kind: "confirmation",
     question,
     tool_call_id: call.id,
+    tool: call.name,
+    hash,
+    operation,
+    may_remember: mayRemember(operation),
     ...(problem === undefined ? {} : { problem }),
     actionRequests: [action],
     reviewConfigs: [{ actionName: call.name, allowedDecisions: allowed }],

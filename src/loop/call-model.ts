@@ -11,6 +11,7 @@ import {
 } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { repairToolPairs } from "../context/repair.ts";
+import { textOf } from "../context/tokens.ts";
 import { AppError, isAppError } from "../errors.ts";
 import { closingNote } from "../prompts/closing-note.ts";
 import { iterationWarning } from "../prompts/iteration-warning.ts";
@@ -19,9 +20,10 @@ import { callWithRetry } from "../models/resilience.ts";
 import { toLangChainTools } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { remainingMs } from "./limits.ts";
+import { withinTime } from "./within-time.ts";
 import { brokenArguments } from "./tool-task.ts";
-import { emit, loopCall, move, type LoopCall } from "./request.ts";
-import { servicesOf } from "./services.ts";
+import { emit, loopCall, move, note, type LoopCall } from "./request.ts";
+import { servicesOf, taskPathOf } from "./services.ts";
 import type { LoopState, LoopUpdate } from "./state.ts";
 
 /**
@@ -30,10 +32,13 @@ import type { LoopState, LoopUpdate } from "./state.ts";
  */
 export async function callModel(state: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
+  note(config, state.messages);
+  const { progress } = servicesOf(config);
   let answer: AIMessageChunk;
   try {
     answer = await ask(state, call, config);
   } catch (error) {
+    if (config.signal?.aborted !== true) progress?.answered(taskPathOf(config));
     if (config.signal?.aborted === true || !isAppError(error) || state.messages.length === 0) {
       move(config, config.signal?.aborted === true ? "cancel" : "error", state.phase, state.iteration_count);
       throw error;
@@ -43,6 +48,8 @@ export async function callModel(state: LoopState, config: LangGraphRunnableConfi
     return { phase, end_reason: "error", last_error: error.message };
   }
   const message = toMessage(answer, [...call.history, ...state.messages]);
+  note(config, [message]);
+  progress?.answered(taskPathOf(config));
   move(config, "response_complete", state.phase, state.iteration_count);
   const calls = message.tool_calls?.length ?? 0;
   const phase = move(config, calls > 0 ? "tools_detected" : "no_tools", state.phase, state.iteration_count);
@@ -59,30 +66,36 @@ async function ask(state: LoopState, call: LoopCall, config: LangGraphRunnableCo
   const model = services.loadModel(call.model, call.temperature === undefined ? {} : { temperature: call.temperature });
   const prompt = promptOf(state, call);
   const bound = bindTools(model, state, call);
-  const deadline = AbortSignal.timeout(Math.max(1000, remainingMs(state, call.limits, Date.now())));
-  const signal = config.signal === undefined ? deadline : AbortSignal.any([config.signal, deadline]);
   move(config, "stream_started", state.phase, state.iteration_count);
-  return await callWithRetry(
-    async (attemptSignal) =>
-      await bound.invoke(prompt, {
-        ...config,
-        signal: attemptSignal,
-        runName: `llm_call_iter_${state.iteration_count}`,
-      }),
-    {
-      signal,
-      target: modelTarget(model),
-      onRetry: (attempt, error) => emit(config, { type: "retry", what: "model", attempt, reason: error.message }),
-    },
+  const time = Math.max(1000, remainingMs(state, call.limits, Date.now()));
+  return await withinTime(time, config.signal, (signal) =>
+    callWithRetry(
+      async (attemptSignal) =>
+        await bound.invoke(prompt, {
+          ...config,
+          signal: attemptSignal,
+          runName: `llm_call_iter_${state.iteration_count}`,
+        }),
+      {
+        signal,
+        target: modelTarget(model),
+        onRetry: (attempt, error) => emit(config, { type: "retry", what: "model", attempt, reason: error.message }),
+      },
+    ),
   );
 }
 
 /** The view: system text, the shown part of the history, this turn's messages, and the notes of this call (LOOP-18). */
 export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
-  const shown = call.history.slice(state.view?.first ?? 0);
+  const shown = call.history.slice(state.view?.first ?? 0).filter((message) => !isEmptyPartial(message));
   const instruction = call.instruction === undefined ? [] : [new HumanMessage(call.instruction)];
   const body = repairToolPairs([...shown, ...instruction, ...state.messages]);
   return [new SystemMessage(call.system), ...body, ...notesFor(state, call).map((note) => new HumanMessage(note))];
+}
+
+/** A stop in the middle of the reasoning leaves a message without words, which some providers refuse. */
+function isEmptyPartial(message: BaseMessage): boolean {
+  return message.additional_kwargs["is_partial"] === true && textOf(message.content) === "";
 }
 
 /** The notes of this call only: they travel apart from the system text, which stays the same (LOOP-05, GUARD-10). */

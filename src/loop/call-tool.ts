@@ -6,8 +6,8 @@ import { toolSpan } from "../tracing.ts";
 import { toolNotFound } from "../tools/registry.ts";
 import { prepareCall, runTool } from "../tools/run-tool.ts";
 import type { Tool, ToolResult } from "../tools/tool.ts";
-import { toolContext } from "./check-calls.ts";
-import { emit, loopCall, move } from "./request.ts";
+import { emit, loopCall, move, note } from "./request.ts";
+import { lookAt, toolContext } from "./rulings.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "./services.ts";
 import type { LoopUpdate } from "./state.ts";
 import { writtenArguments, type ToolTask } from "./tool-task.ts";
@@ -29,6 +29,7 @@ export async function callTool(task: ToolTask, config: LangGraphRunnableConfig):
   });
   const result = await resultOf(task, config);
   const message = toToolMessage(task, result, loopCall(config).limits.tool_result_max_length);
+  note(config, [message]);
   emit(config, {
     type: "agentic_loop.tool_result",
     tool_call_id: call.id,
@@ -59,7 +60,9 @@ async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promis
       if (tool === undefined)
         throw new AppError("invalid_state", `The tool ${task.call.name} is not offered any more.`);
       const prepared = prepareCall(tool, outcome.edited ?? writtenArguments(task.call.args));
-      return prepared.kind === "ready" ? await runOnce(tool, prepared.input, task, config) : prepared.result;
+      return prepared.kind === "ready"
+        ? await runOnce(tool, prepared.input, outcome.approved, task, config)
+        : prepared.result;
     }
   }
 }
@@ -67,9 +70,12 @@ async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promis
 async function runOnce(
   tool: Tool,
   input: Record<string, unknown>,
+  approved: string | undefined,
   task: ToolTask,
   config: LangGraphRunnableConfig,
 ): Promise<ToolResult> {
+  // After a stop no effect begins, not even a row that says so.
+  config.signal?.throwIfAborted();
   const services = servicesOf(config);
   const sessionId = sessionIdOf(config);
   const answer = await services.ledger.start({
@@ -85,8 +91,10 @@ async function runOnce(
   }
   if (answer.kind === "unknown") return outcomeUnknown(tool, answer.started_at);
   const { limits } = loopCall(config);
+  // A repeated call may have begun to change what was approved: then the facts say nothing any more.
+  const bound = approved === undefined || answer.kind === "repeat" ? tool : boundTo(approved, tool, config);
   const result = await toolSpan(tool.name, input, config, async () =>
-    runTool(tool, input, toolContext(config, answer.kind === "repeat"), {
+    runTool(bound, input, toolContext(config, answer.kind === "repeat"), {
       locks: services.locks,
       retries: limits.max_tool_retries,
       maxParallel: limits.max_parallel_tools,
@@ -96,6 +104,26 @@ async function runOnce(
   if (result.errorType !== "cancelled") await services.ledger.finish(sessionId, task.ledger_id, result);
   config.signal?.throwIfAborted();
   return result;
+}
+
+/** The tool, which runs only while the call would do what the approved hash stands for. It looks under the call's locks. */
+function boundTo(approved: string, tool: Tool, config: LangGraphRunnableConfig): Tool {
+  return {
+    ...tool,
+    run: async (input, context) => {
+      const { hash } = await lookAt(tool, input, config);
+      context.signal.throwIfAborted();
+      if (hash === approved) return tool.run(input, context);
+      return {
+        success: false,
+        code: "NOT_APPROVED",
+        message:
+          `Not run: what ${tool.name} would do now is not what was approved. Look at the present state; if the call is ` +
+          "still needed, make it again, and it will be asked about again.",
+        errorType: "denied",
+      };
+    },
+  };
 }
 
 function outcomeUnknown(tool: Tool, startedAt: string): ToolResult {
@@ -110,7 +138,11 @@ function outcomeUnknown(tool: Tool, startedAt: string): ToolResult {
 }
 
 /** The message the model reads: the content, or the message with its data; cut with a visible mark (LOOP-09). */
-export function toToolMessage(task: ToolTask, result: ToolResult, maxLength: number): ToolMessage {
+export function toToolMessage(
+  task: { call: { id: string; name: string } },
+  result: ToolResult,
+  maxLength: number,
+): ToolMessage {
   const text =
     result.content ??
     (result.data === undefined ? result.message : `${result.message}\n${JSON.stringify(result.data)}`);

@@ -1,95 +1,77 @@
-import { Command, interrupt, Send, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { isHumanMessage } from "@langchain/core/messages";
-import { textOf } from "../context/tokens.ts";
-import { guardrails } from "../guardrails/index.ts";
-import type { Verdict } from "../guardrails/guardrail.ts";
+import { Command, interrupt, Send, task, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { prepareCall } from "../tools/run-tool.ts";
-import type { Tool, ToolContext } from "../tools/tool.ts";
-import { confirmationRequest, readDecision } from "./approval.ts";
-import { writtenArguments, type RequestedCall, type ToolTask } from "./tool-task.ts";
+import type { Tool } from "../tools/tool.ts";
+import { confirmationRequest, readDecision, type Asked } from "./approval.ts";
 import { emit, loopCall } from "./request.ts";
-import { servicesOf, sessionIdOf } from "./services.ts";
+import { lookAt, ruleOn, ruleOnInput } from "./rulings.ts";
+import { writtenArguments, type Outcome, type Ruling, type RuledCall, type ToolTask } from "./tool-task.ts";
 
 /**
  * Decides about one requested call, and does nothing (law 1): on resume it starts again from its first line. The only
  * step that interrupts, once per call. Every call, refused or not, goes on to exactly one `call_tool` (law 6).
  */
-export async function checkCalls(requested: RequestedCall, config: LangGraphRunnableConfig): Promise<Command> {
-  const task = await decide(requested, config);
+export async function checkCalls(ruled: RuledCall, config: LangGraphRunnableConfig): Promise<Command> {
+  const { ruling = await ruleOn(ruled, config), ...requested } = ruled;
+  const outcome = ruling.kind === "ask" ? await askAbout(requested, ruling.asked, config) : ruling;
+  const toolTask: ToolTask = {
+    ...requested,
+    outcome,
+    waited_ms: ruling.kind === "ask" ? Date.now() - requested.asked_at : 0,
+  };
   return new Command({
-    goto: new Send("call_tool", task),
-    ...(task.waited_ms > 0 ? { update: { paused_ms: task.waited_ms } } : {}),
+    goto: new Send("call_tool", toolTask),
+    ...(toolTask.waited_ms > 0 ? { update: { waits: { [toolTask.iteration]: toolTask.waited_ms } } } : {}),
   });
 }
 
-async function decide(requested: RequestedCall, config: LangGraphRunnableConfig): Promise<ToolTask> {
-  const { call } = requested;
-  const go = (outcome: ToolTask["outcome"], waited = 0): ToolTask => ({ ...requested, outcome, waited_ms: waited });
-  if (requested.over_limit) {
-    const limit = loopCall(config).limits.max_tool_calls_per_turn;
-    const reason = `Not run: one reply may hold at most ${limit} tool calls. Ask for this one again if it is still needed.`;
-    return go({ kind: "refuse", code: "TOO_MANY_CALLS", errorType: "blocked", reason });
-  }
-  const tool = loopCall(config).tools.find((candidate) => candidate.name === call.name);
-  if (tool === undefined) return go({ kind: "unknown_tool" });
-  const prepared = prepareCall(tool, writtenArguments(call.args));
-  if (prepared.kind === "invalid") return go({ kind: "answer", result: prepared.result });
-
-  const verdict = await judge(tool, prepared.input, config);
-  switch (verdict.kind) {
-    case "allow":
-      return go({ kind: "run" });
-    case "deny":
-      return go({ kind: "refuse", code: "BLOCKED", errorType: "blocked", reason: verdict.reason });
-    case "ask":
-      return go(confirmed(tool, prepared.input, requested, verdict.question, config), Date.now() - requested.asked_at);
-  }
-}
-
-async function judge(tool: Tool, input: Record<string, unknown>, config: LangGraphRunnableConfig): Promise<Verdict> {
-  const operation = await tool.operation(input, toolContext(config, false));
-  const userRequest = textOf(loopCall(config).history.findLast(isHumanMessage)?.content ?? "");
-  const { requiresConfirm } = loopCall(config);
-  for (const rule of Object.values(guardrails)) {
-    const verdict = rule({ tool, input, operation, userRequest, requiresConfirm });
-    if (verdict.kind !== "allow") return verdict;
-  }
-  return { kind: "allow" };
-}
-
-/** Asks, and asks again until the answer can be used. Each further question is a new interrupt of the same task. */
-function confirmed(
-  tool: Tool,
-  input: Record<string, unknown>,
-  requested: RequestedCall,
-  question: string,
+async function askAbout(
+  requested: Omit<RuledCall, "ruling">,
+  asked: Asked,
   config: LangGraphRunnableConfig,
-): ToolTask["outcome"] {
-  let problem: string | undefined;
+): Promise<Outcome> {
+  const { call } = requested;
+  const tool = loopCall(config).tools.find((candidate) => candidate.name === call.name);
+  if (tool === undefined) return { kind: "unknown_tool" };
+  const prepared = prepareCall(tool, writtenArguments(call.args));
+  if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
   emit(config, {
     type: "tool_status",
-    tool_call_id: requested.call.id,
+    tool_call_id: call.id,
     tool_name: tool.name,
     status: "awaiting_confirmation",
   });
+  return confirmed(tool, prepared.input, call.id, asked, config);
+}
+
+/**
+ * Asks, and asks again until the answer can be used and what was approved still holds. Each further question is a new
+ * interrupt of the same task, with an id of its own.
+ */
+async function confirmed(
+  tool: Tool,
+  input: Record<string, unknown>,
+  callId: string,
+  first: Asked,
+  config: LangGraphRunnableConfig,
+): Promise<Outcome> {
+  let asked = first;
+  let problem: string | undefined;
   for (;;) {
-    const call = { id: requested.call.id, name: tool.name, args: input };
-    const decision = readDecision(interrupt(confirmationRequest(call, question, problem)));
+    const call = { id: callId, name: tool.name, args: input };
+    const decision = readDecision(interrupt(confirmationRequest(call, asked, problem)));
     switch (decision.kind) {
-      case "approve":
-        return { kind: "run" };
-      case "reject": {
-        const reason = decision.message === undefined ? "" : ` They said: ${decision.message}`;
-        return {
-          kind: "refuse",
-          code: "DENIED",
-          errorType: "denied",
-          reason: `The user refused this call.${reason} Acknowledge it and do not repeat the call.`,
-        };
+      case "reject":
+        return refused(decision.message);
+      case "approve": {
+        const now = await lookAgain(tool, input, asked, config);
+        if (now.kind !== "ask") return now;
+        ({ asked } = now);
+        problem = "What this call would do has changed since you were asked; your answer was not used.";
+        break;
       }
       case "edit": {
         const edited = prepareCall(tool, decision.args);
-        if (edited.kind === "ready") return { kind: "run", edited: edited.input };
+        if (edited.kind === "ready") return approveEdit(tool, edited.input, config);
         problem = edited.result.message;
         break;
       }
@@ -100,14 +82,50 @@ function confirmed(
   }
 }
 
-/** What a tool may touch in this run. */
-export function toolContext(config: LangGraphRunnableConfig, repeated: boolean): ToolContext {
-  const services = servicesOf(config);
+function refused(message: string | undefined): Outcome {
+  const reason = message === undefined ? "" : ` They said: ${message}`;
   return {
-    workspace: services.workspace,
-    tasks: services.tasks,
-    sessionId: sessionIdOf(config),
-    repeated,
-    signal: config.signal ?? new AbortController().signal,
+    kind: "refuse",
+    code: "DENIED",
+    errorType: "denied",
+    reason: `The user refused this call.${reason} Acknowledge it and do not repeat the call.`,
   };
+}
+
+/** What an approved call comes to now: it runs when nothing has changed since the question, else a new question. */
+function lookAgain(
+  tool: Tool,
+  input: Record<string, unknown>,
+  asked: Asked,
+  config: LangGraphRunnableConfig,
+): Promise<Ruling> {
+  return remembered(async () => {
+    const { hash } = await lookAt(tool, input, config);
+    return hash === asked.hash ? { kind: "run", approved: hash } : ruleOnInput(tool, input, config);
+  });
+}
+
+/** The edit is the yes to what the edited call would do; a rule that denies it still does. */
+async function approveEdit(
+  tool: Tool,
+  edited: Record<string, unknown>,
+  config: LangGraphRunnableConfig,
+): Promise<Outcome> {
+  const ruling = await remembered(() => ruleOnInput(tool, edited, config));
+  switch (ruling.kind) {
+    case "ask":
+      return { kind: "run", edited, approved: ruling.asked.hash };
+    case "run":
+      return { ...ruling, edited };
+    default:
+      return ruling;
+  }
+}
+
+/**
+ * What was found after an answer is stored with the task: a later resume must come to the same questions in the same
+ * order, or one answer would be taken for another's.
+ */
+async function remembered(look: () => Promise<Ruling>): Promise<Ruling> {
+  return await task("look_again", look)();
 }

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { AIMessage, isAIMessage, isToolMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "../context/tokens.ts";
-import { emit, loopCall } from "./request.ts";
+import { workedMs } from "./limits.ts";
+import { emit, loopCall, note } from "./request.ts";
 import type { EndReason, LoopState, LoopUpdate } from "./state.ts";
 
 /**
@@ -19,8 +20,9 @@ export async function finish(state: LoopState, config: LangGraphRunnableConfig):
     iterations: state.iteration_count,
     total_tokens: state.total_tokens_used,
     end_reason: reason,
-    duration_ms: now - state.start_time - state.paused_ms,
+    duration_ms: workedMs(state, now),
   });
+  note(config, [...state.messages, ...messages]);
   call.phase = "idle";
   return { messages, end_reason: reason, phase: reason === "error" ? "error" : "complete" };
 }

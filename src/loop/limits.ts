@@ -1,14 +1,25 @@
 import type { LoopLimits } from "../state.ts";
 import type { EndReason } from "./state.ts";
 
+/** When the loop began, and how long it has waited for a person, by iteration. Milliseconds. */
+export interface LoopClock {
+  start_time: number;
+  waits: Record<string, number>;
+}
+
+/** Milliseconds the loop has worked. */
+export function workedMs({ start_time, waits }: LoopClock, now: number): number {
+  return now - start_time - Object.values(waits).reduce((sum, wait) => sum + wait, 0);
+}
+
 /** Milliseconds the loop may still work; waiting for a person does not count (C-28). Never negative. */
-export function remainingMs(state: { start_time: number; paused_ms: number }, limits: LoopLimits, now: number): number {
-  return Math.max(0, limits.timeout_seconds * 1000 - (now - state.start_time - state.paused_ms));
+export function remainingMs(state: LoopClock, limits: LoopLimits, now: number): number {
+  return Math.max(0, limits.timeout_seconds * 1000 - workedMs(state, now));
 }
 
 /** The limit that the loop has reached before its next iteration, if any (LOOP-03). */
 export function reachedLimit(
-  state: { iteration_count: number; start_time: number; paused_ms: number },
+  state: LoopClock & { iteration_count: number },
   limits: LoopLimits,
   now: number,
 ): EndReason | null {

@@ -6,7 +6,7 @@ import { callTool } from "./call-tool.ts";
 import { checkCalls } from "./check-calls.ts";
 import { finish } from "./finish.ts";
 import { recursionLimit } from "./limits.ts";
-import { loopCall, withLoopCall, type LoopRequest } from "./request.ts";
+import { withLoopCall, type LoopRequest } from "./request.ts";
 import { afterModel } from "./route.ts";
 import { LoopState, type EndReason } from "./state.ts";
 
@@ -22,11 +22,7 @@ export const loop = new StateGraph(LoopState)
   .addNode("finish", finish)
   .addEdge(START, "assemble")
   .addEdge("assemble", "call_model")
-  .addConditionalEdges(
-    "call_model",
-    (state, config) => afterModel(state, loopCall(config).limits.max_tool_calls_per_turn, Date.now()),
-    ["check_calls", "finish"],
-  )
+  .addConditionalEdges("call_model", afterModel, ["check_calls", "finish"])
   .addEdge("call_tool", "assemble")
   .addEdge("finish", END)
   .compile({ name: "agentic_loop" });

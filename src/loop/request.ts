@@ -5,6 +5,8 @@ import type { CustomEvent } from "../events.ts";
 import type { ConversationSummary, LoopLimits, LoopPhase } from "../state.ts";
 import type { Tool } from "../tools/tool.ts";
 import { nextPhase, type PhaseEvent } from "./phases.ts";
+import { addMessages, type LoopRecord } from "./progress.ts";
+import { servicesOf, taskPathOf } from "./services.ts";
 
 /**
  * What a node hands to the loop. It travels beside the loop's state, not in it: after a crash the node runs again from its
@@ -32,16 +34,18 @@ export interface LoopRequest {
   silent: boolean;
 }
 
-/** The request with what the steps of this one call share in memory: the phase as last told. */
+/** The request with what the steps of this one call share in memory: the phase as last told, and what was added. */
 export interface LoopCall extends LoopRequest {
   phase: LoopPhase;
+  record: LoopRecord | undefined;
 }
 
 const callKey = "__millrace_loop";
 
 /** The configuration that hands a request to the loop's steps. */
 export function withLoopCall(config: LangGraphRunnableConfig, request: LoopRequest): LangGraphRunnableConfig {
-  const call: LoopCall = { ...request, phase: "idle" };
+  const record = servicesOf(config).progress?.begin(taskPathOf(config), request.silent);
+  const call: LoopCall = { ...request, phase: "idle", record };
   return { ...config, configurable: { ...config.configurable, [callKey]: call } };
 }
 
@@ -53,6 +57,12 @@ export function loopCall(config: LangGraphRunnableConfig): LoopCall {
     throw new AppError("invalid_state", "The loop was started without a request: call it through runLoop.");
   }
   return call;
+}
+
+/** Notes messages of this call at once, so that a stop before the next checkpoint does not lose them (STOP-10). */
+export function note(config: LangGraphRunnableConfig, messages: readonly BaseMessage[]): void {
+  const { record } = loopCall(config);
+  if (record !== undefined) addMessages(record, messages);
 }
 
 /** Tells the run's readers (`custom` stream mode). */

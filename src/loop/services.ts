@@ -2,15 +2,19 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { mkdirSync } from "node:fs";
 import { currentConfig } from "../config.ts";
 import { createModelLoader, type ModelLoader } from "../models/load-model.ts";
+import type { Grant } from "../storage/records.ts";
 import { createMemoryLedger, createMemoryTasks } from "../storage/memory.ts";
 import type { Ledger, TaskStore } from "../storage/storage.ts";
 import { createLocks, type Locks } from "../tools/locks.ts";
+import type { Progress } from "./progress.ts";
 
 /** What the server lends to a run: the ledger, the planner's tasks and the workspace (absolute, links resolved). */
 export interface RunServices {
   ledger: Ledger;
   tasks: TaskStore;
   workspace: string;
+  /** The yeses that a session remembers; absent where nobody stores any. */
+  grants?: (sessionId: string) => Promise<Pick<Grant, "tool" | "path_pattern">[]>;
   /** Locks of the process, shared by all runs. */
   locks: Locks;
   /** The model used when a run names none. */
@@ -18,6 +22,8 @@ export interface RunServices {
   /** Tokens a model may read at most, where the operator said so. */
   contextLimit: number | undefined;
   loadModel: ModelLoader;
+  /** Collects what the run does, where somebody can stop it. */
+  progress?: Progress | undefined;
 }
 
 /** The key in `configurable`; the two underscores keep it out of checkpoint metadata and traces. */
@@ -31,6 +37,11 @@ export function sessionIdOf(config: RunnableConfig): string {
 /** The run's id; empty where a test or another server gives none. */
 export function runIdOf(config: RunnableConfig): string {
   return textAt(config, "run_id");
+}
+
+/** The path of the task that runs: `node:task`, with `|` between the levels of subgraphs. */
+export function taskPathOf(config: RunnableConfig): string {
+  return textAt(config, "checkpoint_ns");
 }
 
 function textAt(config: RunnableConfig, key: string): string {

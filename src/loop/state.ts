@@ -15,18 +15,25 @@ export const ViewPlan = z.object({
 });
 export type ViewPlan = z.infer<typeof ViewPlan>;
 
-const sum = new ReducedValue(z.number().default(0), { reducer: (left: number, right: number) => left + right });
+/** The longest wait per iteration: calls of one reply wait side by side, so their waits are not added up. */
+const longestWaits = new ReducedValue(z.record(z.string(), z.number()).default({}), {
+  reducer: (left: Record<string, number>, right: Record<string, number>) => {
+    const merged = { ...left };
+    for (const [iteration, wait] of Object.entries(right)) merged[iteration] = Math.max(merged[iteration] ?? 0, wait);
+    return merged;
+  },
+});
 
 /**
- * One call of the loop (LOOP-06). `messages` holds only what this call added. Times are milliseconds since 1970;
- * `paused_ms` is time spent waiting for a person, which no limit counts (C-28).
+ * One call of the loop (LOOP-06). `messages` holds only what this call added. `start_time` is milliseconds since 1970;
+ * `waits` are the milliseconds spent waiting for a person, by iteration, which no limit counts (C-28).
  */
 export const LoopState = new StateSchema({
   messages: MessagesValue,
   iteration_count: z.number().int().default(0),
   phase: LoopPhase.default("idle"),
   start_time: z.number().default(0),
-  paused_ms: sum,
+  waits: longestWaits,
   total_tokens_used: z.number().default(0),
   view: ViewPlan.nullable().default(null),
   /** Set when a limit is reached: the next model call is the last and has no tools. */

@@ -1,5 +1,6 @@
 import type { ErrorCode } from "../errors.ts";
 import type { ToolResult } from "../tools/tool.ts";
+import type { Asked } from "./approval.ts";
 
 /** One call as the model asked for it, on its way through `check_calls`. */
 export interface RequestedCall {
@@ -13,14 +14,32 @@ export interface RequestedCall {
   over_limit: boolean;
 }
 
+/** What is to become of a call. */
+export type Outcome =
+  /**
+   * `edited`: what a person made of the arguments; without it the model's own are run. `approved`: the hash of what a
+   * person said yes to; nothing else is run.
+   */
+  | { kind: "run"; edited?: Record<string, unknown>; approved?: string }
+  | { kind: "answer"; result: ToolResult }
+  | { kind: "refuse"; code: string; errorType: ErrorCode; reason: string }
+  | { kind: "unknown_tool" };
+
+/** What the rules say of a call: an outcome, or a question to a person. */
+export type Ruling = Outcome | { kind: "ask"; asked: Asked };
+
+/**
+ * A call on its way to `check_calls`, with what the rules said when it was fanned out. The ruling is stored with the task:
+ * an answer counts for the question that was put, whatever has changed since.
+ */
+export interface RuledCall extends RequestedCall {
+  /** Missing in a task that an older version of the program has stored. */
+  ruling?: Ruling;
+}
+
 /** The same call with what was decided, on its way to `call_tool`. */
 export interface ToolTask extends RequestedCall {
-  outcome:
-    /** `edited`: what a person made of the arguments; without it the model's own are run. */
-    | { kind: "run"; edited?: Record<string, unknown> }
-    | { kind: "answer"; result: ToolResult }
-    | { kind: "refuse"; code: string; errorType: ErrorCode; reason: string }
-    | { kind: "unknown_tool" };
+  outcome: Outcome;
   /** Milliseconds a person took to decide. */
   waited_ms: number;
 }

@@ -15,6 +15,8 @@ import { nodeRequest, replyText, runContext } from "./node-request.ts";
 /** Whether a turn should begin with compression: when the window fills (COMP-01), or on request. */
 export function compressionDue(state: GraphState, config: LangGraphRunnableConfig): boolean {
   const context = runContext(config);
+  // A partial reply is taken up where it is; compressing would end the turn.
+  if (context.partial !== undefined) return false;
   if (context.compress === true) return compressible(state.messages, state.conversation_summary).length > 0;
   const services = servicesOf(config);
   const limit = modelLimits(context.model ?? services.defaultModel, services.contextLimit).context;

@@ -6,19 +6,54 @@ import { isYes } from "../loop/approval.ts";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
 import { sessionIdOf } from "../loop/services.ts";
+import { continueReply } from "../prompts/continue-reply.ts";
 import { intentPrompt } from "../prompts/intent.ts";
 import { replyPrompt } from "../prompts/reply.ts";
 import { Route, type GraphState, type WorkflowNode } from "../state.ts";
 import { readJson } from "./answer.ts";
 import { routeByRules, type RuledRoute } from "./intent-rules.ts";
 import { nodeRequest, offeredTools, replyText, runContext } from "./node-request.ts";
+import { completedReply, partialReply, removal } from "./partial-reply.ts";
 
 const IntentAnswer = z.object({ route: Route, reason: z.string().default("") });
 
 /**
- * Decides where a turn goes (ARCH-19): what the run says, then the rules, then a model call. A direct reply is given here.
+ * Decides where a turn goes (ARCH-19): what the run says, then the rules, then a model call. A direct reply is given here,
+ * and so is the rest of a partial one; to give it anew, it is removed first (STOP-09).
  */
 export const intent: WorkflowNode = async (state, config) => {
+  switch (runContext(config).partial) {
+    case "continue":
+      return await completeReply(state, config);
+    case "regenerate": {
+      const parts = partialReply(state.messages);
+      const messages = state.messages.filter((message) => !parts.some(({ id }) => id === message.id));
+      const update = await beginTurn({ ...state, messages }, config);
+      return { ...update, messages: [...removal(parts), ...update.messages] };
+    }
+    default:
+      return await beginTurn(state, config);
+  }
+};
+
+/** The rest of a partial reply, without tools. The turn ends with it. */
+async function completeReply(state: GraphState, config: LangGraphRunnableConfig) {
+  const parts = partialReply(state.messages);
+  emit(config, { type: "intent", route: "reply", reason: "continues a partial reply" });
+  const request = nodeRequest("intent", state, config, {
+    task: replyPrompt(),
+    tools: [],
+    instruction: continueReply(),
+  });
+  const { messages } = await runLoop(request, config);
+  return {
+    route: "reply" as const,
+    messages: completedReply(parts, replyText(messages)),
+    orchestration: { ...state.orchestration, state: "respond" as const },
+  };
+}
+
+async function beginTurn(state: GraphState, config: LangGraphRunnableConfig) {
   const context = runContext(config);
   const decided = await decide(state, config);
   const confirmed = isYes(textOf(state.messages.findLast(isHumanMessage)?.content ?? ""));
@@ -32,13 +67,18 @@ export const intent: WorkflowNode = async (state, config) => {
     work_mode: context.work_mode ?? state.work_mode,
     chat_mode: context.chat_mode ?? state.chat_mode,
     route: decided.route,
-    task_plan: decided.route === "action" ? state.task_plan : null,
+    // A plan that is still worked on goes on; one that is through has nothing to do with this request.
+    task_plan: goesOn(state, decided.route, context.selected_tool) ? state.task_plan : null,
     orchestration: { ...orchestration, state: decided.route === "plan" ? "plan" : "decide" } as const,
   };
-  if (decided.route !== "reply") return update;
+  if (decided.route !== "reply") return { ...update, messages: [] };
   const reply = await runLoop(nodeRequest("intent", state, config, { task: replyPrompt(), tools: [] }), config);
   return { ...update, messages: reply.messages, orchestration: { ...orchestration, state: "respond" as const } };
-};
+}
+
+function goesOn(state: GraphState, route: Route, selectedTool: string | undefined): boolean {
+  return route === "action" && selectedTool === undefined && state.task_plan?.status === "active";
+}
 
 async function decide(state: GraphState, config: LangGraphRunnableConfig): Promise<RuledRoute> {
   const context = runContext(config);

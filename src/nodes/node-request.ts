@@ -8,6 +8,7 @@ import { servicesOf } from "../loop/services.ts";
 import { systemText } from "../prompts/injector.ts";
 import { LoopLimits, RunContext, type GraphState } from "../state.ts";
 import { tools } from "../tools/index.ts";
+import { createRegistry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** What the run chose: `context`, or the same keys in `configurable` as older clients send them. */
@@ -25,19 +26,12 @@ export function runContext(config: LangGraphRunnableConfig): RunContext {
   });
 }
 
-/** The tools a run may use: the default set, or those it names. An unknown name is refused. */
+const registry = createRegistry(Object.values(tools));
+
+/** The tools a run may use: the default set, or those it names. An unknown name throws `tool_not_found`. */
 export function offeredTools(context: RunContext): Tool[] {
   const names = context.selected_tool === undefined ? context.tools : [context.selected_tool];
-  if (names === undefined) return Object.values(tools).filter((tool) => tool.isDefault !== false);
-  return names.map((name) => {
-    const tool = Object.values(tools).find((candidate) => candidate.name === name);
-    if (tool === undefined) {
-      throw new AppError("tool_not_found", `There is no tool ${name}.`, {
-        suggestion: `The tools are: ${Object.keys(tools).join(", ")}.`,
-      });
-    }
-    return tool;
-  });
+  return names === undefined ? registry.defaults() : registry.restrict(names);
 }
 
 /**

@@ -1,5 +1,7 @@
+import { createProgress, type Progress } from "../loop/progress.ts";
 import type { Run } from "../storage/records.ts";
 import type { EventStore } from "../storage/storage.ts";
+import type { Fence } from "./fence.ts";
 import { RunLog } from "./log.ts";
 import { createStop, type Stop } from "./stop.ts";
 
@@ -9,8 +11,14 @@ export class ActiveRun {
   run: Run;
   readonly log: RunLog;
   readonly stop: Stop = createStop();
+  /** Ends the writes of the attempt that walks. */
+  fence: Fence | undefined;
+  /** What it has done beyond its last checkpoint. */
+  readonly progress: Progress = createProgress();
   /** The row it ended with; rejects when the server lets go of a run that is not over. */
   readonly over: Promise<Run>;
+  /** Its place among all runs admitted since the start; not yet admitted, it comes after all. */
+  admission = Number.POSITIVE_INFINITY;
   /** Whether a walk has begun; until then it can be ended where it waits. */
   walking = false;
   /** Set once its end is being written, so that it is written once. */
@@ -32,6 +40,13 @@ export class ActiveRun {
     this.#abandon = reject;
     // Nobody has to wait for a run.
     promise.catch(() => undefined);
+  }
+
+  /** A worker has claimed it: `run` is the row with the attempt that begins. */
+  begin(run: Run): void {
+    this.run = run;
+    this.log.attempt = run.attempt;
+    this.walking = true;
   }
 
   /** The run is over and its row says so: readers end. */

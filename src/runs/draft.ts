@@ -2,6 +2,7 @@ import { v7 as uuid } from "@langchain/core/utils/uuid";
 import { AppError } from "../errors.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { JsonObject, MultitaskStrategy, Run, RunKwargs, Session } from "../storage/records.ts";
+import type { ApprovalAnswer, RunStore } from "../storage/storage.ts";
 import { RunCommand, RunConfig } from "./execute.ts";
 import { idBlock } from "./log.ts";
 import { giveMessageIds, giveUpdateIds } from "./message-ids.ts";
@@ -13,6 +14,10 @@ export interface RunRequest extends Omit<RunKwargs, "command"> {
   metadata: JsonObject;
   multitask_strategy: MultitaskStrategy;
   after_seconds?: number | undefined;
+  /** The client's `Idempotency-Key` and a hash of what it sent: the same again gives the same run. */
+  submission?: { key: string; hash: string } | undefined;
+  /** The question that `command.resume` answers, where it was answered by its id. */
+  answer?: ApprovalAnswer | undefined;
 }
 
 /** Refuses a request whose `config` or `command` has a wrong form, before anything is written. */
@@ -33,12 +38,24 @@ function withUpdateIds(command: JsonObject): JsonObject {
 }
 
 /**
+ * An answer to a question goes on with what the run that asked was told, where it says nothing of its own: another model
+ * or other tools in the middle of a turn would surprise everybody.
+ */
+export async function withPausedContext(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
+  const resumes = request.command?.["resume"] !== undefined && Object.keys(request.context).length === 0;
+  if (!resumes) return request;
+  const [paused] = await runs.list(session.session_id, { limit: 1, offset: 0 });
+  return paused === undefined ? request : { ...request, context: paused.kwargs.context };
+}
+
+/**
  * The row a request is admitted with: its input's messages have ids, its first block of event ids is reserved. Throws
  * `not_found` for an unknown assistant and `invalid_parameter` for a wrong `config` or `command`.
  */
 export function draftRun(session: Session, request: RunRequest, graphs: Graphs): Run {
   checkRequest(request);
-  const { assistant: name, metadata, multitask_strategy, after_seconds = 0, command, input, ...kwargs } = request;
+  const { assistant: name, metadata, multitask_strategy, after_seconds = 0, command, input, ...rest } = request;
+  const { submission: _submission, answer: _answer, ...kwargs } = rest;
   const assistant = graphs.findAssistant(name);
   if (assistant === undefined) {
     throw new AppError(
@@ -55,6 +72,8 @@ export function draftRun(session: Session, request: RunRequest, graphs: Graphs):
     status: "pending",
     kwargs: {
       ...kwargs,
+      // Without a checkpoint after each step a restart begins again and repeats effects; any graph may have tools.
+      durability: kwargs.durability === "exit" ? "sync" : kwargs.durability,
       ...(input === undefined ? {} : { input: giveMessageIds(input) }),
       ...(command === undefined ? {} : { command: withUpdateIds(command) }),
       config: { ...assistant.config, ...kwargs.config },
@@ -63,7 +82,9 @@ export function draftRun(session: Session, request: RunRequest, graphs: Graphs):
     metadata: { ...assistant.metadata, ...metadata },
     multitask_strategy,
     attempt: 0,
+    crashes: 0,
     event_mark: idBlock,
+    expired_events: -1,
     error: null,
     // A delayed run is one of the future: it cannot be claimed before (wire contract, section 2.4).
     created_at: new Date(now + after_seconds * 1000).toISOString(),

@@ -1,11 +1,15 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
-import { Command, Send, isInterrupted } from "@langchain/langgraph";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { Command, Send, isGraphDrained, isInterrupted, type RunControl } from "@langchain/langgraph";
 import { z } from "zod";
 import { errorMessage, explain, isAppError } from "../errors.ts";
 import { streamModes, type StreamMode } from "../events.ts";
 import type { ServedGraph } from "../graph/load.ts";
+import type { Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import { JsonObject, type Run, type Session } from "../storage/records.ts";
+import { finishedTasks } from "./finished-tasks.ts";
 import type { EventBody } from "./log.ts";
 import type { Ending, Pause } from "./status.ts";
 import { createTranslator, planStream, type GraphChunk } from "./to-events.ts";
@@ -39,6 +43,10 @@ export interface Walk {
   /** Go on from the run's checkpoint instead of beginning with its input. */
   resume: boolean;
   signal: AbortSignal;
+  /** What the graph writes its checkpoints to. */
+  saver: BaseCheckpointSaver;
+  /** By which a drain parks the walk before its next step. */
+  control: RunControl;
   /** Receives the run's spans, where the server is traced. */
   tracer: BaseCallbackHandler | undefined;
   tell: (event: EventBody) => void;
@@ -74,7 +82,7 @@ function clientKeys(configurable: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith("__")));
 }
 
-function configurableOf({ run, services, resume }: Walk, configurable: JsonObject): JsonObject {
+function configurableOf({ run, services, resume, saver }: Walk, configurable: JsonObject): JsonObject {
   const keys = clientKeys({ ...configurable, ...run.kwargs.checkpoint });
   // A resumed run goes on from its own newest checkpoint; the point it was forked at lies behind that.
   if (resume) for (const key of ["checkpoint_id", "checkpoint_ns", "checkpoint_map"]) delete keys[key];
@@ -85,6 +93,8 @@ function configurableOf({ run, services, resume }: Walk, configurable: JsonObjec
     assistant_id: run.assistant_id,
     graph_id: run.graph_id,
     [servicesKey]: services,
+    // The key by which LangGraph lends a graph another checkpointer than its own.
+    __pregel_checkpointer: saver,
   };
 }
 
@@ -97,6 +107,7 @@ function optionsOf(walk: Walk, modes: StreamMode[]) {
     streamMode: plan.modes,
     subgraphs: plan.subgraphs,
     signal,
+    control: walk.control,
     runId: run.run_id,
     configurable: configurableOf(walk, config.configurable ?? {}),
     context: kwargs.context,
@@ -142,26 +153,47 @@ export async function walk(walk: Walk): Promise<WalkResult> {
       const pending = room();
       if (pending !== undefined) await pending;
       for (const event of translate(chunk)) tell(event);
+      if (mode === "messages") hear(payload, walk.services.progress);
     }
     return result({ kind: "done" });
   } catch (error) {
-    if (signal.aborted) return result({ kind: "stopped" });
+    if (signal.aborted || isGraphDrained(error)) return result({ kind: "stopped" });
     return result({ kind: "failed", error: toRunError(error) });
   }
 }
 
+/** Notes what the readers were just told of a model's answer. */
+function hear(payload: unknown, progress: Progress | undefined): void {
+  // LangGraph's `messages` mode always gives a pair of message and metadata.
+  const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
+  const path = metadata["langgraph_checkpoint_ns"];
+  if (typeof path === "string") progress?.heard(path, message);
+}
+
+/** What a graph's schemas throw at an input or a context they do not accept, of any copy of zod. */
+const Refusal = z.object({
+  name: z.enum(["ZodError", "$ZodError"]),
+  issues: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })),
+});
+
 /** What a stream's `error` event shows of what a node threw: its name (of an expected failure its code) and its text. */
 export function toRunError(error: unknown): { error: string; message: string } {
   if (isAppError(error)) return { error: error.code, message: explain(error) };
+  const refused = Refusal.safeParse(error);
+  if (refused.success) {
+    const problems = refused.data.issues.map(({ path, message }) => `${path.join(".") || "input"}: ${message}`);
+    return { error: "invalid_parameter", message: `The graph does not accept this: ${problems.join("; ")}.` };
+  }
   return { error: error instanceof Error ? error.name : "Error", message: errorMessage(error) };
 }
 
 /** What the newest checkpoint of a session waits for. Throws what the checkpointer throws. */
 export async function readPause(graph: ServedGraph, sessionId: string): Promise<Pause> {
   const state = await graph.getState({ configurable: { thread_id: sessionId } });
+  const finished = await finishedTasks(graph.checkpointer, state);
   const interrupts: Session["interrupts"] = {};
   for (const task of state.tasks) {
-    if (task.interrupts.length === 0) continue;
+    if (task.interrupts.length === 0 || finished.has(task.id)) continue;
     const asked = task.interrupts.map(({ id, value }): { id: string; value: unknown } => ({
       id: id ?? task.id,
       value,

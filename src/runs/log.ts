@@ -16,7 +16,7 @@ const groupDelay = 50;
 const groupSize = 1000;
 /** Stored events kept in memory for readers that are nearly up to date. */
 const windowSize = 256;
-const readSize = 500;
+const readSize = 100;
 
 /** Stored events with an id above `after`, in batches, until the store has no more or the signal is aborted. */
 export async function* readStored(
@@ -55,6 +55,8 @@ export class RunLog {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   #waiting = new Set<() => void>();
+  /** The attempt that writes; the store refuses the groups of another (fence). Unset until a walk has begun. */
+  attempt: number | undefined;
 
   /** `onStoreFailure` is told when a group could not be written; `flush` tries again. */
   constructor(store: EventStore, run: Run, onStoreFailure: (error: unknown) => void) {
@@ -76,6 +78,16 @@ export class RunLog {
     return this.#base + this.#events.length;
   }
 
+  /** The id that the next event will have. */
+  get head(): number {
+    return this.#next;
+  }
+
+  /** The first id in memory; those below are in the store, or were never given. */
+  get base(): number {
+    return this.#base;
+  }
+
   /** Undefined while there are ids to give; else a promise to await before the next `emit`. */
   room(): Promise<void> | undefined {
     const left = this.#mark - this.#next;
@@ -91,7 +103,7 @@ export class RunLog {
 
   async #reserve(): Promise<void> {
     const mark = Math.max(this.#mark, this.#next) + idBlock;
-    await this.#store.reserve(this.#run.run_id, mark);
+    await this.#store.reserve(this.#run.run_id, mark, this.attempt);
     this.#mark = mark;
   }
 
@@ -128,7 +140,7 @@ export class RunLog {
   async #writeAll(): Promise<void> {
     while (this.#stored < this.#next) {
       const group = this.#events.slice(this.#stored - this.#base);
-      await this.#store.append(this.#run.session_id, this.#run.run_id, group);
+      await this.#store.append(this.#run.session_id, this.#run.run_id, group, this.attempt);
       this.#stored += group.length;
       this.#trim();
     }

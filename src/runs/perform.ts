@@ -7,9 +7,13 @@ import type { RunServices } from "../loop/services.ts";
 import { JsonObject, type Run } from "../storage/records.ts";
 import type { RunOutcome, Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
+import { endsInTime, endStopped, stopPatience, tellStop } from "./end-stopped.ts";
 import { readPause, toRunError, walk, type WalkResult } from "./execute.ts";
-import { hasProgress, removeProgress } from "./recover.ts";
-import { noPause, outcomeOf, type Ending, type Pause } from "./status.ts";
+import { createFence } from "./fence.ts";
+import { keepTurn } from "./keep-turn.ts";
+import { crashLoop, hasProgress } from "./recover.ts";
+import { removeRun } from "./remove-run.ts";
+import { isOver, noPause, outcomeOf, type Ending, type Pause } from "./status.ts";
 
 /** What performing a run needs from its server. */
 export interface Performance {
@@ -19,12 +23,16 @@ export interface Performance {
   logger: Logger;
   /** Receives the spans of every run (TRACE-01); absent where nobody traces. */
   tracer?: BaseCallbackHandler | undefined;
+  /** Attempts that may end with the process before a run is set aside. */
+  crashBudget: number;
   /** Milliseconds between two tries of what the store refuses. */
   retryDelay: number;
   /** Aborted when the server stops. */
   stopping: AbortSignal;
   /** The last values of runs that have just ended, by the row they ended with. */
   lastValues: WeakMap<Run, Record<string, unknown>>;
+  /** Milliseconds a stop waits for what it stops. Default 5 s. */
+  stopPatience?: number;
 }
 
 const stopped: WalkResult = { ending: { kind: "stopped" }, paused: false, values: undefined };
@@ -35,7 +43,9 @@ const stopped: WalkResult = { ending: { kind: "stopped" }, paused: false, values
  */
 export async function performRun(active: ActiveRun, performance: Performance): Promise<void> {
   const { stop } = active;
-  const result = stop.signal.aborted ? stopped : await attempt(active, performance);
+  const result = stop.signal.aborted ? stopped : await attemptUntilStopped(active, performance);
+  // A walk that ended by itself although nobody has stopped it was parked before its next step.
+  if (result.ending.kind === "stopped") stop.request("drain");
   if (active.ended) return;
   if (result.ending.kind === "stopped" && stop.cause === "drain") {
     await letGo(active, performance);
@@ -43,14 +53,15 @@ export async function performRun(active: ActiveRun, performance: Performance): P
   }
   active.ended = true;
   const ending = endingOf(result.ending, stop);
+  const values = ending.kind === "stopped" ? await keepStopped(active, performance) : result.values;
   const pause = await pauseAfter(active, { ...result, ending }, performance);
   const run = await writeEnd(active, outcomeOf(ending, pause), performance);
   if (run === undefined) {
     await letGo(active, performance);
     return;
   }
-  if (result.values !== undefined) performance.lastValues.set(run, result.values);
-  if (active.rollback) await rollBack(active, run, performance);
+  if (values !== undefined) performance.lastValues.set(run, values);
+  if (active.rollback) await rollBack(run, performance);
   active.settle(run);
 }
 
@@ -60,20 +71,85 @@ function endingOf(ending: Ending, stop: ActiveRun["stop"]): Ending {
   return { kind: "failed", error: toRunError(stop.signal.reason) };
 }
 
-async function attempt(active: ActiveRun, { storage, graphs, services, tracer }: Performance): Promise<WalkResult> {
+/** One attempt; of a stopped one that does not end in time nothing more is heard (STOP-05). */
+async function attemptUntilStopped(active: ActiveRun, performance: Performance): Promise<WalkResult> {
+  const { stop, run } = active;
+  const onStop = (): void => {
+    if (stop.cause === "cancel") tellStop(active, { type: "stop_requested", stop_reason: "user_requested" });
+  };
+  stop.signal.addEventListener("abort", onStop, { once: true });
+  try {
+    const result = await endsInTime(
+      attempt(active, performance),
+      stop.signal,
+      performance.stopPatience ?? stopPatience,
+    );
+    if (result === undefined) performance.logger.warn({ run_id: run.run_id }, "stop_forced");
+    return result ?? stopped;
+  } finally {
+    stop.signal.removeEventListener("abort", onStop);
+  }
+}
+
+/** Keeps what a stopped run has done; answers with the session's values after it. */
+async function keepStopped(active: ActiveRun, performance: Performance): Promise<Record<string, unknown> | undefined> {
+  const { run, stop, progress } = active;
+  const { graphs, services, logger } = performance;
+  try {
+    const turn = {
+      graph: graphs.get(run.graph_id),
+      run,
+      services: { ...services(run.session_id), progress },
+      reason: "user_requested" as const,
+    };
+    const kept = await endsInTime(endStopped(active, turn), stop.signal, performance.stopPatience ?? stopPatience);
+    if (kept === undefined) logger.warn({ run_id: run.run_id }, "stop_forced");
+    return kept?.values;
+  } catch (error) {
+    // The run ends all the same; before its next use the history is repaired for the model.
+    logger.error({ err: error, run_id: run.run_id }, "stopped_turn_not_kept");
+    return undefined;
+  }
+}
+
+/**
+ * When a new message comes while a question is open, LangGraph drops the step that asked, with all it had done. That turn
+ * is kept first.
+ */
+async function keepAbandoned({ run }: ActiveRun, { storage, graphs, services }: Performance): Promise<void> {
+  const { command, input, checkpoint } = run.kwargs;
+  if (command !== undefined || input === undefined || input === null || checkpoint?.["checkpoint_id"] !== undefined)
+    return;
+  const session = await storage.sessions.get(run.session_id);
+  if (session === undefined || Object.keys(session.interrupts).length === 0) return;
+  const graph = graphs.get(run.graph_id);
+  await keepTurn({ graph, run, services: services(run.session_id), reason: "abandoned" });
+}
+
+async function attempt(active: ActiveRun, performance: Performance): Promise<WalkResult> {
+  const { storage, graphs, services, tracer } = performance;
   const { run, log, stop } = active;
+  const looping = crashLoop(run, performance.crashBudget);
+  if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
+  active.fence = createFence(storage.checkpointer);
   try {
     await log.room();
     log.emit({ event: "metadata", data: { run_id: run.run_id, attempt: run.attempt } });
+    const resume = run.attempt > 1 && (await hasProgress(storage.checkpointer, run));
+    if (!resume) await keepAbandoned(active, performance);
     const configurable = JsonObject.safeParse(run.kwargs.config["configurable"]).data ?? {};
     return await walk({
       run,
       graph: await graphs.forRun(run.graph_id, configurable),
-      services: services(run.session_id),
-      resume: run.attempt > 1 && (await hasProgress(storage.checkpointer, run)),
+      services: { ...services(run.session_id), progress: active.progress },
+      resume,
       signal: stop.signal,
+      saver: active.fence.saver,
+      control: stop.control,
       tracer,
-      tell: (event) => log.emit(event),
+      tell: (event) => {
+        if (!active.ended) log.emit(event);
+      },
       room: () => log.room(),
     });
   } catch (error) {
@@ -110,12 +186,17 @@ async function writeEnd(active: ActiveRun, outcome: RunOutcome, performance: Per
         told = true;
       }
       await active.log.flush();
-      const run = (await storage.runs.finish(run_id, outcome)) ?? (await storage.runs.get(run_id));
+      // One that never walked can be claimed at this very moment: then any attempt of it ends.
+      const fence = active.walking ? active.run.attempt : undefined;
+      const run = (await storage.runs.finish(run_id, outcome, fence)) ?? (await storage.runs.get(run_id));
+      if (run !== undefined && !isOver(run.status)) return undefined;
       return run ?? unwritten(active.run, outcome);
     } catch (error) {
       // Its session was removed meanwhile: there is nowhere to write to.
       if (isAppError(error) && error.code === "not_found") return unwritten(active.run, outcome);
       logger.error({ err: error, run_id }, "run_end_not_written");
+      // Another attempt has taken the run up: its end is that one's to write.
+      if (isAppError(error) && error.code === "conflict") return undefined;
       if (stopping.aborted) return undefined;
       // An abort only ends the wait; the loop then tries a last time.
       await sleep(retryDelay, undefined, { signal: stopping, ref: false }).catch(() => undefined);
@@ -137,17 +218,10 @@ async function letGo(active: ActiveRun, { logger }: Performance): Promise<void> 
   active.abandon(new AppError("server", "The server is stopping; the run goes on after its restart."));
 }
 
-/** Removes the run's checkpoints and row; the session then waits for what it waited for before. */
-async function rollBack(active: ActiveRun, run: Run, performance: Performance): Promise<void> {
-  const { storage, graphs, logger } = performance;
+async function rollBack(run: Run, performance: Performance): Promise<void> {
   try {
-    await removeProgress(storage.checkpointer, run);
-    const pause = await readPause(graphs.get(run.graph_id), run.session_id);
-    const { session_status: status, interrupts } = outcomeOf({ kind: "done" }, pause);
-    await storage.runs.delete(active.run.run_id);
-    const queued = await storage.runs.list(run.session_id, { limit: 1, offset: 0, status: "pending" });
-    await storage.sessions.update(run.session_id, { interrupts, status: queued.length > 0 ? "busy" : status });
+    await removeRun(run, performance);
   } catch (error) {
-    logger.error({ err: error, run_id: run.run_id }, "rollback_failed");
+    performance.logger.error({ err: error, run_id: run.run_id }, "rollback_failed");
   }
 }

@@ -1,3 +1,4 @@
+import { RunControl } from "@langchain/langgraph";
 import { AppError } from "../errors.ts";
 
 /**
@@ -10,6 +11,8 @@ export type StopCause = "cancel" | "drain" | "storage";
 export interface Stop {
   readonly signal: AbortSignal;
   readonly cause: StopCause | undefined;
+  /** Asks the graph to stop before its next step, which it does by itself (a drain, reliability R7). */
+  readonly control: RunControl;
   request(cause: StopCause, reason?: unknown): void;
 }
 
@@ -32,6 +35,7 @@ export function createStop(): Stop {
   let first: StopCause | undefined;
   return {
     signal: controller.signal,
+    control: new RunControl(),
     get cause() {
       return first;
     },

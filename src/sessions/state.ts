@@ -2,8 +2,10 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import { AppError, errorMessage } from "../errors.ts";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
+import { readPause } from "../runs/execute.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
+import { keptConfigurable } from "./configuration.ts";
 
 /** Which checkpoint of a session; all of it may be missing: the newest one at the root. */
 export interface CheckpointReference {
@@ -48,7 +50,8 @@ export async function updateState(
   session: Session,
   update: StateUpdate,
 ): Promise<RunnableConfig> {
-  if (session.status === "busy") throw new AppError("conflict", "Thread is busy");
+  const now = await storage.sessions.get(session.session_id);
+  if (now?.status === "busy") throw new AppError("conflict", "Thread is busy");
   const graph = graphOf(graphs, session);
   if (graph === undefined) {
     throw new AppError("invalid_parameter", `Thread ${session.session_id} has no graph ID`, {
@@ -60,8 +63,8 @@ export async function updateState(
     throw isRefusal(error) ? new AppError("invalid_parameter", errorMessage(error), { cause: error }) : error;
   });
   if (Object.keys(session.interrupts).length > 0) {
-    const now = await graph.getState(checkpointConfig(session, {}));
-    await storage.sessions.update(session.session_id, { interrupts: pendingInterrupts(now) });
+    const { interrupts } = await readPause(graph, session.session_id);
+    await storage.sessions.update(session.session_id, { interrupts });
   } else {
     await storage.sessions.update(session.session_id, {});
   }
@@ -100,10 +103,9 @@ function graphOf(graphs: Graphs, session: Session): ServedGraph | undefined {
 
 function checkpointConfig(session: Session, reference: CheckpointReference): RunnableConfig {
   const { checkpoint_id, checkpoint_ns, checkpoint_map } = reference;
-  const kept = session.config["configurable"];
   return {
     configurable: {
-      ...(typeof kept === "object" ? kept : undefined),
+      ...keptConfigurable(session),
       thread_id: session.session_id,
       checkpoint_ns: checkpoint_ns ?? "",
       ...(checkpoint_id !== undefined && { checkpoint_id }),
@@ -112,14 +114,11 @@ function checkpointConfig(session: Session, reference: CheckpointReference): Run
   };
 }
 
-function pendingInterrupts(state: StateSnapshot): Session["interrupts"] {
-  const waiting = state.tasks.filter((task) => task.interrupts.length > 0);
-  return Object.fromEntries(
-    waiting.map((task) => [task.id, task.interrupts.map(({ id, value }) => ({ id: id ?? "", value }))]),
-  );
-}
-
-/** What LangGraph and state schemas throw at values or a node they do not accept. */
+/** What LangGraph and state schemas throw at values, a node or a namespace they do not accept. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof Error && ["InvalidUpdateError", "ZodError", "$ZodError"].includes(error.name);
+  if (!(error instanceof Error)) return false;
+  return (
+    ["InvalidUpdateError", "ZodError", "$ZodError"].includes(error.name) ||
+    /^Subgraph .* not found/su.test(error.message)
+  );
 }

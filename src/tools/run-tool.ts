@@ -87,6 +87,8 @@ async function attemptOnce(
   try {
     signal.throwIfAborted();
     const work = locks.withLocks(tool.resources(input, context), signal, async () => {
+      // A stop between the grant and here: nothing begins after a stop was answered.
+      signal.throwIfAborted();
       hasBegun = true;
       return tool.run(input, { ...context, signal });
     });

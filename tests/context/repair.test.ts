@@ -48,6 +48,16 @@ describe("repairing a message list", () => {
     ]);
   });
 
+  it("gives each call its own result when a server uses an id again", () => {
+    const first = new ToolMessage({ tool_call_id: "0", content: "first" });
+    const second = new ToolMessage({ tool_call_id: "0", content: "second" });
+    const list = [new HumanMessage("a"), asks("0"), first, asks("9"), new HumanMessage("b"), asks("0"), second];
+    const texts = repairToolPairs(list)
+      .filter(isToolMessage)
+      .map((message) => message.text);
+    expect(texts).toEqual(["first", interruptedResult, "second"]);
+  });
+
   it("makes any list valid, keeps every other message, and changes nothing the second time", () => {
     const ids = fc.uniqueArray(fc.constantFrom("1", "2", "3", "4"), { maxLength: 3 });
     const message = fc.oneof(

@@ -104,6 +104,27 @@ describe("plan and action", () => {
   });
 });
 
+describe("a plan that is through", () => {
+  it("does not stand in the way of the next instruction", async () => {
+    const flow = await start({
+      files: { a: "1" },
+      handler: (request) => {
+        if (task(request) === "plan")
+          return planOf([{ id: "1", goal: "say hello", tool: null, input: "", depends_on: [] }]);
+        const called = request.messages.at(-1)?.role === "tool";
+        const offered = request.toolNames.length === 1 ? request.toolNames[0] : undefined;
+        return offered === undefined || called ? { text: "Done." } : { toolCalls: [{ name: offered, arguments: {} }] };
+      },
+    });
+    expect((await flow.send("say hello", { mode: "plan" })).task_plan?.status).toBe("done");
+    const direct = await flow.send("now say it again", { mode: "action" });
+    expect(direct.messages.at(-1)?.getType()).toBe("ai");
+    expect(direct.task_plan).toBeNull();
+    const forced = await flow.send("what is here?", { selected_tool: "list_files" });
+    expect(forced.messages.findLast((message) => message.getType() === "tool")?.name).toBe("list_files");
+  });
+});
+
 describe("compress", () => {
   const summary = {
     goal: "learn",

@@ -46,8 +46,12 @@ describe("reading an answer to a confirmation", () => {
 
 describe("the question", () => {
   it("carries LangChain's request in both spellings, with what was wrong with the last answer", () => {
-    const request = confirmationRequest({ id: "c1", name: "delete_file", args: { path: "a" } }, "Delete a?", "unclear");
-    expect(request).toMatchObject({ kind: "confirmation", tool_call_id: "c1", problem: "unclear" });
+    const request = confirmationRequest(
+      { id: "c1", name: "delete_file", args: { path: "a" } },
+      { question: "Delete a?", hash: "h", operation: { type: "DeleteFile", path: "a" } },
+      "unclear",
+    );
+    expect(request).toMatchObject({ kind: "confirmation", tool_call_id: "c1", hash: "h", problem: "unclear" });
     expect(request.action_requests).toEqual(request.actionRequests);
     expect(request.review_configs).toEqual([
       { action_name: "delete_file", allowed_decisions: ["approve", "edit", "reject"] },

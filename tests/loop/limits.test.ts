@@ -23,14 +23,14 @@ describe("the limits of the loop", () => {
     [14, 0, 0, "iteration_limit"],
     [3, 0, 300_000, "timeout"],
     [3, 200_000, 300_000, null],
-  ])("after %i iterations, %i ms of waiting and %i ms in all: %s", (iteration_count, paused_ms, elapsed, expected) => {
-    const state = { iteration_count, paused_ms, start_time: 1000 };
+  ])("after %i iterations, %i ms of waiting and %i ms in all: %s", (iteration_count, waited, elapsed, expected) => {
+    const state = { iteration_count, waits: { "2": waited }, start_time: 1000 };
     expect(reachedLimit(state, limits, 1000 + elapsed)).toBe(expected);
   });
 
   it("never count time spent waiting for a person", () => {
-    expect(remainingMs({ start_time: 0, paused_ms: 50_000 }, limits, 60_000)).toBe(290_000);
-    expect(remainingMs({ start_time: 0, paused_ms: 0 }, limits, 900_000)).toBe(0);
+    expect(remainingMs({ start_time: 0, waits: { "1": 20_000, "4": 30_000 } }, limits, 60_000)).toBe(290_000);
+    expect(remainingMs({ start_time: 0, waits: {} }, limits, 900_000)).toBe(0);
   });
 
   it("fire before LangGraph's own limit", () => {

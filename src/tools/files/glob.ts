@@ -2,11 +2,12 @@ import { RE2JS } from "re2js";
 
 /**
  * A matcher for a file pattern: `*` and `?` within a name, `**` across folders, `[a-z]`, `{a,b}`. A pattern without `/`
- * is tried on the name, one with `/` on the whole path; case does not count. Runs in linear time whatever the pattern:
+ * is tried on the name, one with `/` on the whole path; case counts only when told so. Runs in linear time whatever the pattern:
  * the usual libraries make a backtracking regular expression of it (`*a*a*a*a*a*b` on 80 letters: 2.3 s).
  */
-export function toGlob(pattern: string): (path: string) => boolean {
-  const compiled = RE2JS.compile(translate(pattern.replace(/^\.\//, "")), RE2JS.CASE_INSENSITIVE | RE2JS.DOTALL);
+export function toGlob(pattern: string, { caseSensitive = false } = {}): (path: string) => boolean {
+  const flags = caseSensitive ? RE2JS.DOTALL : RE2JS.CASE_INSENSITIVE | RE2JS.DOTALL;
+  const compiled = RE2JS.compile(translate(pattern.replace(/^\.\//, "")), flags);
   const isOnPath = pattern.includes("/");
   return (path) => compiled.matches(isOnPath ? path : path.slice(path.lastIndexOf("/") + 1));
 }

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { toGlob } from "../tools/files/glob.ts";
+import type { Operation } from "../tools/tool.ts";
+
+function isPattern(pattern: string): boolean {
+  try {
+    toGlob(pattern, { caseSensitive: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A pattern over paths of the workspace: `*`, `?`, `**`, `[a-z]`, `{a,b}`; without `/` it is tried on the name alone. */
+export const PathPattern = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .refine(isPattern, { error: "expected a file pattern such as drafts/**/*.txt" });
+
+/** Whether a yes to this operation may be remembered: never for high risk or a folder with something in it (CONF-06). */
+export function mayRemember(operation: Operation): boolean {
+  switch (operation.type) {
+    case "DeleteFile":
+    case "ModifyCriticalFile":
+    case "IrreversibleOperation":
+      return true;
+    case "DeleteFolder":
+      return operation.entries === 0;
+    default:
+      return false;
+  }
+}
+
+/**
+ * Whether a remembered yes covers a call of `tool`. Every one of `paths` (the path as written, and the place it leads to)
+ * has to match, so that a link does not widen a grant.
+ */
+export function grantCovers(
+  grant: { tool: string; path_pattern: string },
+  call: { tool: string; paths: readonly string[] },
+): boolean {
+  if (grant.tool !== call.tool || call.paths.length === 0) return false;
+  const matches = toGlob(grant.path_pattern, { caseSensitive: true });
+  return call.paths.every((path) => matches(path));
+}

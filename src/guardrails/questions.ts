@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { assertNever } from "../errors.ts";
+
+/** The operations that a rule may ask about (CONF-02), as they stand in a stored question. */
+export const AskedOperation = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("DeleteFile"), path: z.string() }),
+  z.object({ type: z.literal("DeleteFolder"), path: z.string(), entries: z.number() }),
+  z.object({ type: z.literal("ModifyCriticalFile"), path: z.string() }),
+  z.object({ type: z.literal("BatchOperation"), count: z.number() }),
+  z.object({ type: z.literal("IrreversibleOperation"), path: z.string(), overwrites: z.boolean() }),
+  z.object({ type: z.literal("HighRiskOperation"), what: z.string() }),
+]);
+export type AskedOperation = z.infer<typeof AskedOperation>;
+
+/** The languages a question can be shown in. What is stored is always English. */
+export type QuestionLanguage = "en" | "zh";
+
+/** The question to a person about an operation, in one sentence or two (CONF-01). */
+export function questionFor(operation: AskedOperation, language: QuestionLanguage): string {
+  const inEnglish = language === "en";
+  switch (operation.type) {
+    case "DeleteFile": {
+      const path = shown(operation.path);
+      return inEnglish ? `Delete the file ${path}?` : `要删除文件 ${path} 吗？`;
+    }
+    case "DeleteFolder": {
+      const path = shown(operation.path);
+      return inEnglish
+        ? `Delete the folder ${path} with ${operation.entries} item(s) in it? This cannot be undone.`
+        : `要删除文件夹 ${path} 及其中的 ${operation.entries} 项吗？此操作无法撤销。`;
+    }
+    case "ModifyCriticalFile": {
+      const path = shown(operation.path);
+      return inEnglish ? `Change the critical file ${path}?` : `要修改关键文件 ${path} 吗？`;
+    }
+    case "BatchOperation":
+      return inEnglish ? `Work on ${operation.count} items at once?` : `要一次处理 ${operation.count} 项吗？`;
+    case "IrreversibleOperation": {
+      const path = shown(operation.path);
+      return inEnglish ? `This replaces what ${path} is now. Go on?` : `这会替换 ${path} 现有的内容。要继续吗？`;
+    }
+    case "HighRiskOperation": {
+      const what = shown(operation.what);
+      return inEnglish ? `This is a high-risk operation: ${what}. Go on?` : `这是高风险操作：${what}。要继续吗？`;
+    }
+    default:
+      return assertNever(operation);
+  }
+}
+
+/** A name without characters that could hide or turn round what a person reads (reliability S10). */
+function shown(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
+    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  });
+}

@@ -1,0 +1,26 @@
+import { AppError } from "../errors.ts";
+
+/**
+ * Runs `work` with a signal that aborts when `signal` does, or after `milliseconds` with `timeout`. Timer and listener go
+ * with the work: `AbortSignal.timeout` would hold everything the call has touched until its time is over.
+ */
+export async function withinTime<T>(
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController();
+  const onAbort = (): void => stop.abort(signal?.reason);
+  const timer = setTimeout(
+    () => stop.abort(new AppError("timeout", "The time for this turn ran out while the model was answering.")),
+    milliseconds,
+  );
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  try {
+    return await work(stop.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,62 @@
+import type { CustomEvent } from "../events.ts";
+import type { ActiveRun } from "./active-run.ts";
+import { keepTurn, type KeptTurn, type TurnToKeep } from "./keep-turn.ts";
+
+/** Milliseconds after which a stop no longer waits for what it stops (STOP-05). */
+export const stopPatience = 5000;
+
+/**
+ * What `work` comes to; `undefined` when the signal was aborted and `patience` milliseconds later it has still not ended.
+ * The work itself cannot be ended from here: who calls must not listen to it any more.
+ */
+export async function endsInTime<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal,
+  patience: number,
+): Promise<Result | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = (): void => {
+    timer = setTimeout(() => late.resolve(undefined), patience);
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Tells the readers of `custom` events, where there is room for one more. */
+export function tellStop(active: ActiveRun, event: CustomEvent): void {
+  if (!active.run.kwargs.stream_mode.includes("custom") || active.log.room() !== undefined) return;
+  active.log.emit({ event: "custom", namespace: [], data: event });
+}
+
+/**
+ * Ends a run that a client has stopped: keeps its turn (unless it is rolled back) and tells what is kept as `values` and
+ * `stop_completed`, before the stream ends. Throws what the store throws.
+ */
+export async function endStopped(
+  active: ActiveRun,
+  turn: TurnToKeep & { reason: "user_requested" },
+): Promise<KeptTurn> {
+  await active.fence?.close();
+  const nothing: KeptTurn = { partial: null, executed: [], pending: [], values: undefined };
+  // Only a run that has begun owns the session; one that still waits for its turn leaves it as it is.
+  const kept = active.rollback || !active.walking ? nothing : await keepTurn(turn);
+  await active.log.room();
+  if (kept.values !== undefined && active.run.kwargs.stream_mode.includes("values")) {
+    active.log.emit({ event: "values", namespace: [], data: kept.values });
+  }
+  tellStop(active, {
+    type: "stop_completed",
+    stop_reason: turn.reason,
+    partial: kept.partial,
+    tool_calls_executed: kept.executed,
+    tool_calls_pending: kept.pending,
+  });
+  return kept;
+}

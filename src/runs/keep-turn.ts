@@ -1,0 +1,193 @@
+import { randomUUID } from "node:crypto";
+import {
+  AIMessage,
+  isAIMessage,
+  isBaseMessage,
+  isToolMessage,
+  ToolMessage,
+  type BaseMessage,
+} from "@langchain/core/messages";
+import type { StateSnapshot } from "@langchain/langgraph";
+import { z } from "zod";
+import { interruptedResult, repairToolPairs } from "../context/repair.ts";
+import { countText } from "../context/tokens.ts";
+import type { PartialAnswer, StopReason } from "../events.ts";
+import type { ServedGraph } from "../graph/load.ts";
+import { toToolMessage } from "../loop/call-tool.ts";
+import { loop } from "../loop/loop.ts";
+import { addMessages, type HeardAnswer, type Progress } from "../loop/progress.ts";
+import { servicesKey, type RunServices } from "../loop/services.ts";
+import { LoopLimits } from "../state.ts";
+import type { Run, ToolCallRecord } from "../storage/records.ts";
+import type { ToolResult } from "../tools/tool.ts";
+
+/** A partial answer of at most so many characters is not worth a message (STOP-08). */
+const shortAnswer = 50;
+
+/** What of a turn is kept, and why it ended. `abandoned`: a question was left open and the session goes on. */
+export interface TurnToKeep {
+  graph: ServedGraph;
+  run: Run;
+  services: RunServices;
+  reason: StopReason | "abandoned";
+}
+
+/** What became of a turn that did not end by itself; `values` is the session's state where it was changed. */
+export interface KeptTurn {
+  partial: PartialAnswer | null;
+  executed: string[];
+  pending: string[];
+  values: Record<string, unknown> | undefined;
+}
+
+const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
+const Input = z.looseObject({ messages: z.array(z.looseObject({ id: z.string() })) });
+
+/**
+ * Writes what a stopped turn has done into the session (STOP-10, law 6): the user's message, every finished message of
+ * the loop, one result for each call, and the text that readers saw of the last answer. Afterwards nothing of the turn is
+ * left to be done. Only for graphs that call the loop; others keep their checkpoint as it is. Throws what the store throws.
+ */
+export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Promise<KeptTurn> {
+  const nothing: KeptTurn = { partial: null, executed: [], pending: [], values: undefined };
+  const loopNodes = nodesWithLoop(graph);
+  if (loopNodes.size === 0) return nothing;
+  const { session_id: thread_id, run_id, graph_id } = run;
+  // An abandoned turn is not that of the run that comes: a checkpoint with its id would be taken for its own progress, and
+  // its input for one that has been read already.
+  const author = reason === "abandoned" ? {} : { run_id };
+  const config = { configurable: { thread_id, graph_id, ...author, [servicesKey]: services } };
+  const state = await graph.getState(config, { subgraphs: true });
+  const stored = new Set(messagesOf(state.values).map(({ id }) => id));
+
+  const turn: BaseMessage[] = unfinishedTurn(state, loopNodes, services.progress).filter(({ id }) => !stored.has(id));
+  const ledger = turn.length === 0 ? [] : await services.ledger.list(thread_id);
+  const { messages, executed, pending } = withResults(turn, ledger, reason);
+  const answers = (services.progress?.unfinished() ?? []).map((answer) =>
+    toPartial(answer, reason === "abandoned" ? "user_requested" : reason, stored),
+  );
+  const partials = answers.filter(({ partial }) => partial.is_stored).map(({ message }) => message);
+  const kept: KeptTurn = {
+    partial: answers.at(-1)?.partial ?? null,
+    executed,
+    pending: [...pending, ...answers.flatMap(({ calls }) => calls)],
+    values: undefined,
+  };
+
+  const open = state.tasks.filter((task) => task.name === "__start__" || loopNodes.has(task.name));
+  if (open.length < state.tasks.length) return kept;
+  const input = Input.safeParse(reason === "abandoned" ? undefined : run.kwargs.input).data;
+  const unsaid = input?.messages.filter(({ id }) => !stored.has(id)) ?? [];
+  const added = [...unsaid, ...messages, ...partials];
+  if (open.length === 0 && added.length === 0) return kept;
+  const asNode = open[0]?.name ?? "__start__";
+  const values = { ...(asNode === "__start__" ? input : undefined), messages: added };
+  await graph.bulkUpdateState(config, [
+    ...(added.length === 0 ? [] : [{ updates: [{ values, asNode }] }]),
+    // An update as the end clears what is left to be done.
+    { updates: [{ values: null, asNode: "__end__" }] },
+  ]);
+  const now: { values: unknown } = await graph.getState(config);
+  // The state of a graph is an object of its channels.
+  return { ...kept, values: now.values as Record<string, unknown> };
+}
+
+/** The nodes of a graph that call our loop. */
+function nodesWithLoop(graph: ServedGraph): Set<string> {
+  const nodes: Record<string, { subgraphs?: unknown[] | undefined }> = graph.nodes;
+  return new Set(Object.keys(nodes).filter((name) => nodes[name]?.subgraphs?.includes(loop)));
+}
+
+function messagesOf(values: unknown): BaseMessage[] {
+  return WithMessages.safeParse(values).data?.messages ?? [];
+}
+
+/** What the loop calls of the unfinished steps have added: from their checkpoints, and what memory knows beyond them. */
+function unfinishedTurn(state: StateSnapshot, loopNodes: Set<string>, progress: Progress | undefined): BaseMessage[] {
+  const turn: { messages: BaseMessage[] } = { messages: [] };
+  const records = progress?.records ?? [];
+  for (const task of state.tasks) {
+    if (!loopNodes.has(task.name) || task.state === undefined || !("values" in task.state)) continue;
+    const messages = messagesOf(task.state.values);
+    // The checkpoint is that of the step's first loop call. What only the program reads never calls tools.
+    const first = records.find((record) => record.task === `${task.name}:${task.id}`);
+    const isSilent = first?.silent ?? !messages.some((message) => isAIMessage(message) && message.tool_calls?.length);
+    if (!isSilent) addMessages(turn, messages);
+  }
+  for (const record of records) if (!record.silent) addMessages(turn, record.messages);
+  return turn.messages;
+}
+
+/** The messages with one result per call: its own, the one in the ledger, or what is known about its end. */
+function withResults(
+  turn: BaseMessage[],
+  ledger: ToolCallRecord[],
+  reason: TurnToKeep["reason"],
+): { messages: BaseMessage[]; executed: string[]; pending: string[] } {
+  const rows = new Map(ledger.map((row) => [row.tool_call_id, row]));
+  const executed = turn.filter(isToolMessage).map((result) => result.tool_call_id);
+  const pending: string[] = [];
+  const messages = repairToolPairs(turn, (call, index, message) => {
+    const id = call.id ?? "";
+    const row = rows.get(`${message.id}/${index}`);
+    if (row?.state === "finished") {
+      executed.push(id);
+      // The ledger stores what call_tool wrote: a ToolResult.
+      const result = row.result as ToolResult;
+      return toToolMessage({ call: { id, name: call.name } }, result, LoopLimits.parse({}).tool_result_max_length);
+    }
+    pending.push(id);
+    const [code, content] = row === undefined ? ["NOT_RUN", notRun(reason)] : ["INTERRUPTED", interruptedResult];
+    return new ToolMessage({
+      id: randomUUID(),
+      tool_call_id: id,
+      name: call.name,
+      status: "error",
+      content,
+      additional_kwargs: { timestamp: new Date().toISOString(), success: false, code, errorType: "cancelled" },
+    });
+  });
+  return { messages, executed, pending };
+}
+
+function notRun(reason: TurnToKeep["reason"]): string {
+  return reason === "abandoned"
+    ? "Not run: the question about this call was not answered, and the conversation went on."
+    : "Not run: the turn was interrupted before this call began.";
+}
+
+function characters(text: string): number {
+  return Array.from(text).length;
+}
+
+function toPartial(
+  answer: HeardAnswer,
+  reason: StopReason,
+  stored: Set<string | undefined>,
+): { message: AIMessage; partial: PartialAnswer; calls: string[] } {
+  // A server that repeats its message ids must not make a stop overwrite an earlier message.
+  const id = answer.id === undefined || stored.has(answer.id) ? randomUUID() : answer.id;
+  const calls = answer.calls.map((call) => call.id ?? call.name);
+  const partial: PartialAnswer = {
+    message_id: id,
+    content: answer.text,
+    reasoning_content: answer.reasoning,
+    is_partial: true,
+    stop_reason: reason,
+    tokens_generated: countText(answer.text + answer.reasoning),
+    is_stored: Math.max(characters(answer.text), characters(answer.reasoning)) > shortAnswer,
+  };
+  const message = new AIMessage({
+    id,
+    content: answer.text,
+    additional_kwargs: {
+      timestamp: new Date().toISOString(),
+      is_partial: true,
+      stop_reason: reason,
+      ...(answer.reasoning === "" ? {} : { reasoning_content: answer.reasoning }),
+      tokens_generated: partial.tokens_generated,
+      tool_calls_pending: answer.calls,
+    },
+  });
+  return { message, partial, calls };
+}

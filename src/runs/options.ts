@@ -1,0 +1,31 @@
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import type { Graphs } from "../graph/load.ts";
+import type { Logger } from "../logger.ts";
+import type { RunServices } from "../loop/services.ts";
+import type { Storage } from "../storage/storage.ts";
+
+/** What the runs of a server need. */
+export interface RunsOptions {
+  storage: Storage;
+  graphs: Graphs;
+  /** What a run of this session is lent. */
+  services: (sessionId: string) => RunServices;
+  logger: Logger;
+  /** Receives the spans of every run (TRACE-01); absent where nobody traces. */
+  tracer?: BaseCallbackHandler | undefined;
+  /** Runs that walk at the same time, over all sessions. */
+  maxConcurrent: number;
+  /** Attempts that may end with the process before a run is set aside as `crash_loop`. Default 3 (reliability R5). */
+  crashBudget?: number;
+  /** Runs that may wait, over all sessions; one more is refused with `rate_limit`. Default any number. */
+  queueLimit?: number;
+  /** Milliseconds between two tries of what the store refuses. Default one second. */
+  retryDelay?: number;
+}
+
+/** How a run is stopped; see `Runs.cancel`. */
+export interface CancelOptions {
+  action: "interrupt" | "rollback";
+  wait: boolean;
+  clearQueue?: boolean;
+}

@@ -1,0 +1,20 @@
+import type { Graphs } from "../graph/load.ts";
+import type { Run } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+import { readPause } from "./execute.ts";
+import { removeProgress } from "./recover.ts";
+import { outcomeOf } from "./status.ts";
+
+/**
+ * Removes a run that is over, with its events, messages and checkpoints; its session then waits for what it waited for
+ * before. False when it was gone already. Throws what the storage throws.
+ */
+export async function removeRun(run: Run, { storage, graphs }: { storage: Storage; graphs: Graphs }): Promise<boolean> {
+  await removeProgress(storage.checkpointer, run);
+  const pause = await readPause(graphs.get(run.graph_id), run.session_id);
+  const { session_status: status, interrupts } = outcomeOf({ kind: "done" }, pause);
+  const removed = await storage.runs.delete(run.run_id);
+  // A session with a run that is not over stays busy, whatever is said here.
+  await storage.sessions.update(run.session_id, { interrupts, status });
+  return removed;
+}

@@ -1,0 +1,176 @@
+import { v7 as newId } from "@langchain/core/utils/uuid";
+import { AppError } from "../errors.ts";
+import type { Runs, RunRequest } from "../runs/runs.ts";
+import { notPending } from "../storage/approvals.ts";
+import { JsonObject, type Approval, type Run, type Session } from "../storage/records.ts";
+import type { ApprovalAnswer, Storage } from "../storage/storage.ts";
+import { readQuestion, resumeValue, type ApprovalDecision } from "./questions.ts";
+import { requireSession } from "./sessions.ts";
+
+/** What the approvals of a server need. */
+export interface ApprovalServices {
+  storage: Storage;
+  runs: Runs;
+  /** Hours after which a question counts as denied; `undefined`: it waits for ever. */
+  timeoutHours: number | undefined;
+}
+
+/** What came of an answer. `repeated`: it had been answered before, and `approval` tells how. */
+export interface Answered {
+  approval: Approval;
+  repeated: boolean;
+}
+
+/**
+ * Every question of a session that waits, oldest first, at whatever depth it was asked; those whose time is over are denied
+ * first. Throws `not_found` for an unknown session.
+ */
+export async function listApprovals(services: ApprovalServices, sessionId: string): Promise<Approval[]> {
+  const session = await requireSession(services.storage, sessionId);
+  await expireSession(services, session);
+  return services.storage.approvals.pending(sessionId);
+}
+
+/**
+ * Answers one question by a run that resumes it. The second answer to a question changes nothing and tells the first one.
+ * Throws `not_found` for an unknown session or question, `conflict` when the session moved on or `hash` is not that of the
+ * question, `invalid_parameter` for a decision that the question does not take.
+ */
+export async function answerApproval(
+  services: ApprovalServices,
+  sessionId: string,
+  interruptId: string,
+  decision: ApprovalDecision,
+): Promise<Answered> {
+  const session = await requireSession(services.storage, sessionId);
+  const approval = await requireApproval(services.storage, sessionId, interruptId);
+  if (approval.state === "answered") return { approval, repeated: true };
+  if (approval.state === "stale") throw notPending(approval);
+  if (isExpired(approval, services)) {
+    await deny(services, session, approval);
+    return { approval: await requireApproval(services.storage, sessionId, interruptId), repeated: true };
+  }
+  const question = readQuestion(approval.value);
+  if (decision.hash !== undefined && decision.hash !== question.hash) {
+    throw new AppError("conflict", "The question is about something else than the hash that was approved.", {
+      suggestion: "Look at the question again.",
+    });
+  }
+  const value = resumeValue(question, decision);
+  const remember = decision.type === "approve" ? decision.remember : undefined;
+  return answer(services, session, approval, value, {
+    interrupt_id: interruptId,
+    decided_by: "person",
+    ...(remember && { grant: { grant_id: newId(), ...remember } }),
+  });
+}
+
+/** Denies what has waited too long in one session; answers with how much it was. */
+export async function expireSession(services: ApprovalServices, session: Session): Promise<number> {
+  if (services.timeoutHours === undefined) return 0;
+  const waiting = await services.storage.approvals.pending(session.session_id);
+  const late = waiting.filter((approval) => isExpired(approval, services));
+  for (const approval of late) await deny(services, session, approval);
+  return late.length;
+}
+
+/** Denies what has waited too long, of all sessions; answers with how many. Failures of one do not keep the others. */
+export async function expireApprovals(
+  services: ApprovalServices,
+  onFailure: (error: unknown, approval: Approval) => void,
+): Promise<number> {
+  const limit = deadline(services);
+  if (limit === undefined) return 0;
+  let denied = 0;
+  for (const approval of await services.storage.approvals.askedBefore(limit, 1000)) {
+    if (!isExpired(approval, services)) continue;
+    try {
+      const session = await requireSession(services.storage, approval.session_id);
+      await deny(services, session, approval);
+      denied += 1;
+    } catch (error) {
+      onFailure(error, approval);
+    }
+  }
+  return denied;
+}
+
+/** When a question stops to wait; `undefined` when it never does: nobody said so, or it takes no denial. */
+export function expiryOf(
+  approval: Approval,
+  { timeoutHours }: Pick<ApprovalServices, "timeoutHours">,
+): string | undefined {
+  if (timeoutHours === undefined || readQuestion(approval.value).actions.length === 0) return undefined;
+  return new Date(Date.parse(approval.asked_at) + timeoutHours * 3_600_000).toISOString();
+}
+
+function deadline({ timeoutHours }: ApprovalServices): string | undefined {
+  return timeoutHours === undefined ? undefined : new Date(Date.now() - timeoutHours * 3_600_000).toISOString();
+}
+
+function isExpired(approval: Approval, services: ApprovalServices): boolean {
+  const expiry = expiryOf(approval, services);
+  return expiry !== undefined && expiry < new Date().toISOString();
+}
+
+async function deny(services: ApprovalServices, session: Session, approval: Approval): Promise<void> {
+  const message = `Nobody answered within ${services.timeoutHours} hour(s), which counts as a no.`;
+  const value = resumeValue(readQuestion(approval.value), { type: "reject", message });
+  await answer(services, session, approval, value, { interrupt_id: approval.interrupt_id, decided_by: "timeout" });
+}
+
+async function requireApproval(storage: Storage, sessionId: string, interruptId: string): Promise<Approval> {
+  const approval = await storage.approvals.get(sessionId, interruptId);
+  if (approval === undefined) throw new AppError("not_found", `No question ${interruptId} was asked in this thread.`);
+  return approval;
+}
+
+/** Admits the run that carries the answer. Of two answers at the same moment the store takes one; the other is told. */
+async function answer(
+  { storage, runs }: ApprovalServices,
+  session: Session,
+  { session_id, interrupt_id }: Approval,
+  value: unknown,
+  by: ApprovalAnswer,
+): Promise<Answered> {
+  const request = await resumeRequest(runs, session, interrupt_id, value);
+  try {
+    await runs.start(session, { ...request, answer: by });
+  } catch (error) {
+    const now = await storage.approvals.get(session_id, interrupt_id);
+    if (now?.state === "answered") return { approval: now, repeated: true };
+    throw error;
+  }
+  return { approval: await requireApproval(storage, session_id, interrupt_id), repeated: false };
+}
+
+/** A run that goes on as the session's last one was asked to, with this answer. */
+async function resumeRequest(runs: Runs, session: Session, interruptId: string, value: unknown): Promise<RunRequest> {
+  const last: Run | undefined = (await runs.list(session.session_id, { limit: 1, offset: 0 }))[0];
+  const assistant = last?.assistant_id ?? session.metadata["assistant_id"] ?? session.metadata["graph_id"];
+  if (typeof assistant !== "string") {
+    throw new AppError("invalid_state", `Thread ${session.session_id} has no assistant that could go on.`);
+  }
+  const config = last?.kwargs.config ?? session.config;
+  // The answer goes to the newest checkpoint, wherever the last run began.
+  const {
+    checkpoint_id: _id,
+    checkpoint_ns: _ns,
+    checkpoint_map: _map,
+    ...configurable
+  } = JsonObject.safeParse(config["configurable"]).data ?? {};
+  return {
+    assistant,
+    command: { resume: { [interruptId]: value } },
+    config: { ...config, configurable },
+    context: last?.kwargs.context ?? {},
+    metadata: last?.metadata ?? {},
+    stream_mode: last?.kwargs.stream_mode ?? ["values"],
+    stream_subgraphs: last?.kwargs.stream_subgraphs ?? false,
+    stream_resumable: last?.kwargs.stream_resumable ?? false,
+    temporary: false,
+    durability: last?.kwargs.durability ?? "sync",
+    // Behind the run of another answer that is still on its way.
+    multitask_strategy: "enqueue",
+  };
+}

@@ -1,0 +1,125 @@
+import { MemorySaver } from "@langchain/langgraph";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import { describe, expect, it } from "vitest";
+import { createLogger } from "../../src/logger.ts";
+import { ActiveRun } from "../../src/runs/active-run.ts";
+import { draftRun } from "../../src/runs/draft.ts";
+import { endsInTime } from "../../src/runs/end-stopped.ts";
+import { createFence } from "../../src/runs/fence.ts";
+import { performRun } from "../../src/runs/perform.ts";
+import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";
+import { createGate, createSession, gatedGraph, never, request, serve } from "./fixtures.ts";
+
+describe("work that a stop ends", () => {
+  const stuck = new Promise<string>(() => undefined);
+
+  it("is waited for while nobody stops it, and given up after the patience when it does not end", async () => {
+    const stop = new AbortController();
+    expect(await endsInTime(Promise.resolve("done"), stop.signal, 0)).toBe("done");
+    const waiting = endsInTime(stuck, stop.signal, 0);
+    stop.abort();
+    expect(await waiting).toBeUndefined();
+    expect(await endsInTime(stuck, stop.signal, 0)).toBeUndefined();
+    expect(await endsInTime(Promise.resolve("just in time"), stop.signal, 60_000)).toBe("just in time");
+  });
+
+  it("keeps its own failure", async () => {
+    await expect(endsInTime(Promise.reject(new Error("broken")), AbortSignal.abort(), 60_000)).rejects.toThrow(
+      "broken",
+    );
+  });
+});
+
+describe("a fence", () => {
+  const config = { configurable: { thread_id: "session", checkpoint_ns: "" } };
+  const metadata = { source: "loop" as const, step: 0, parents: {} };
+
+  it("lets writes through until it closes, waits for those that have begun, and drops the rest", async () => {
+    const gate = createGate();
+    class SlowSaver extends MemorySaver {
+      override async put(...args: Parameters<MemorySaver["put"]>): ReturnType<MemorySaver["put"]> {
+        await gate.pass();
+        return super.put(...args);
+      }
+    }
+    const saver = new SlowSaver();
+    const fence = createFence(saver);
+    const begun = { ...emptyCheckpoint(), id: "00000000-0000-6000-8000-000000000001" };
+    const writing = fence.saver.put(config, begun, metadata, {});
+    let isClosed = false;
+    const closing = fence.close().then(() => (isClosed = true));
+    const late = { ...emptyCheckpoint(), id: "00000000-0000-6000-8000-000000000002" };
+    expect(await fence.saver.put(config, late, metadata, {})).toEqual({
+      configurable: { ...config.configurable, checkpoint_id: late.id },
+    });
+    await fence.saver.putWrites({ configurable: { ...config.configurable, checkpoint_id: begun.id } }, [["a", 1]], "t");
+    expect(isClosed).toBe(false);
+    gate.open();
+    await Promise.all([writing, closing]);
+    const kept = await fence.saver.getTuple(config);
+    expect(kept?.checkpoint.id).toBe(begun.id);
+    expect(kept?.pendingWrites).toEqual([]);
+  });
+});
+
+/** A run that is claimed, so that it can be walked here. */
+async function claimed(graphs: Record<string, unknown>, saver = new RunAwareSaver()) {
+  const storage = createMemoryStorage(saver);
+  const served = serve(graphs, saver);
+  const session = await createSession(storage);
+  const draft = draftRun(session, request("agent", { stream_mode: ["custom"] }), served);
+  await storage.runs.admit(draft);
+  const run = await storage.runs.claim(session.session_id);
+  if (run === undefined) throw new Error("there is nothing to claim");
+  const active = new ActiveRun(run, storage.events);
+  active.walking = true;
+  const walking = performRun(active, {
+    storage,
+    graphs: served,
+    // A graph of its own asks for no services.
+    services: () => ({}) as never,
+    logger: createLogger("silent"),
+    retryDelay: 1,
+    crashBudget: 3,
+    stopping: never,
+    lastValues: new WeakMap(),
+    stopPatience: 1,
+  });
+  return { active, walking, session, storage };
+}
+
+describe("a stopped run", () => {
+  it("ends although a step ignores the signal, and what that step does later changes nothing", async () => {
+    const gate = createGate();
+    const deaf = { ...gate, pass: () => gate.pass() };
+    const { active, walking, session, storage } = await claimed({ agent: gatedGraph(deaf) });
+    const events = Array.fromAsync(active.log.follow(-1, never));
+    await gate.arrived;
+    active.stop.request("cancel");
+    await walking;
+    expect((await active.over).status).toBe("interrupted");
+    expect((await events).flat().flatMap((event) => (event.event === "custom" ? [event.data] : []))).toMatchObject([
+      { type: "stop_requested", stop_reason: "user_requested" },
+      { type: "stop_completed", partial: null },
+    ]);
+    const before = await storage.checkpointer.getTuple({ configurable: { thread_id: session.session_id } });
+    gate.open();
+    await new Promise(setImmediate);
+    expect(await storage.checkpointer.getTuple({ configurable: { thread_id: session.session_id } })).toEqual(before);
+  });
+
+  it("ends although the store never finishes a write", async () => {
+    const reached = Promise.withResolvers<void>();
+    class StuckSaver extends RunAwareSaver {
+      override async put(): ReturnType<RunAwareSaver["put"]> {
+        reached.resolve();
+        return new Promise(() => undefined);
+      }
+    }
+    const { active, walking } = await claimed({ agent: gatedGraph(createGate()) }, new StuckSaver());
+    await reached.promise;
+    active.stop.request("cancel");
+    await walking;
+    expect((await active.over).status).toBe("interrupted");
+  });
+});
