@@ -39,6 +39,12 @@ const Environment = z.object({
     .positive()
     .default(8 * 1024 * 1024),
   MILLRACE_MAX_CONCURRENT_RUNS: z.coerce.number().int().positive().default(256),
+  MILLRACE_CRASH_BUDGET: z.coerce.number().int().positive().default(3),
+  MILLRACE_QUEUE_LIMIT: z.coerce.number().int().positive().default(1000),
+  MILLRACE_EVENT_RETENTION_HOURS: z.coerce.number().positive().default(24),
+  MILLRACE_APPROVAL_TIMEOUT_HOURS: z
+    .union([z.literal("").transform(() => undefined), z.coerce.number().positive()])
+    .optional(),
   MILLRACE_DRAIN_SECONDS: z.coerce.number().positive().default(30),
   MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   OPENAI_API_KEY: optionalText,
@@ -72,6 +78,14 @@ export interface Config {
   /** Bytes. */
   bodyLimit: number;
   maxConcurrentRuns: number;
+  /** Attempts that may end with the process before a run is set aside. */
+  crashBudget: number;
+  /** Runs that may wait, over all sessions. */
+  queueLimit: number;
+  /** How long the events of a run stay after its end. */
+  eventRetentionHours: number;
+  /** How long a question to a person waits before it counts as denied; `undefined`: for ever. */
+  approvalTimeoutHours: number | undefined;
   drainSeconds: number;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   openai: { apiKey: string | undefined; baseUrl: string | undefined };
@@ -116,6 +130,10 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     allowedHosts: values.MILLRACE_ALLOWED_HOSTS,
     bodyLimit: values.MILLRACE_BODY_LIMIT,
     maxConcurrentRuns: values.MILLRACE_MAX_CONCURRENT_RUNS,
+    crashBudget: values.MILLRACE_CRASH_BUDGET,
+    queueLimit: values.MILLRACE_QUEUE_LIMIT,
+    eventRetentionHours: values.MILLRACE_EVENT_RETENTION_HOURS,
+    approvalTimeoutHours: values.MILLRACE_APPROVAL_TIMEOUT_HOURS,
     drainSeconds: values.MILLRACE_DRAIN_SECONDS,
     logLevel: values.MILLRACE_LOG_LEVEL,
     openai: { apiKey: values.OPENAI_API_KEY, baseUrl: values.OPENAI_BASE_URL },

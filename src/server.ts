@@ -12,7 +12,9 @@ import { createApp } from "./http/app.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import type { RunServices } from "./loop/services.ts";
 import { createModelLoader } from "./models/load-model.ts";
+import { startRetention } from "./runs/retention.ts";
 import { Runs } from "./runs/runs.ts";
+import { startApprovalSweep } from "./sessions/approval-sweep.ts";
 import { createSqliteStorage } from "./storage/sqlite/storage.ts";
 import type { Storage } from "./storage/storage.ts";
 import { createLocks } from "./tools/locks.ts";
@@ -22,7 +24,7 @@ import { createTracing, skipIdleTracing } from "./tracing.ts";
 export interface RunningServer {
   /** Where it listens, without a slash at the end. */
   url: string;
-  /** Takes no new runs, lets the running ones finish within `drainSeconds`, then closes everything. */
+  /** Takes no new runs, parks the running ones, at the latest after `drainSeconds`, then closes everything. */
   close(): Promise<void>;
 }
 
@@ -56,6 +58,8 @@ export async function startServer(
       services: () => services,
       logger,
       maxConcurrent: config.maxConcurrentRuns,
+      queueLimit: config.queueLimit,
+      crashBudget: config.crashBudget,
       tracer: tracing?.tracer,
     });
     const app = createApp({ config, storage, runs, graphs, logger });
@@ -69,10 +73,14 @@ export async function startServer(
     const { resumed } = await runs.recover();
     if (resumed > 0) logger.info({ resumed }, "runs_resumed");
     recovered.resolve();
+    const retention = startRetention({ events: storage.events, hours: config.eventRetentionHours, logger });
+    const approvals = startApprovalSweep({ storage, runs, timeoutHours: config.approvalTimeoutHours }, logger);
     describeAhead(graphs, logger);
     return {
       url,
       close: async () => {
+        await retention.stop();
+        await approvals.stop();
         await closeAll(server, runs, storage, config);
         await tracing?.flush(traceFlushMilliseconds);
       },
@@ -101,6 +109,7 @@ function lentServices(config: Config, storage: Storage, workspace: string): RunS
     ledger: storage.ledger,
     tasks: storage.tasks,
     workspace,
+    grants: (sessionId) => storage.approvals.grants(sessionId),
     locks: createLocks(),
     defaultModel: config.model,
     contextLimit: config.contextLimit,

@@ -5,7 +5,9 @@ import { apiKey } from "./middleware/api-key.ts";
 import { gate } from "./middleware/gate.ts";
 import { requestBasics } from "./middleware/request-basics.ts";
 import { openApiRoutes } from "./openapi.ts";
+import { approvalRoutes } from "./routes/approvals.ts";
 import { assistantRoutes } from "./routes/assistants.ts";
+import { maintenanceRoutes } from "./routes/maintenance.ts";
 import { metaRoutes } from "./routes/meta.ts";
 import { statelessRunRoutes } from "./routes/stateless-runs.ts";
 import { threadRunRoutes } from "./routes/thread-runs.ts";
@@ -17,7 +19,9 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   metaRoutes,
   assistantRoutes,
   threadRoutes,
+  maintenanceRoutes,
   threadStateRoutes,
+  approvalRoutes,
   threadRunRoutes,
   statelessRunRoutes,
 ];

@@ -4,7 +4,7 @@ import type { z } from "zod";
 
 /** A route's page in `/openapi.json`. */
 export interface RouteDescription {
-  tag: "Meta" | "Assistants" | "Threads" | "Thread state" | "Thread runs" | "Stateless runs";
+  tag: "Meta" | "Assistants" | "Threads" | "Thread state" | "Approvals" | "Thread runs" | "Stateless runs";
   summary: string;
   /** The JSON of a success. Without one it is `empty` (204) or `events`. */
   answer?: z.ZodType;

@@ -53,8 +53,8 @@ export function answerError(error: unknown, context: HttpContext, logger: Logger
   if (isAppError(error)) {
     const status = statusOf[error.code];
     if (status >= 500) logger.error({ err: error, path: context.req.path }, "request failed");
-    // A refusal that passes by itself says when to come back (a draining server, R7 in reliability.md).
-    if (status === 503) context.header("Retry-After", "1");
+    // A refusal that passes by itself says when to come back (a draining server, a full queue; R7 and E8 in reliability.md).
+    if (status === 503 || error.code === "rate_limit") context.header("Retry-After", "1");
     return plain(context, explain(error), status);
   }
   logger.error({ err: error, path: context.req.path, requestId: context.get("requestId") }, "request failed");

@@ -34,6 +34,16 @@ export function createFrames(options: FrameOptions): (event: RunEvent) => string
   };
 }
 
+/** The characters of an event's frame without its id, 0 for one the reader does not want; rendered once for all. */
+export function frameLength(event: RunEvent, modes: readonly StreamMode[] | undefined): number {
+  return isWanted(event, modes) ? sharedFrame(event).length : 0;
+}
+
+/** Tells a reader which ids the log does not hold. It has no id of its own: it is no event of the run. */
+export function gapFrame({ from, to }: { from: number; to: number }): string {
+  return `event: gap\ndata: ${JSON.stringify({ from, to })}\n\n`;
+}
+
 /** The mode an event belongs to, or `undefined` for those every reader gets. */
 function modeOf(event: RunEvent): StreamMode | undefined {
   switch (event.event) {

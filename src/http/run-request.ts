@@ -2,12 +2,13 @@ import { z } from "zod";
 import { streamModes } from "../events.ts";
 import { RunCommand, RunConfig } from "../runs/execute.ts";
 import type { RunRequest } from "../runs/runs.ts";
+import { keptConfigurable } from "../sessions/configuration.ts";
 import { JsonObject, MultitaskStrategy, type Session } from "../storage/records.ts";
 
 const nodeNames = z.union([z.literal("*"), z.array(z.string())]);
 const StreamModeName = z.enum(streamModes);
 const Checkpoint = z.looseObject({
-  checkpoint_id: z.string().nullish(),
+  checkpoint_id: z.uuid().nullish(),
   checkpoint_ns: z.string().nullish(),
   checkpoint_map: JsonObject.nullish(),
 });
@@ -25,7 +26,7 @@ export const RunBody = z
     context: JsonObject.nullish(),
     metadata: JsonObject.nullish(),
     checkpoint: Checkpoint.nullish(),
-    checkpoint_id: z.string().nullish(),
+    checkpoint_id: z.uuid().nullish(),
     stream_mode: z.union([StreamModeName, z.array(StreamModeName)]).nullish(),
     stream_subgraphs: z.boolean().nullish(),
     stream_resumable: z.boolean().nullish(),
@@ -67,7 +68,7 @@ export function toRunRequest(
     command: body.command ?? undefined,
     config: {
       ...body.config,
-      configurable: { ...configurableHeaders(headers), ...kept(session), ...body.config?.configurable },
+      configurable: { ...configurableHeaders(headers), ...keptConfigurable(session), ...body.config?.configurable },
     },
     context: body.context ?? {},
     metadata: { ...ownMetadata(session), ...body.metadata },
@@ -88,11 +89,6 @@ export function toRunRequest(
 function ownMetadata(session: Session): JsonObject {
   const { graph_id: _graphId, assistant_id: _assistantId, ...own } = session.metadata;
   return own;
-}
-
-/** What earlier runs of the session configured stays in force (wire contract, 2.3). */
-function kept(session: Session): JsonObject | undefined {
-  return JsonObject.safeParse(session.config["configurable"]).data;
 }
 
 function checkpointOf(body: RunBody): JsonObject | undefined {

@@ -1,12 +1,15 @@
 import { HTTPException } from "hono/http-exception";
 import { isAppError } from "../errors.ts";
 import type { StreamMode } from "../events.ts";
+import { expireSession } from "../sessions/approvals.ts";
+import { keptConfigurable, lastingKeys } from "../sessions/configuration.ts";
 import { readValues } from "../sessions/sessions.ts";
-import { JsonObject, type Run, type Session } from "../storage/records.ts";
+import type { JsonObject, Run, Session } from "../storage/records.ts";
 import type { HttpContext, HttpServices } from "./environment.ts";
-import { createFrames } from "./frames.ts";
+import { createFrames, frameLength, gapFrame } from "./frames.ts";
 import { toRunRequest, type RunBody } from "./run-request.ts";
 import { sendEvents } from "./sse.ts";
+import { submissionOf } from "./submission.ts";
 import { sendWhenReady } from "./wait.ts";
 import { toWireJson } from "./wire.ts";
 
@@ -26,9 +29,16 @@ export function toWireRun(run: Run): object {
   };
 }
 
+/** Says how many runs of the session come before this one, as long as it waits (API-10). */
+export function tellPosition({ runs }: HttpServices, context: HttpContext, run: Run): void {
+  const position = runs.position(run);
+  if (position !== undefined) context.header("X-Queue-Position", String(position));
+}
+
 /**
- * Admits the run a request asks for. 422 when the session is busy and the strategy is `reject` (wire contract, 2.4). What
- * the run configured becomes the session's configuration.
+ * Admits the run a request asks for; the same request again under its `Idempotency-Key` gives the same run. 422 when the
+ * session is busy and the strategy is `reject` (wire contract, 2.4), and for a key that came with another request. What the
+ * run configured becomes the session's configuration.
  */
 export async function startRun(
   services: HttpServices,
@@ -37,13 +47,20 @@ export async function startRun(
   body: RunBody,
   temporary = false,
 ): Promise<Run> {
-  const request = toRunRequest(body, session, context.req.header(), temporary);
+  if (body.command?.resume !== undefined) {
+    // What has waited too long is a no already, whoever answers it now.
+    const { storage, runs, config } = services;
+    await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
+  }
+  const submission = temporary ? undefined : submissionOf(context, body);
+  const request = { ...toRunRequest(body, session, context.req.header(), temporary), submission };
   const run = await services.runs.start(session, request).catch((error: unknown) => {
     throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
   });
+  tellPosition(services, context, run);
   if (body.config && !temporary) {
-    const before = JsonObject.safeParse(session.config["configurable"]).data;
-    const config = { ...body.config, configurable: { ...before, ...body.config.configurable } };
+    const configurable = { ...keptConfigurable(session), ...lastingKeys(body.config.configurable) };
+    const config = { ...body.config, configurable };
     await services.storage.sessions.update(session.session_id, { config });
   }
   return run;
@@ -60,14 +77,24 @@ export interface Following {
   cancels?: boolean;
 }
 
-/** Answers with a run's events. */
-export function streamRun(services: HttpServices, context: HttpContext, run: Run, following: Following): Response {
-  const after = following.after ?? -1;
+/** Answers with a run's events, after a `gap` where the log does not go on from what the reader has (reliability E1). */
+export async function streamRun(
+  services: HttpServices,
+  context: HttpContext,
+  run: Run,
+  following: Following,
+): Promise<Response> {
+  const { ids, modes } = following;
+  const gap = await services.runs.findGap(run, following.after ?? -1);
+  const after = gap?.after ?? following.after ?? -1;
   // A frame of the `messages` mode holds the whole message so far, so its reader has to see the beginning.
   const from = run.kwargs.stream_mode.includes("messages") ? -1 : after;
   return sendEvents(context, {
+    ...(gap && { opening: gapFrame(gap) }),
     open: (signal) => services.runs.followBatches(run.run_id, from, signal),
-    frame: createFrames({ ids: following.ids, after, ...(following.modes && { modes: following.modes }) }),
+    tail: (signal) => services.runs.tail(run.run_id, signal),
+    measure: (event) => frameLength(event, modes),
+    frame: createFrames({ ids, after, ...(modes && { modes }) }),
     headers: following.headers,
     logger: services.logger,
     ...(following.cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),

@@ -11,10 +11,23 @@ const stalledMilliseconds = 120_000;
 /** Characters gathered before they are written without waiting for the end of the turn of the event loop. */
 const batchCharacters = 64 * 1024;
 
+/**
+ * A reader that takes nothing while the run tells so many characters more is cut off: it comes back with `Last-Event-ID`
+ * when it can (reliability E3). What it has not taken waits in the log meanwhile, not in memory.
+ */
+const behindLimit = 1024 * 1024;
+const cutComment = ": cut off, too far behind; resume with Last-Event-ID\n\n";
+
 /** What is streamed and how. */
 export interface EventStream {
+  /** A frame that comes before all events. */
+  opening?: string;
   /** Opens the events, in batches as they are ready; the signal ends them when the reader goes. */
   open: (signal: AbortSignal) => AsyncIterable<RunEvent[]>;
+  /** What the run tells from now on; to see how far a reader that takes nothing falls behind. */
+  tail: (signal: AbortSignal) => AsyncIterable<RunEvent[]>;
+  /** The characters of an event's frame. */
+  measure: (event: RunEvent) => number;
   /** Event to frame, `""` to leave it out. */
   frame: (event: RunEvent) => string;
   headers: Record<string, string>;
@@ -25,7 +38,8 @@ export interface EventStream {
 
 /**
  * Answers with server-sent events, written straight to node's response: everything that is ready goes out in one
- * write, and a slow reader holds back only itself. Ends when the events end; a heartbeat comment is sent every 5 s.
+ * write, and a slow reader holds back only itself, until it is cut off. Ends when the events end; a heartbeat comment is
+ * sent every 5 s.
  */
 export function sendEvents(context: HttpContext, stream: EventStream): Response {
   writeHead(context, {
@@ -57,7 +71,7 @@ async function pump(context: HttpContext, stream: EventStream): Promise<void> {
     stream.onDisconnect?.();
   };
   outgoing.once("close", onClose);
-  let ready = "";
+  let ready = stream.opening ?? "";
   let flushing: NodeJS.Immediate | undefined;
   const flush = (): void => {
     clearImmediate(flushing);
@@ -70,10 +84,15 @@ async function pump(context: HttpContext, stream: EventStream): Promise<void> {
   }, heartbeatMilliseconds);
   try {
     for await (const batch of stream.open(gone.signal)) {
-      for (const event of batch) ready += stream.frame(event);
-      if (ready.length > batchCharacters) flush();
-      else flushing ??= setImmediate(flush);
-      if (outgoing.writableNeedDrain) await drained(context, gone);
+      for (const event of batch) {
+        ready += stream.frame(event);
+        if (ready.length <= batchCharacters) continue;
+        flush();
+        // Also within a batch: one of large states would otherwise be in memory as a whole.
+        if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone.signal))) return cutOff(context);
+      }
+      flushing ??= setImmediate(flush);
+      if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone.signal))) return cutOff(context);
     }
   } catch (error) {
     // A reader that went away ends its own reading; anything else is ours and the reader is told that it was cut off.
@@ -88,12 +107,37 @@ async function pump(context: HttpContext, stream: EventStream): Promise<void> {
   }
 }
 
-async function drained(context: HttpContext, gone: AbortController): Promise<void> {
-  const { outgoing } = context.env;
+/**
+ * Waits until the reader has taken what was written: true, or false as soon as it is too far behind. Throws the signal's
+ * reason when it goes.
+ */
+async function keepsUp({ env: { outgoing } }: HttpContext, stream: EventStream, gone: AbortSignal): Promise<boolean> {
+  const decided = new AbortController();
+  const signal = AbortSignal.any([gone, decided.signal]);
   const stalled = setTimeout(() => outgoing.destroy(), stalledMilliseconds);
+  const drained = once(outgoing, "drain", { signal }).then(() => true);
   try {
-    await once(outgoing, "drain", { signal: gone.signal });
+    return await Promise.race([drained, fallsBehind(stream, signal).then(() => false)]);
   } finally {
     clearTimeout(stalled);
+    decided.abort();
   }
+}
+
+/** Resolves when the run has told so much more that the reader is too far behind; otherwise never. */
+async function fallsBehind(stream: EventStream, signal: AbortSignal): Promise<void> {
+  let behind = 0;
+  for await (const batch of stream.tail(signal)) {
+    for (const event of batch) behind += stream.measure(event);
+    if (behind > behindLimit) return;
+  }
+  // The run tells no more: the reader may take its time.
+  await new Promise<never>(() => undefined);
+}
+
+/** Says so and ends; a reader that does not even take that is dropped later. Its leaving is no wish to stop the run. */
+function cutOff({ env: { outgoing } }: HttpContext): void {
+  outgoing.write(cutComment);
+  const stalled = setTimeout(() => outgoing.destroy(), stalledMilliseconds).unref();
+  outgoing.once("close", () => clearTimeout(stalled));
 }

@@ -2,11 +2,11 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelRequest, type ModelStep } from "../support/testing.ts";
-import type { DemoServer } from "./demo-server.ts";
+import type { ServerProcess } from "../support/server-process.ts";
 import { follow, messagesOf, note, say } from "./demo-view.ts";
 
 /** A turn that reads a file and writes another, streamed while it happens. Gives the thread for the next steps. */
-export async function streamedTurn(server: DemoServer, workspace: string): Promise<string> {
+export async function streamedTurn(server: ServerProcess, workspace: string): Promise<string> {
   const request = "read notes.md and write a summary to summary.md";
   say(1, "A streamed turn that reads and writes real files", request);
   const { client } = server;
@@ -28,7 +28,7 @@ export async function streamedTurn(server: DemoServer, workspace: string): Promi
 }
 
 /** The deletion of a folder with files in it waits for a yes, and happens after it. */
-export async function approveDeletion(server: DemoServer, workspace: string, thread: string): Promise<void> {
+export async function approveDeletion(server: ServerProcess, workspace: string, thread: string): Promise<void> {
   const request = "delete the folder drafts";
   say(2, "A deletion that waits for approval", request);
   const { client } = server;
@@ -49,7 +49,7 @@ export async function approveDeletion(server: DemoServer, workspace: string, thr
 }
 
 /** A run is killed between its two tool calls; after a restart the same run ends, and the first effect is not repeated. */
-export async function killAndResume(server: DemoServer, workspace: string, thread: string): Promise<void> {
+export async function killAndResume(server: ServerProcess, workspace: string, thread: string): Promise<void> {
   say(3, "kill -9 in the middle of a run", "write journal/first.md and journal/second.md (a scripted model)");
   const script = new KillScript();
   const model = await startModelServer({ handler: (request) => script.answer(request) });
@@ -89,7 +89,7 @@ export async function killAndResume(server: DemoServer, workspace: string, threa
 }
 
 /** What the session has been through. */
-export async function showHistory(server: DemoServer, thread: string): Promise<void> {
+export async function showHistory(server: ServerProcess, thread: string): Promise<void> {
   say(4, "The history of the session", `GET /threads/${thread}/history`);
   const states = await server.client.threads.getHistory(thread, { limit: 100 });
   const [newest] = states;

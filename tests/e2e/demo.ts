@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DemoServer } from "./demo-server.ts";
+import { ServerProcess } from "../support/server-process.ts";
 import { approveDeletion, killAndResume, showHistory, streamedTurn } from "./demo-steps.ts";
 
 /**
@@ -19,7 +19,7 @@ writeFileSync(
 writeFileSync(join(workspace, "drafts", "one.md"), "first draft\n");
 writeFileSync(join(workspace, "drafts", "two.md"), "second draft\n");
 
-const server = new DemoServer(folder, workspace);
+const server = new ServerProcess(folder, workspace);
 try {
   console.log(`Sample workspace: ${workspace}`);
   await server.start();

@@ -13,7 +13,7 @@ import { Id, jsonBody, path } from "../validate.ts";
 
 const RunPath = z.object({ run_id: Id });
 const tag = "Stateless runs";
-const errors = { 404: "No such run or assistant" };
+const errors = { 404: "No such run or assistant", 429: "Too many runs wait; Retry-After says when to come back" };
 
 /** `/runs`: runs on a session of their own, which goes when the run is over unless `on_completion` is `keep`. */
 export function statelessRunRoutes(services: HttpServices): HttpApp {

@@ -8,7 +8,7 @@ import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson, selected } from "../json.ts";
 import { RunBody } from "../run-request.ts";
-import { lastEventId, startRun, streamRun, toWireRun, waitForRun } from "../runs.ts";
+import { lastEventId, startRun, streamRun, tellPosition, toWireRun, waitForRun } from "../runs.ts";
 import { FinalValuesShape, RunShape } from "../shapes.ts";
 import { Id, jsonBody, path, query, QueryFlag } from "../validate.ts";
 
@@ -23,6 +23,7 @@ const ListQuery = z.object({
 const CancelQuery = z.object({
   wait: QueryFlag.optional(),
   action: z.enum(["interrupt", "rollback"]).default("interrupt"),
+  queue: z.enum(["keep", "clear"]).default("keep").describe("clear: the runs that wait behind it are cancelled too"),
 });
 const JoinQuery = z.object({ cancel_on_disconnect: QueryFlag.optional() });
 const JoinStreamQuery = JoinQuery.extend({
@@ -30,7 +31,11 @@ const JoinStreamQuery = JoinQuery.extend({
 });
 const tag = "Thread runs";
 const notThere = { 404: "No such thread, run or assistant" };
-const starting = { ...notThere, 422: "The thread is busy and the strategy is reject" };
+const starting = {
+  ...notThere,
+  422: "The thread is busy and the strategy is reject, or the Idempotency-Key came with another request",
+  429: "Too many runs wait; Retry-After says when to come back",
+};
 
 /** `/threads/:id/runs`: runs of a session, started, followed, awaited, listed, cancelled and deleted. */
 export function threadRunRoutes(services: HttpServices): HttpApp {
@@ -114,7 +119,11 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     "/threads/:thread_id/runs/:run_id",
     describe({ tag, summary: "Get a run", answer: RunShape, errors: notThere }),
     path(RunPath),
-    async (context) => answerJson(context, toWireRun(await requireRun(services, context.req.valid("param")))),
+    async (context) => {
+      const run = await requireRun(services, context.req.valid("param"));
+      tellPosition(services, context, run);
+      return answerJson(context, toWireRun(run));
+    },
   );
 
   routes.delete(
@@ -134,9 +143,9 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     path(RunPath),
     query(CancelQuery),
     async (context) => {
-      const { wait = false, action } = context.req.valid("query");
+      const { wait = false, action, queue } = context.req.valid("query");
       const run = await requireRun(services, context.req.valid("param"));
-      await runs.cancel(run.run_id, { action, wait });
+      await runs.cancel(run.run_id, { action, wait, clearQueue: queue === "clear" });
       return context.body(null, wait ? 204 : 202);
     },
   );
