@@ -23,6 +23,7 @@ export async function measureInProcess(amount: { turns: number; sizes: number[];
     { title: "One turn of a long session, in process", figures: await turns(amount.sizes, amount.turns) },
     { title: "Supersteps, in process", figures: await supersteps(amount.steps) },
     { title: "Database size", figures: [await twoHundredTurns(), ...(await twoHundredToolSteps())] },
+    { title: "Long conversations (reliability, D5)", figures: [await largeTurns(), await opening()] },
   ];
 }
 
@@ -90,6 +91,31 @@ async function twoHundredTurns(): Promise<Figure> {
   });
 }
 
+/** 300 turns of 2.5 KB: what plain SqliteSaver makes 397 MB of. */
+async function largeTurns(): Promise<Figure> {
+  return await withStorage(async (store) => {
+    for (let index = 0; index < 300; index += 1) await takeTurn(store.open(), "large", 2300);
+    return figure("after 300 turns of 2.5 KB", store.bytes() / 1024 / 1024, "MB", 10);
+  });
+}
+
+/** A session of 1,000 turns, read as a reader of its state does, by a process that has only just opened the file. */
+async function opening(): Promise<Figure> {
+  return await withStorage(async (store) => {
+    for (let index = 0; index < 1000; index += 1) await takeTurn(store.open());
+    const times: number[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      await store.close();
+      const started = performance.now();
+      const graph = historyGraph.compile({ checkpointer: store.open().checkpointer });
+      const { values } = await graph.getState({ configurable: { thread_id: "long" } });
+      if (values.messages.length !== 2000) throw new Error(`Expected 2,000 messages, got ${values.messages.length}.`);
+      times.push(performance.now() - started);
+    }
+    return figure("a session of 1,000 turns opens, with its database, p50", percentile(times, 50), "ms", 200);
+  });
+}
+
 async function twoHundredToolSteps(): Promise<Figure[]> {
   const steps = 200;
   const bare = toolSteps.compile();
@@ -123,9 +149,9 @@ async function wallPer(steps: number, work: () => Promise<unknown>): Promise<num
   return (performance.now() - begin) / steps;
 }
 
-async function takeTurn(storage: Storage, thread = "long"): Promise<void> {
+async function takeTurn(storage: Storage, thread = "long", length = 200): Promise<void> {
   const graph = historyGraph.compile({ checkpointer: storage.checkpointer });
-  const message = new HumanMessage({ id: crypto.randomUUID(), content: "h".repeat(200) });
+  const message = new HumanMessage({ id: crypto.randomUUID(), content: "h".repeat(length) });
   await graph.invoke({ messages: [message] }, { configurable: { thread_id: thread } });
 }
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "@langchain/langgraph-sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { DemoServer } from "../e2e/demo-server.ts";
+import { ServerProcess } from "../support/server-process.ts";
 import {
   startModelServer,
   wireText,
@@ -21,7 +21,7 @@ const longestWait = 260;
 const seed = Number(process.env["SEED"] ?? Date.now() % 100_000);
 
 let folder = "";
-let server: DemoServer;
+let server: ServerProcess;
 let model: ModelServer;
 
 /** Both tools for the item of the request, then an answer; decided by the history, so a repeated request is the same. */
@@ -42,10 +42,12 @@ beforeEach(async () => {
   const graph = join(projectFolder, "tests/faults/two-tools.ts:graph");
   await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs: { work: graph } }));
   model = await startModelServer({ handler: answer });
-  server = new DemoServer(folder, join(folder, "workspace"));
+  server = new ServerProcess(folder, join(folder, "workspace"));
   server.configure({
     MILLRACE_GRAPHS: join(folder, "langgraph.json"),
     EFFECTS_FILE: join(folder, "effects"),
+    // The kills come from outside: no run is to blame for them.
+    MILLRACE_CRASH_BUDGET: "1000",
     OPENAI_BASE_URL: model.url,
     OPENAI_API_KEY: "test-key",
   });

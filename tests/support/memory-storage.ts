@@ -5,6 +5,7 @@ import type { RunEvent } from "../../src/events.ts";
 import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
 import type { Run, Session } from "../../src/storage/records.ts";
 import type { Storage } from "../../src/storage/storage.ts";
+import { createMemoryApprovals } from "./memory-approvals.ts";
 
 /** A storage in memory for tests of what lies above it. `failures` makes the named operations throw. */
 export interface MemoryStorage extends Storage {
@@ -48,6 +49,14 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
   const check = (operation: "append" | "finish" | "reserve" | "claim"): void => {
     if (failures.has(operation)) throw new AppError("storage_full", `The disk is full (${operation}).`);
   };
+  const submissions = new Map<string, { run_id: string; hash: string }>();
+  const parked = new Set<string>();
+  const fence = (id: string, attempt: number | undefined): void => {
+    const current = runs.get(id)?.attempt;
+    if (attempt !== undefined && current !== undefined && attempt !== current) {
+      throw new AppError("conflict", `Attempt ${attempt} is over.`);
+    }
+  };
   const ofSession = (sessionId: string): Run[] => [...runs.values()].filter((run) => run.session_id === sessionId);
   const unfinished = (run: Run): boolean => run.status === "pending" || run.status === "running";
   const change = <Row>(rows: Map<string, Row>, id: string, patch: Partial<Row>): Row | undefined => {
@@ -57,12 +66,17 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
     rows.set(id, changed);
     return changed;
   };
+  const approvals = createMemoryApprovals((runId) => {
+    const run = runs.get(runId);
+    return run !== undefined && unfinished(run);
+  });
   return {
     rows: { sessions, runs, events },
     failures,
     checkpointer: saver,
     ledger: createMemoryLedger(),
     tasks: createMemoryTasks(),
+    approvals: approvals.store,
     close: async () => undefined,
     sessions: {
       create: async (session) => {
@@ -70,8 +84,10 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         return session;
       },
       get: async (id) => sessions.get(id),
-      update: async (id, patch) =>
-        change(sessions, id, { ...patch, metadata: { ...sessions.get(id)?.metadata, ...patch.metadata } }),
+      update: async (id, patch) => {
+        if (patch.interrupts !== undefined) approvals.followSession(id, patch.interrupts);
+        return change(sessions, id, { ...patch, metadata: { ...sessions.get(id)?.metadata, ...patch.metadata } });
+      },
       delete: async (id) => {
         for (const run of ofSession(id)) runs.delete(run.run_id);
         await saver.deleteThread(id);
@@ -80,12 +96,27 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
       search: async () => ({ sessions: [...sessions.values()], total: sessions.size }),
     },
     runs: {
-      admit: async (run) => {
-        if (run.multitask_strategy === "reject" && ofSession(run.session_id).some(unfinished)) {
+      admit: async (draft, { queueLimit = Infinity, submission, answer } = {}) => {
+        const known = submissions.get(`${draft.session_id} ${submission?.key}`);
+        if (known !== undefined) {
+          const before = runs.get(known.run_id);
+          if (known.hash !== submission?.hash) throw new AppError("conflict", "Another request came under this key.");
+          if (before !== undefined) return before;
+        }
+        if (draft.multitask_strategy === "reject" && ofSession(draft.session_id).some(unfinished)) {
           throw new AppError("conflict", "Thread is already running a task.");
         }
+        if ([...runs.values()].filter((other) => other.status === "pending").length >= queueLimit) {
+          throw new AppError("rate_limit", "The queue is full.");
+        }
+        if (submission !== undefined) {
+          submissions.set(`${draft.session_id} ${submission.key}`, { run_id: draft.run_id, hash: submission.hash });
+        }
+        const run = approvals.recordAnswers(draft, ofSession(draft.session_id).some(unfinished), answer);
         runs.set(run.run_id, run);
-        change(sessions, run.session_id, { status: "busy" });
+        const { graph_id, assistant_id } = run;
+        const metadata = { ...sessions.get(run.session_id)?.metadata, graph_id, assistant_id };
+        change(sessions, run.session_id, { status: "busy", metadata });
         return run;
       },
       get: async (id) => runs.get(id),
@@ -99,32 +130,51 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
       },
       reclaim: async (id) => {
         const run = runs.get(id);
-        return run?.status === "running" ? change(runs, id, { attempt: run.attempt + 1 }) : undefined;
+        if (run?.status !== "running") return undefined;
+        const crashes = run.crashes + (parked.delete(id) ? 0 : 1);
+        return change(runs, id, { attempt: run.attempt + 1, crashes });
       },
-      finish: async (id, outcome) => {
+      park: async () => {
+        for (const run of runs.values()) if (run.status === "running") parked.add(run.run_id);
+      },
+      finish: async (id, outcome, attempt) => {
         check("finish");
         const run = runs.get(id);
-        if (run === undefined || !unfinished(run)) return undefined;
+        if (run === undefined || !unfinished(run) || run.attempt !== (attempt ?? run.attempt)) return undefined;
         const { status, error = null, session_status, interrupts } = outcome;
         const ended = change(runs, id, { status, error });
+        approvals.followSession(run.session_id, interrupts);
         const busy = ofSession(run.session_id).some(unfinished);
         change(sessions, run.session_id, { status: busy ? "busy" : session_status, interrupts });
         return ended;
       },
       delete: async (id) => runs.delete(id),
       unfinished: async () => [...runs.values()].filter(unfinished),
+      leftTemporary: async () =>
+        [...runs.values()].filter((run) => run.kwargs.temporary && !unfinished(run)).map((run) => run.session_id),
     },
     events: {
-      reserve: async (id, mark) => {
+      reserve: async (id, mark, attempt) => {
         check("reserve");
+        fence(id, attempt);
         change(runs, id, { event_mark: Math.max(mark, runs.get(id)?.event_mark ?? 0) });
       },
-      append: async (_sessionId, id, batch) => {
+      append: async (_sessionId, id, batch, attempt) => {
         check("append");
+        fence(id, attempt);
         const log = events.get(id) ?? [];
         const last = log.at(-1)?.id ?? -1;
         if ((batch[0]?.id ?? 0) <= last) throw new Error(`event id ${batch[0]?.id} used twice`);
         events.set(id, [...log, ...batch]);
+      },
+      last: async (id) => events.get(id)?.at(-1)?.id ?? -1,
+      expire: async (before) => {
+        const due = [...runs.values()].find(
+          (run) => !unfinished(run) && run.updated_at < before && (events.get(run.run_id) ?? []).length > 0,
+        );
+        if (due === undefined) return false;
+        change(runs, due.run_id, { expired_events: events.get(due.run_id)?.at(-1)?.id ?? -1 });
+        return events.delete(due.run_id);
       },
       read: async (id, after, limit) => (events.get(id) ?? []).filter((event) => event.id > after).slice(0, limit),
     },

@@ -1,9 +1,11 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { AIMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import {
   END,
   interrupt,
   MessagesValue,
+  ReducedValue,
   START,
   StateGraph,
   StateSchema,
@@ -108,3 +110,46 @@ export const mirror = new StateGraph(new StateSchema({ seen: z.record(z.string()
   })
   .addEdge(START, "look")
   .addEdge("look", END);
+
+const Flood = new StateSchema({ events: z.number().default(0), size: z.number().default(1) });
+
+/** Tells `events` times a text of `size` characters. */
+export const flood = new StateGraph(Flood)
+  .addNode("tell", async (state, config: LangGraphRunnableConfig) => {
+    for (let at = 0; at < state.events; at += 1) {
+      config.writer?.({ at, text: "x".repeat(state.size) });
+      if (at % 10 === 0) await nextTurn();
+    }
+    return {};
+  })
+  .addEdge(START, "tell")
+  .addEdge("tell", END);
+
+const Answers = new ReducedValue(
+  z.array(z.string()).default(() => []),
+  { inputSchema: z.array(z.string()), reducer: (left: string[], right: string[]) => [...left, ...right] },
+);
+
+const innerAsker = new StateGraph(new StateSchema({ answers: Answers }))
+  .addNode("deep", () => ({ answers: [`deep: ${String(interrupt("How deep?"))}`] }))
+  .addEdge(START, "deep")
+  .addEdge("deep", END)
+  .compile();
+
+/** Asks at the root and in a subgraph at the same time; `answers` holds what came. */
+export const twoDepths = new StateGraph(new StateSchema({ answers: Answers }))
+  .addNode("shallow", () => ({
+    answers: [`shallow: ${String(interrupt({ kind: "clarify", question: "Which one?" }))}`],
+  }))
+  .addNode(
+    "outer",
+    async (_state, config) => {
+      const inside = await innerAsker.invoke({}, config);
+      return { answers: inside.answers };
+    },
+    { subgraphs: [innerAsker] },
+  )
+  .addEdge(START, "shallow")
+  .addEdge(START, "outer")
+  .addEdge("shallow", END)
+  .addEdge("outer", END);

@@ -21,7 +21,7 @@ export interface TestServer {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
 }
 
-const graphNames = ["counter", "talker", "asker", "failing", "gated", "nested", "nestedAsker", "mirror"];
+const graphNames = ["counter", "talker", "asker", "failing", "gated", "nested", "nestedAsker", "mirror", "flood"];
 
 /** Starts a server in a folder of its own. */
 export async function startTestServer(changes: Partial<Config> = {}): Promise<TestServer> {

@@ -1,0 +1,34 @@
+import Database from "better-sqlite3";
+import { z } from "zod";
+
+const Count = z.object({ count: z.number() });
+const Check = z.array(z.object({ integrity_check: z.string() }));
+
+/** What a stopped server has left in its database. */
+export interface DatabaseVerdict {
+  unfinishedRuns: number;
+  /** Calls of unsafe tools that were begun and have no known end. */
+  ambiguousCalls: number;
+  /** Runs that a later start has taken up again. */
+  resumedRuns: number;
+  isSound: boolean;
+}
+
+/** Reads a database that no server holds. */
+export function readDatabase(file: string): DatabaseVerdict {
+  const database = new Database(file, { readonly: true });
+  try {
+    const count = (sql: string): number => Count.parse(database.prepare(sql).get()).count;
+    const check = Check.parse(database.pragma("integrity_check"));
+    return {
+      unfinishedRuns: count("SELECT count(*) AS count FROM runs WHERE status IN ('pending', 'running')"),
+      ambiguousCalls: count(
+        "SELECT count(*) AS count FROM tool_calls WHERE state <> 'finished' AND effect IN ('unsafe', 'reconcilable')",
+      ),
+      resumedRuns: count("SELECT count(*) AS count FROM runs WHERE attempt > 1"),
+      isSound: check.every((row) => row.integrity_check === "ok"),
+    };
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,80 @@
+import { readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { projectFolder } from "../support/source-files.ts";
+import { atMost, noneOf, type Scenario } from "./scenario.ts";
+import { answer } from "./script.ts";
+import { beginSubject, settled } from "./subject.ts";
+import { openWorld, type World } from "./world.ts";
+
+const atOnce = 8;
+
+/** Many runs in one process: the heap after a collection does not grow with them (reliability T1). */
+export const soak: Scenario = {
+  name: "soak",
+  async run({ long, say }) {
+    const count = long ? 2000 : 240;
+    const every = count / 10;
+    const heapFile = join(tmpdir(), `millrace-heap-${process.pid}`);
+    const world = await openWorld(answer, {
+      nodeArguments: ["--import", join(projectFolder, "tests/faults/heap-hook.ts")],
+      environment: { HEAP_FILE: heapFile },
+    });
+    try {
+      const samples: { runs: number; bytes: number }[] = [];
+      const problems: string[] = [];
+      for (let done = 0; done < count; done += every) {
+        problems.push(...(await work(world, done, every)));
+        samples.push({ runs: done + every, bytes: await heapOf(world, heapFile) });
+        say(`${done + every} runs, heap ${((samples.at(-1)?.bytes ?? 0) / 1024 / 1024).toFixed(2)} MB`);
+      }
+      // Caches have a size; the first third fills them.
+      const slope = slopeOf(samples.slice(3)) / 1024;
+      const figure = atMost("heap that a run leaves behind, by the slope of the last 7 of 10 samples", slope, 1, "KB");
+      return [noneOf("runs that did not end well", problems, count), figure];
+    } finally {
+      await world.close();
+      rmSync(heapFile, { force: true });
+    }
+  },
+};
+
+/** So many runs of one tool each, a few at once, each on a session of its own. */
+async function work(world: World, first: number, count: number): Promise<string[]> {
+  const problems: string[] = [];
+  let next = first;
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < first + count; index = next++) {
+      const subject = await beginSubject(world, "single", `soak${index}`);
+      const end = await settled(world, subject, 30_000);
+      if (end?.status !== "success") problems.push(`run ${index} ended with ${end?.status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return problems;
+}
+
+async function heapOf(world: World, heapFile: string): Promise<number> {
+  rmSync(heapFile, { force: true });
+  process.kill(world.server.pid ?? 0, "SIGUSR2");
+  for (let attempt = 0; attempt < 500; attempt += 1) {
+    try {
+      const bytes = Number(readFileSync(heapFile, "utf8"));
+      if (bytes > 0) return bytes;
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    }
+    await delay(20);
+  }
+  throw new Error("The server did not tell its heap in 10 s.");
+}
+
+/** Bytes a run, by least squares. */
+function slopeOf(samples: readonly { runs: number; bytes: number }[]): number {
+  const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const runs = mean(samples.map((sample) => sample.runs));
+  const bytes = mean(samples.map((sample) => sample.bytes));
+  const covariance = mean(samples.map((sample) => (sample.runs - runs) * (sample.bytes - bytes)));
+  return covariance / mean(samples.map((sample) => (sample.runs - runs) ** 2));
+}

@@ -1,0 +1,53 @@
+import { admitAnswers, answeredIds, bindAnswer, followInterrupts } from "../../src/storage/approvals.ts";
+import type { Approval, Grant, Run, Session } from "../../src/storage/records.ts";
+import type { ApprovalAnswer, ApprovalStore } from "../../src/storage/storage.ts";
+
+/** The questions of the storage in memory, by the same rules as the stored ones. */
+export function createMemoryApprovals(isUnfinished: (runId: string) => boolean): {
+  store: ApprovalStore;
+  followSession(sessionId: string, interrupts: Session["interrupts"]): void;
+  recordAnswers(run: Run, busy: boolean, answer?: ApprovalAnswer): Run;
+} {
+  const rows: Approval[] = [];
+  const grants: Grant[] = [];
+  const find = (sessionId: string, id: string): Approval | undefined =>
+    rows.find((row) => row.session_id === sessionId && row.interrupt_id === id);
+  const concerned = (sessionId: string, ids: readonly string[]): Approval[] =>
+    rows.filter((row) => row.session_id === sessionId && (row.state === "pending" || ids.includes(row.interrupt_id)));
+  const write = (changed: readonly Approval[]): void => {
+    for (const row of changed) {
+      const known = find(row.session_id, row.interrupt_id);
+      if (known === undefined) rows.push(row);
+      else Object.assign(known, row);
+    }
+  };
+  return {
+    store: {
+      get: async (sessionId, id) => structuredClone(find(sessionId, id)),
+      pending: async (sessionId) => structuredClone(concerned(sessionId, [])),
+      askedBefore: async (before, limit) =>
+        structuredClone(rows.filter((row) => row.state === "pending" && row.asked_at < before).slice(0, limit)),
+      grants: async (sessionId) => structuredClone(grants.filter((grant) => grant.session_id === sessionId)),
+      revoke: async (sessionId, id) => {
+        const index = grants.findIndex((grant) => grant.session_id === sessionId && grant.grant_id === id);
+        if (index >= 0) grants.splice(index, 1);
+        return index >= 0;
+      },
+    },
+    followSession(session_id, interrupts) {
+      const ids = Object.values(interrupts).flatMap((asked) => asked.map(({ id }) => id));
+      const now = new Date().toISOString();
+      write(followInterrupts(concerned(session_id, ids), { session_id, interrupts }, now, isUnfinished));
+    },
+    recordAnswers(run, busy, answer) {
+      const now = new Date().toISOString();
+      const known = structuredClone(concerned(run.session_id, answeredIds(run)));
+      write(admitAnswers(known, run, { now, busy, answer }));
+      if (answer?.grant !== undefined) {
+        const { grant, interrupt_id } = answer;
+        grants.push({ ...grant, session_id: run.session_id, interrupt_id, created_at: now });
+      }
+      return bindAnswer(known, run);
+    },
+  };
+}
