@@ -27,9 +27,7 @@ const Environment = z.object({
   MILLRACE_WORKSPACE: optionalText,
   MILLRACE_GRAPHS: z.string().min(1).default("langgraph.json"),
   MILLRACE_MODEL: z.string().min(1).default("offline"),
-  MILLRACE_CONTEXT_LIMIT: z
-    .union([z.literal("").transform(() => undefined), z.coerce.number().int().positive()])
-    .optional(),
+  MILLRACE_CONTEXT_LIMIT: z.coerce.number().int().positive().optional(),
   MILLRACE_API_KEYS: list,
   MILLRACE_CORS_ORIGINS: list,
   MILLRACE_ALLOWED_HOSTS: list,
@@ -42,9 +40,7 @@ const Environment = z.object({
   MILLRACE_CRASH_BUDGET: z.coerce.number().int().positive().default(3),
   MILLRACE_QUEUE_LIMIT: z.coerce.number().int().positive().default(1000),
   MILLRACE_EVENT_RETENTION_HOURS: z.coerce.number().positive().default(24),
-  MILLRACE_APPROVAL_TIMEOUT_HOURS: z
-    .union([z.literal("").transform(() => undefined), z.coerce.number().positive()])
-    .optional(),
+  MILLRACE_APPROVAL_TIMEOUT_HOURS: z.coerce.number().positive().optional(),
   MILLRACE_DRAIN_SECONDS: z.coerce.number().positive().default(30),
   MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   OPENAI_API_KEY: optionalText,
@@ -102,7 +98,9 @@ export interface Config {
 
 /** Parses an environment. Throws `config` with every problem listed, each with the variable's name. */
 export function loadConfig(env: Record<string, string | undefined>): Config {
-  const parsed = Environment.safeParse(env);
+  // A variable without a value is one that nobody set.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
+  const parsed = Environment.safeParse(given);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
     throw new AppError("config", `The environment has ${problems.length} wrong value(s):\n${problems.join("\n")}`, {

@@ -8,6 +8,8 @@ const batchLimit = 10;
 /** The user's words for an explicit wish to delete or overwrite (CONF-06, table 18.10). */
 const explicitDelete = /\b(delete|remove|erase)\b|删除|删掉|移除/iu;
 const explicitOverwrite = /\b(overwrite|replace)\b|覆盖|替换/iu;
+/** A wish that something should not happen is no wish for it. */
+const negation = /\b(?:do(?:es)? not|don't|never|without|instead of|not to)\b|不要|不能|请勿|别|勿/iu;
 
 /**
  * Which operations a person must confirm (CONF-02..06). An explicit request for that very file needs no second question;
@@ -43,7 +45,7 @@ function ask(operation: AskedOperation): Verdict {
 
 function names(request: string, path: string, wish: RegExp): boolean {
   const target = path.replace(/\/+$/u, "");
-  return target !== "" && wish.test(request) && namesPath(request, target);
+  return target !== "" && wish.test(request) && !negation.test(request) && namesPath(request, target);
 }
 
 /** Whether the path stands in the request as a word of its own: `a.txt` is not named by `data.txt`. */

@@ -38,7 +38,7 @@ export const action: WorkflowNode = async (state, config) => {
         goal: step.goal,
         input: step.input,
       });
-      const request = nodeRequest("action", state, config, { task: planStepPrompt(), instruction });
+      const request = nodeRequest("action", state, config, { task: planStepPrompt({ tool: step.tool }), instruction });
       const { messages, end_reason } = await runLoop(request, config);
       const done = withStep(taskPlan, step.id, {
         status: end_reason === "answered" ? "done" : "failed",

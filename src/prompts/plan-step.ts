@@ -1,9 +1,10 @@
-/** L1 of one step of a plan. */
-export function planStepPrompt(): string {
+/** L1 of one step of a plan; `tool` is the one the plan means for it. */
+export function planStepPrompt({ tool }: { tool: string | null }): string {
   return [
     "<!-- task: plan_step -->",
     "You carry out one step of a plan. Do exactly this step with the tools you need, then say in one sentence what came of it.",
     "Results of earlier steps stand in the conversation.",
+    ...(tool === null ? [] : [`The plan means the tool ${tool} for this step.`]),
   ].join("\n");
 }
 

@@ -42,6 +42,8 @@ describe("what a person must confirm", () => {
     ["delete data.txt", { type: "DeleteFile", path: "a.txt" }, "ask"],
     ["delete a.txt.bak", { type: "DeleteFile", path: "a.txt" }, "ask"],
     ["read a.txt", { type: "DeleteFile", path: "a.txt" }, "ask"],
+    ["do not delete a.txt", { type: "DeleteFile", path: "a.txt" }, "ask"],
+    ["不要删除 a.txt", { type: "DeleteFile", path: "a.txt" }, "ask"],
     ["delete the folder old", { type: "DeleteFolder", path: "old", entries: 2 }, "ask"],
     ["delete the folder old", { type: "DeleteFolder", path: "old/", entries: 0 }, "allow"],
     ["delete package.json", { type: "ModifyCriticalFile", path: "package.json" }, "ask"],
