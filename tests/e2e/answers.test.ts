@@ -61,6 +61,6 @@ describe("two questions at once", () => {
     expect(await answered.json()).toMatchObject({
       messages: expect.arrayContaining([expect.objectContaining({ content: "Done." })]),
     });
-    expect((await folders()).toSorted()).toEqual([false, true]);
+    expect((await folders()).filter(Boolean)).toHaveLength(1);
   });
 });

@@ -57,7 +57,9 @@ async function work(world: World, first: number, count: number): Promise<string[
 
 async function heapOf(world: World, heapFile: string): Promise<number> {
   rmSync(heapFile, { force: true });
-  process.kill(world.server.pid ?? 0, "SIGUSR2");
+  const { pid } = world.server;
+  if (pid === undefined) throw new Error("The server ended in the middle of the soak.");
+  process.kill(pid, "SIGUSR2");
   for (let attempt = 0; attempt < 500; attempt += 1) {
     try {
       const bytes = Number(readFileSync(heapFile, "utf8"));
