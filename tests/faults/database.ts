@@ -4,6 +4,20 @@ import { z } from "zod";
 const Count = z.object({ count: z.number() });
 const Check = z.array(z.object({ integrity_check: z.string() }));
 
+const Tools = z.array(z.object({ tool: z.string() }));
+
+/** The tools whose calls in this session have a stored end, in a database that no server holds. */
+export function finishedTools(file: string, sessionId: string): string[] {
+  const database = new Database(file, { readonly: true });
+  try {
+    const sql = `SELECT tool FROM tool_calls WHERE state = 'finished'
+      AND session = (SELECT id FROM sessions WHERE session_id = ?)`;
+    return Tools.parse(database.prepare(sql).all(sessionId)).map(({ tool }) => tool);
+  } finally {
+    database.close();
+  }
+}
+
 /** What a stopped server has left in its database. */
 export interface DatabaseVerdict {
   unfinishedRuns: number;
