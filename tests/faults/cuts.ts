@@ -17,6 +17,7 @@ export const cuts: Scenario = {
     const wanted = long ? { cuts: 2000, kills: 50 } : { cuts: 100, kills: 3 };
     const problems: string[] = [];
     const world = await openWorld(answer);
+    const listening = new AbortController();
     let made = 0;
     let killed = 0;
     let readers = 0;
@@ -24,7 +25,7 @@ export const cuts: Scenario = {
       for (let round = 0; made < wanted.cuts || killed < wanted.kills; round += 1) {
         // Kills are spread over the rounds, so that there are rounds without one too.
         const withKill = killed < wanted.kills && killed / wanted.kills <= made / wanted.cuts;
-        made += await cutRound(world, { round, withKill, random, problems });
+        made += await cutRound(world, { round, withKill, random, problems, signal: listening.signal });
         killed += withKill ? 1 : 0;
         readers += runsEach * readersEach;
         if (round % 10 === 9) say(`${made} cuts, ${killed} kills`);
@@ -34,6 +35,8 @@ export const cuts: Scenario = {
         { what: "server kills among them", measured: `${killed}`, target: `${wanted.kills}`, holds: killed > 0 },
       ];
     } finally {
+      // After a failure in the middle some still try to read.
+      listening.abort();
       await world.close();
     }
   },
@@ -48,10 +51,12 @@ interface Round {
   withKill: boolean;
   random: Random;
   problems: string[];
+  /** Ends the readers. */
+  signal: AbortSignal;
 }
 
 /** A few runs with a few readers each, all behind a proxy; gives the number of connections that were broken. */
-async function cutRound(world: World, { round, withKill, random, problems }: Round): Promise<number> {
+async function cutRound(world: World, { round, withKill, random, problems, signal }: Round): Promise<number> {
   const proxy = await new FaultProxy(
     () => world.server.port,
     () => randomFault(random),
@@ -72,7 +77,7 @@ async function cutRound(world: World, { round, withKill, random, problems }: Rou
     const reading = runs.flatMap((run) =>
       Array.from({ length: readersEach }, () => new Reader(`${proxy.url}/threads/${run.threadId}/runs/${run.runId}`)),
     );
-    const all = Promise.all(reading.map((reader) => reader.readToEnd()));
+    const all = Promise.all(reading.map((reader) => reader.readToEnd(signal)));
     if (withKill) {
       await delay(100 + random.below(900));
       await world.server.kill();
@@ -82,7 +87,7 @@ async function cutRound(world: World, { round, withKill, random, problems }: Rou
     for (const [index, { threadId, runId }] of runs.entries()) {
       const own = reading.slice(index * readersEach, (index + 1) * readersEach);
       problems.push(
-        ...(await judgeRun(world, { threadId, runId, withKill }, own)).map((text) => `round ${round}: ${text}`),
+        ...(await judgeRun(world, { threadId, runId, withKill, signal }, own)).map((text) => `round ${round}: ${text}`),
       );
     }
     return proxy.broken;
@@ -120,18 +125,20 @@ class Reader {
     this.#url = url;
   }
 
-  async readToEnd(): Promise<void> {
+  async readToEnd(signal: AbortSignal): Promise<void> {
     const deadline = performance.now() + 60_000;
     while (performance.now() < deadline) {
+      if (signal.aborted) return;
       const last = this.events.findLast((event) => event.id !== undefined)?.id;
       const end = await readSse({
         url: `${this.#url}/stream`,
         onEvent: (event) => this.events.push(event),
         silence: 1500,
+        signal,
         ...(last === undefined ? {} : { lastEventId: last }),
       });
       // A stream may end in good order and the run go on: when the server stops.
-      if (end.kind === "complete" && (await this.#isOver())) return;
+      if (end.kind === "complete" && (await this.#isOver(signal))) return;
       if (end.kind === "refused") this.refusals.push(String(end.status));
       await delay(20);
     }
@@ -139,11 +146,11 @@ class Reader {
   }
 
   /** Asked through the same link; what does not answer is asked again by the next round. */
-  async #isOver(): Promise<boolean> {
+  async #isOver(signal: AbortSignal): Promise<boolean> {
     const asking = async (): Promise<string> => {
       const response = await fetch(this.#url, {
         headers: { connection: "close" },
-        signal: AbortSignal.timeout(2000),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(2000)]),
       });
       return RunStatusAnswer.parse(await response.json()).status;
     };
@@ -160,14 +167,19 @@ interface JudgedRun {
   threadId: string;
   runId: string;
   withKill: boolean;
+  signal: AbortSignal;
 }
 
-async function judgeRun(world: World, { threadId, runId, withKill }: JudgedRun, readers: Reader[]): Promise<string[]> {
+async function judgeRun(
+  world: World,
+  { threadId, runId, withKill, signal }: JudgedRun,
+  readers: Reader[],
+): Promise<string[]> {
   const run = await getRun(world.server, threadId, runId);
   if (run?.status !== "success") return [`run ${runId} ended with ${run?.status}`];
   const final = (await readMessages(world.server, threadId)).at(-1);
   const stored = new Reader(`${world.server.url}/threads/${threadId}/runs/${runId}`);
-  await stored.readToEnd();
+  await stored.readToEnd(signal);
   return [...readers, stored].flatMap((reader, index) => {
     const found = orderProblems(reader.events, withKill);
     if (reader.refusals.length > 0) found.push(`was refused: ${reader.refusals.join(", ")}`);

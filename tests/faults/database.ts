@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { serialize } from "node:v8";
 import Database from "better-sqlite3";
 import { z } from "zod";
 
@@ -13,6 +15,24 @@ export function finishedTools(file: string, sessionId: string): string[] {
     const sql = `SELECT tool FROM tool_calls WHERE state = 'finished'
       AND session = (SELECT id FROM sessions WHERE session_id = ?)`;
     return Tools.parse(database.prepare(sql).all(sessionId)).map(({ tool }) => tool);
+  } finally {
+    database.close();
+  }
+}
+
+const Names = z.array(z.string());
+
+/** Every row of every table as one checksum, for comparing two moments; a server may hold the database. */
+export function contentOf(file: string): string {
+  const database = new Database(file, { readonly: true });
+  try {
+    const sql = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
+    const sum = createHash("sha256");
+    for (const name of Names.parse(database.prepare(sql).pluck().all())) {
+      sum.update(name);
+      for (const row of database.prepare(`SELECT * FROM "${name}"`).raw().iterate()) sum.update(serialize(row));
+    }
+    return sum.digest("hex");
   } finally {
     database.close();
   }

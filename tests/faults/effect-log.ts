@@ -24,3 +24,13 @@ export function readEffects(file: string): Map<string, EffectCount> {
   }
   return counts;
 }
+
+/** The effects of an item's calls in the order in which they began, each as the tool's name and the call's item. */
+export function effectsOf(file: string, item: string): string[] {
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .flatMap((line) => {
+      const [what, tool, name] = line.split(" ");
+      return what === "begin" && name?.split("-")[0] === item ? [`${tool} ${name}`] : [];
+    });
+}

@@ -2,7 +2,14 @@ import BetterSqlite3 from "better-sqlite3";
 import { Database, openDatabase } from "../../src/storage/sqlite/database.ts";
 
 /** What SQLite says when a write fails. */
-export type FaultCode = "SQLITE_FULL" | "SQLITE_IOERR_WRITE" | "SQLITE_READONLY" | "SQLITE_BUSY";
+export type FaultCode = "SQLITE_FULL" | "SQLITE_IOERR_WRITE" | "SQLITE_IOERR_FSYNC" | "SQLITE_READONLY" | "SQLITE_BUSY";
+
+/** The only statement that such a fault can meet; any write can meet the others. */
+const met: Partial<Record<FaultCode, string>> = {
+  // In a write-ahead log only the beginning of a transaction can find the lock taken.
+  SQLITE_BUSY: "BEGIN",
+  SQLITE_IOERR_FSYNC: "COMMIT",
+};
 
 /** Makes writes of a database fail, from a chosen one on, until it is lifted. */
 export class Faults {
@@ -34,9 +41,9 @@ export class Faults {
     return promise;
   }
 
-  /** Called before each write. In a write-ahead log only the beginning of a transaction can find the lock taken. */
+  /** Called before each write; throws when it is one that has to fail. */
   meet(sql: string): void {
-    if (this.#code === "SQLITE_BUSY" && !sql.startsWith("BEGIN")) return;
+    if (!sql.startsWith(met[this.#code] ?? "")) return;
     this.writes += 1;
     if (this.writes < this.#first || this.writes >= this.#first + this.#count) return;
     this.failures += 1;

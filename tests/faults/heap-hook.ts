@@ -1,10 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { toldFile } from "./told-number.ts";
 
 /**
  * Loaded before the server in the soak alone: on SIGUSR2 the process collects its garbage and writes the bytes its heap still
- * holds to the file that `HEAP_FILE` names.
+ * holds to a file in its folder.
  */
 setFlagsFromString("--expose-gc");
 // The function that the flag adds; a new context has it, this one was made before.
@@ -15,6 +16,6 @@ process.on("SIGUSR2", () => {
   collect();
   setImmediate(() => {
     collect();
-    writeFileSync(process.env["HEAP_FILE"] ?? "", `${process.memoryUsage().heapUsed}\n`);
+    writeFileSync(toldFile, `${process.memoryUsage().heapUsed}\n`);
   });
 });

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 import { noneOf, type Scenario } from "./scenario.ts";
+import { editWays } from "./session-edit.ts";
 import { SessionModel } from "./session-model.ts";
 import type { Step } from "./session-step.ts";
 import { openWorld } from "./world.ts";
@@ -30,6 +31,14 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       weight: 1,
       arbitrary: fc.record({ kind: fc.constant("fork" as const), back: fc.integer({ min: 0, max: 6 }) }),
     },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant("edit" as const),
+        which: fc.integer({ min: 0, max: 6 }),
+        way: fc.constantFrom(...editWays),
+      }),
+    },
     { weight: 1, arbitrary: fc.constant({ kind: "copy" as const }) },
     { weight: 1, arbitrary: fc.constant({ kind: "delete" as const }) },
   ),
@@ -37,12 +46,13 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 const atOnce = 6;
 
-/** Random sequences of send, stop, approve, fork, copy and delete on one session, four strategies (reliability E7). */
+/** Random sequences of send, stop, approve, edit, fork, copy and delete on one session, four strategies (reliability E7). */
 export const sequences: Scenario = {
   name: "sequences",
   async run({ long, seed, say }) {
     const wanted = fc.sample(steps, { seed, numRuns: long ? 1000 : 60 });
     const problems: string[] = [];
+    const done = new Map<string, number>();
     let messages = 0;
     const world = await openWorld(answer);
     try {
@@ -52,6 +62,7 @@ export const sequences: Scenario = {
           const session = new SessionModel(world.server, `s${index}`);
           const found = await session.play(wanted[index] ?? []).catch((error: unknown) => [String(error)]);
           messages += session.accepted;
+          for (const [kind, count] of session.done) done.set(kind, (done.get(kind) ?? 0) + count);
           problems.push(...found.map((text) => `sequence ${index}: ${text}`));
           if ((index + 1) % 100 === 0) say(`${index + 1} of ${wanted.length} sequences`);
         }
@@ -59,7 +70,16 @@ export const sequences: Scenario = {
       await Promise.all(Array.from({ length: atOnce }, worker));
       // What was stopped may still be on its way out.
       await delay(300);
+      const counts = ["send", "stop", "approve", "edit", "fork", "copy", "delete"].map(
+        (kind) => `${kind} ${done.get(kind) ?? 0}`,
+      );
       return [
+        {
+          what: "steps that did something",
+          measured: counts.join(", "),
+          target: "each > 0",
+          holds: counts.every((count) => !count.endsWith(" 0")),
+        },
         noneOf(
           `accepted messages lost, repeated or out of order, or histories not valid, in ${wanted.length} sequences`,
           problems,

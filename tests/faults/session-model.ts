@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import type { ServerProcess } from "../support/server-process.ts";
+import { editProblems, messagesAt, prepareEdit, readPast, type EditWay } from "./session-edit.ts";
 import { storedProblem, type Step } from "./session-step.ts";
 import { ask, call, getRun, getThread, listRuns, newThread, readMessages, textOf, type StateMessage } from "./world.ts";
 
@@ -16,12 +17,6 @@ interface Sent {
   fate: Fate;
 }
 
-const History = z.array(
-  z.looseObject({
-    checkpoint: z.looseObject({ checkpoint_id: z.string() }),
-    values: z.looseObject({ messages: z.array(z.looseObject({ content: z.unknown() })).default([]) }).nullish(),
-  }),
-);
 const Started = z.looseObject({ run_id: z.string() });
 const patience = 20_000;
 
@@ -29,6 +24,8 @@ const patience = 20_000;
 export class SessionModel {
   /** Messages the server has accepted. */
   accepted = 0;
+  /** How many steps of each kind did something; the others came at a moment when there was nothing to do. */
+  readonly done = new Map<Step["kind"], number>();
   readonly #server: ServerProcess;
   readonly #name: string;
   readonly #problems: string[] = [];
@@ -44,7 +41,7 @@ export class SessionModel {
   async play(steps: readonly Step[]): Promise<string[]> {
     this.#thread = await newThread(this.#server);
     for (const step of steps) {
-      await this.#do(step);
+      if (await this.#do(step)) this.done.set(step.kind, (this.done.get(step.kind) ?? 0) + 1);
       const running = (await listRuns(this.#server, this.#thread)).filter(({ status }) => status === "running");
       if (running.length > 1) this.#problems.push(`${running.length} runs are running after ${step.kind}`);
     }
@@ -55,7 +52,8 @@ export class SessionModel {
     return this.#problems;
   }
 
-  async #do(step: Step): Promise<void> {
+  /** False when there was nothing to do. */
+  async #do(step: Step): Promise<boolean> {
     switch (step.kind) {
       case "send":
         return this.#send(step.strategy, step.words);
@@ -65,12 +63,15 @@ export class SessionModel {
         return this.#approve(step.yes);
       case "fork":
         return this.#fork(step.back);
+      case "edit":
+        return this.#edit(step.which, step.way);
       case "copy":
         return this.#copy();
       case "delete":
         return this.#delete();
       case "pause":
         await delay(step.milliseconds);
+        return true;
     }
   }
 
@@ -89,18 +90,27 @@ export class SessionModel {
     return answer.status < 300 ? Started.parse(answer.body).run_id : undefined;
   }
 
-  async #send(strategy: string, words: string, more: object = {}): Promise<void> {
+  #nextText(words: string): string {
+    return `${this.#name} message ${this.#sent.length} ${words}`;
+  }
+
+  async #send(strategy: string, words: string, more: object = {}): Promise<boolean> {
     const before = await this.#unfinished();
-    const text = `${this.#name} message ${this.#sent.length} ${words}`;
+    const text = this.#nextText(words);
     const runId = await this.#start({
       input: { messages: [{ role: "user", content: text }] },
       multitask_strategy: strategy,
       ...more,
     });
-    if (runId === undefined) return;
-    this.accepted += 1;
+    if (runId === undefined) return false;
     if (strategy === "interrupt") this.#mark(before, "stopped");
     if (strategy === "rollback") this.#mark(before, "removed");
+    this.#note(text, runId);
+    return true;
+  }
+
+  #note(text: string, runId: string): void {
+    this.accepted += 1;
     this.#sent.push({ text, runId, fate: "kept" });
   }
 
@@ -108,50 +118,78 @@ export class SessionModel {
     for (const sent of this.#sent) if (runIds.includes(sent.runId) && sent.fate !== "removed") sent.fate = fate;
   }
 
-  async #stop(action: "interrupt" | "rollback"): Promise<void> {
+  async #stop(action: "interrupt" | "rollback"): Promise<boolean> {
     const [newest] = await this.#unfinished();
-    if (newest === undefined) return;
+    if (newest === undefined) return false;
     const path = `/threads/${this.#thread}/runs/${newest}/cancel?action=${action}`;
     const { status } = await call(this.#server, "POST", path);
     if (status >= 500) this.#problems.push(`a stop was answered with ${status}`);
     // Whether later queued runs go with it is the server's choice; none of them may vanish.
     this.#mark(await this.#unfinished(), "stopped");
     this.#mark([newest], action === "rollback" ? "removed" : "stopped");
+    return true;
   }
 
-  async #approve(yes: boolean): Promise<void> {
+  async #approve(yes: boolean): Promise<boolean> {
     const thread = await getThread(this.#server, this.#thread);
-    if (thread.status !== "interrupted" || Object.keys(thread.interrupts).length === 0) return;
+    if (thread.status !== "interrupted" || Object.keys(thread.interrupts).length === 0) return false;
     const decision = yes ? { type: "approve" } : { type: "reject", message: "no" };
-    await this.#start({ command: { resume: { decisions: [decision] } } });
+    const runId = await this.#start({ command: { resume: { decisions: [decision] } } });
+    return runId !== undefined;
   }
 
   /** A message at an older checkpoint: what was said after that is another branch. */
-  async #fork(back: number): Promise<void> {
-    if ((await this.#unfinished()).length > 0) return;
-    const history = History.parse(await ask(this.#server, "GET", `/threads/${this.#thread}/history?limit=10`));
-    const state = history[Math.min(back, history.length - 1)];
-    if (state === undefined) return;
-    const texts = (state.values?.messages ?? []).map(({ content }) => content);
-    for (const sent of this.#sent) if (!texts.includes(sent.text)) sent.fate = "removed";
-    await this.#send("reject", "short", { checkpoint_id: state.checkpoint.checkpoint_id });
+  async #fork(back: number): Promise<boolean> {
+    if ((await this.#unfinished()).length > 0) return false;
+    const past = await readPast(this.#server, this.#thread, 10);
+    const state = past[Math.min(back, past.length - 1)];
+    if (state === undefined) return false;
+    this.#giveUp(messagesAt(past[0] ?? state).map(textOf), messagesAt(state).map(textOf));
+    return await this.#send("reject", "short", { checkpoint_id: state.checkpoint.checkpoint_id });
   }
 
-  async #copy(): Promise<void> {
-    if ((await this.#unfinished()).length > 0) return;
+  /** What the old branch holds and the new one does not is given up. */
+  #giveUp(old: readonly string[], texts: readonly string[]): void {
+    for (const sent of this.#sent) {
+      if (old.includes(sent.text) && !texts.includes(sent.text)) sent.fate = "removed";
+    }
+  }
+
+  /** Another text for an earlier message: what followed it stays on the old branch, which stays as it is. */
+  async #edit(which: number, way: EditWay): Promise<boolean> {
+    if ((await this.#unfinished()).length > 0) return false;
+    const text = this.#nextText("short");
+    const edit = await prepareEdit(this.#server, this.#thread, { which, way, text });
+    if (edit === undefined) return false;
+    this.#giveUp(edit.old.texts, edit.texts);
+    const runId = await this.#start(edit.body);
+    if (runId === undefined) {
+      this.#problems.push(`an edit by ${way} was refused`);
+      return false;
+    }
+    this.#note(text, runId);
+    await this.#rested();
+    this.#problems.push(...(await editProblems(this.#server, this.#thread, edit)));
+    return true;
+  }
+
+  async #copy(): Promise<boolean> {
+    if ((await this.#unfinished()).length > 0) return false;
     const copy = z.looseObject({ thread_id: z.string() });
     const { thread_id: id } = copy.parse(await ask(this.#server, "POST", `/threads/${this.#thread}/copy`));
     const [own, other] = await Promise.all([this.#thread, id].map((thread) => readMessages(this.#server, thread)));
     if (JSON.stringify(own) !== JSON.stringify(other)) this.#problems.push("a copy holds other messages");
     await ask(this.#server, "DELETE", `/threads/${id}`);
+    return true;
   }
 
-  async #delete(): Promise<void> {
+  async #delete(): Promise<boolean> {
     await ask(this.#server, "DELETE", `/threads/${this.#thread}`);
     const { status } = await call(this.#server, "GET", `/threads/${this.#thread}/state`);
     if (status !== 404) this.#problems.push(`a deleted session was answered with ${status}`);
     this.#sent = [];
     this.#thread = await newThread(this.#server);
+    return true;
   }
 
   async #rested(): Promise<void> {

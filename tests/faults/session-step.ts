@@ -1,3 +1,4 @@
+import type { EditWay } from "./session-edit.ts";
 import { historyProblem, type WireMessage } from "../support/model-server-script.ts";
 
 /** What a person may do to a session. */
@@ -6,6 +7,7 @@ export type Step =
   | { kind: "stop"; action: "interrupt" | "rollback" }
   | { kind: "approve"; yes: boolean }
   | { kind: "fork"; back: number }
+  | { kind: "edit"; which: number; way: EditWay }
   | { kind: "copy" }
   | { kind: "delete" }
   | { kind: "pause"; milliseconds: number };

@@ -1,11 +1,9 @@
-import { readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { projectFolder } from "../support/source-files.ts";
 import { atMost, noneOf, type Scenario } from "./scenario.ts";
 import { answer } from "./script.ts";
 import { beginSubject, settled } from "./subject.ts";
+import { toldNumber } from "./told-number.ts";
 import { openWorld, type World } from "./world.ts";
 
 const atOnce = 8;
@@ -16,17 +14,15 @@ export const soak: Scenario = {
   async run({ long, say }) {
     const count = long ? 2000 : 240;
     const every = count / 10;
-    const heapFile = join(tmpdir(), `millrace-heap-${process.pid}`);
     const world = await openWorld(answer, {
       nodeArguments: ["--import", join(projectFolder, "tests/faults/heap-hook.ts")],
-      environment: { HEAP_FILE: heapFile },
     });
     try {
       const samples: { runs: number; bytes: number }[] = [];
       const problems: string[] = [];
       for (let done = 0; done < count; done += every) {
         problems.push(...(await work(world, done, every)));
-        samples.push({ runs: done + every, bytes: await heapOf(world, heapFile) });
+        samples.push({ runs: done + every, bytes: await toldNumber(world) });
         say(`${done + every} runs, heap ${((samples.at(-1)?.bytes ?? 0) / 1024 / 1024).toFixed(2)} MB`);
       }
       // Caches have a size; the first third fills them.
@@ -35,7 +31,6 @@ export const soak: Scenario = {
       return [noneOf("runs that did not end well", problems, count), figure];
     } finally {
       await world.close();
-      rmSync(heapFile, { force: true });
     }
   },
 };
@@ -53,23 +48,6 @@ async function work(world: World, first: number, count: number): Promise<string[
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
   return problems;
-}
-
-async function heapOf(world: World, heapFile: string): Promise<number> {
-  rmSync(heapFile, { force: true });
-  const { pid } = world.server;
-  if (pid === undefined) throw new Error("The server ended in the middle of the soak.");
-  process.kill(pid, "SIGUSR2");
-  for (let attempt = 0; attempt < 500; attempt += 1) {
-    try {
-      const bytes = Number(readFileSync(heapFile, "utf8"));
-      if (bytes > 0) return bytes;
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-    }
-    await delay(20);
-  }
-  throw new Error("The server did not tell its heap in 10 s.");
 }
 
 /** Bytes a run, by least squares. */

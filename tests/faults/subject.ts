@@ -60,7 +60,7 @@ export async function approveSubject({ server }: World, subject: Subject): Promi
 /** How a subject's run ended, or `undefined` when it had not after `patience` milliseconds. `waiting`: for an answer. */
 export async function settled(
   { server }: World,
-  subject: Subject,
+  subject: Pick<Subject, "threadId" | "runId">,
   patience: number,
 ): Promise<{ status: string; waiting: boolean } | undefined> {
   const deadline = performance.now() + patience;

@@ -98,7 +98,8 @@ export type ThreadAnswer = z.infer<typeof ThreadAnswer>;
 const RunAnswer = z.looseObject({ run_id: z.string(), status: z.string() });
 /** A run as the wire shows it. */
 export type RunAnswer = z.infer<typeof RunAnswer>;
-const WireMessage = z.looseObject({
+/** The form of a message on the wire. */
+export const WireMessage = z.looseObject({
   type: z.string(),
   id: z.string().nullish(),
   content: z.unknown(),

@@ -63,8 +63,9 @@ export class FaultProxy {
     client.on("end", () => server.end());
     client.on("error", () => server.destroy());
     client.on("close", () => server.destroy());
-    // A server that is down or was killed resets; so does the proxy then.
-    server.on("error", () => client.resetAndDestroy());
+    // A server that is down or was killed resets; so does the proxy then. A reset of what is just ending would keep its
+    // handle, and with it the process, open for ever.
+    server.on("error", () => (client.writableEnded ? client.destroy() : client.resetAndDestroy()));
     this.#forward(server, client, fault).catch(() => client.destroy());
   }
 

@@ -27,7 +27,7 @@ export interface DescribedRoute {
 
 /** Every described route, and the schemas that they refer to by name. */
 export async function describedRoutes(
-  server: TestServer,
+  server: Pick<TestServer, "send">,
   headers: Record<string, string> = {},
 ): Promise<{ routes: DescribedRoute[]; schemas: Record<string, Schema> }> {
   const { paths, components } = Document.parse(

@@ -1,0 +1,38 @@
+import fc from "fast-check";
+import { hostileCase } from "../loop/hostile-model.ts";
+import { makeOutside, playHostile } from "../loop/hostile-run.ts";
+import { noneOf, type Scenario } from "./scenario.ts";
+
+/** Models that mean no good against the whole workflow and all tools; inside this process. */
+export const hostile: Scenario = {
+  name: "hostile",
+  run: async ({ long, seed, say }) => {
+    const models = long ? 1000 : 100;
+    const outside = await makeOutside();
+    try {
+      const problems: string[] = [];
+      const ends = new Map<string, number>();
+      const done = { questions: 0, effects: 0 };
+      for (const [at, each] of fc.sample(hostileCase(outside.path), { numRuns: models, seed }).entries()) {
+        const outcome = await playHostile(each, outside);
+        problems.push(...outcome.problems.map((problem) => `model ${at}: ${problem}`));
+        for (const end of outcome.ends) ends.set(end, (ends.get(end) ?? 0) + 1);
+        done.questions += outcome.questions;
+        done.effects += outcome.effects;
+      }
+      say([...ends].map(([end, count]) => `${count} x ${end}`).join(", "));
+      const { questions, effects } = done;
+      return [
+        noneOf("hostile models that came to no good end, or did what nobody allowed", problems, models),
+        {
+          what: "they reached the tools and the person",
+          measured: `${effects} effects, ${questions} questions`,
+          target: `at least ${models / 20} of each`,
+          holds: Math.min(effects, questions) >= models / 20,
+        },
+      ];
+    } finally {
+      await outside.remove();
+    }
+  },
+};
