@@ -18,6 +18,8 @@ export type SessionStatus = z.infer<typeof SessionStatus>;
  */
 export const Session = z.object({
   session_id: z.string(),
+  /** Whose key made it (S4 in reliability.md); `null` when no key was asked for. The wire never shows it. */
+  owner: z.string().nullable(),
   created_at: z.string(),
   updated_at: z.string(),
   metadata: JsonObject,
@@ -56,10 +58,14 @@ export const RunKwargs = z.object({
 });
 export type RunKwargs = z.infer<typeof RunKwargs>;
 
+/** How a run is to be stopped: what it has done is kept (`interrupt`), or the run is removed with it (`rollback`). */
+export const StopAction = z.enum(["interrupt", "rollback"]);
+export type StopAction = z.infer<typeof StopAction>;
+
 /**
  * One walk through a graph. `event_mark` is the first event id no attempt has used yet, `crashes` counts the attempts that
  * ended with the process (a server's own stop is none), `expired_events` is the newest event id that retention has removed
- * (-1: none).
+ * (-1: none). `stop_requested` is what somebody asked of it before it was over: such a run is never walked again.
  */
 export const Run = z.object({
   run_id: z.string(),
@@ -74,6 +80,7 @@ export const Run = z.object({
   crashes: z.number().int(),
   event_mark: z.number().int(),
   expired_events: z.number().int(),
+  stop_requested: StopAction.nullable(),
   error: RunError.nullable(),
   created_at: z.string(),
   updated_at: z.string(),
@@ -82,9 +89,10 @@ export type Run = z.infer<typeof Run>;
 
 /**
  * What may happen when a tool call is repeated after a crash: nothing (`pure`), the same end state (`idempotent`), or a
- * second effect (`unsafe`). Law 3: a started `unsafe` call with no end is never repeated by itself.
+ * second effect, where looking can say whether there was a first (`reconcilable`) or nothing can (`unsafe`). Law 3: a
+ * started call of the last two with no end is never repeated by itself.
  */
-export const EffectClass = z.enum(["pure", "idempotent", "unsafe"]);
+export const EffectClass = z.enum(["pure", "idempotent", "reconcilable", "unsafe"]);
 export type EffectClass = z.infer<typeof EffectClass>;
 
 /** A row of the ledger: one tool call of one session, written before it starts and when it ends. `result` is JSON. */
@@ -100,6 +108,79 @@ export const ToolCallRecord = z.object({
   finished_at: z.string().nullable(),
 });
 export type ToolCallRecord = z.infer<typeof ToolCallRecord>;
+
+/** What lies at a path that is no folder: enough to tell whether it has changed, and with the bytes of `hash` to restore it. */
+const EntryState = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("file"), mode: z.number(), size: z.number(), hash: z.string() }),
+  z.object({ kind: z.literal("link"), target: z.string() }),
+  z.object({ kind: z.literal("other") }),
+]);
+
+/** What lies at a path of the workspace. A folder holds all below it, outermost first, by paths relative to it. */
+export const FileState = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("absent") }),
+  ...EntryState.options,
+  z.object({
+    kind: z.literal("folder"),
+    mode: z.number(),
+    entries: z.array(
+      z.object({
+        path: z.string(),
+        state: z.discriminatedUnion("kind", [
+          ...EntryState.options,
+          z.object({ kind: z.literal("folder"), mode: z.number() }),
+        ]),
+      }),
+    ),
+  }),
+]);
+export type FileState = z.infer<typeof FileState>;
+
+/**
+ * What a call changed, by paths of the workspace: what was at a path and what was there afterwards (`null` before the call
+ * has ended), or a way from one path to another (`identity` tells the moved thing from another of its name). `made` are
+ * the folders above it that were made with it, outermost first.
+ */
+export const FileChange = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("write"),
+    path: z.string(),
+    before: FileState,
+    after: FileState.nullable(),
+    made: z.array(z.string()),
+  }),
+  z.object({
+    kind: z.literal("move"),
+    from: z.string(),
+    to: z.string(),
+    identity: z.string().nullable(),
+    made: z.array(z.string()),
+  }),
+]);
+export type FileChange = z.infer<typeof FileChange>;
+
+/**
+ * One tool call that changed the workspace, written before it starts and when it ends (TOOL-18). `tool_call_id` is the
+ * ledger's. `lines_…` and `first_line` (counted from 1) are those of a change of text, else `null`; `is_kept` says whether
+ * the bytes of before are there.
+ */
+export const OperationRecord = z.object({
+  operation_id: z.string(),
+  session_id: z.string(),
+  run_id: z.string(),
+  message_id: z.string(),
+  tool_call_id: z.string(),
+  tool: z.string(),
+  status: z.enum(["pending", "success", "failed", "undone"]),
+  change: FileChange,
+  lines_added: z.number().int().nullable(),
+  lines_removed: z.number().int().nullable(),
+  first_line: z.number().int().nullable(),
+  is_kept: z.boolean(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type OperationRecord = z.infer<typeof OperationRecord>;
 
 /** A planner task (PLANNER-01). Dates are `YYYY-MM-DD`. */
 export const Task = z.object({
@@ -144,3 +225,7 @@ export const Grant = z.object({
   created_at: z.string(),
 });
 export type Grant = z.infer<typeof Grant>;
+
+/** The current session of a namespace (SESS-11). */
+export const Namespace = z.object({ namespace: z.string(), session_id: z.string(), updated_at: z.string() });
+export type Namespace = z.infer<typeof Namespace>;

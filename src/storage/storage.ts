@@ -5,11 +5,14 @@ import type {
   EffectClass,
   Grant,
   JsonObject,
+  Namespace,
+  OperationRecord,
   Run,
   RunError,
   RunStatus,
   Session,
   SessionStatus,
+  StopAction,
   Task,
   ToolCallRecord,
 } from "./records.ts";
@@ -22,6 +25,8 @@ export interface Page {
 
 /** Which sessions a search wants, and in which order. */
 export interface SessionQuery extends Page {
+  /** Only sessions of this owner, and with `orphans` those without one. Default those of all. */
+  owner?: { name: string; orphans: boolean };
   metadata?: JsonObject;
   ids?: string[];
   status?: SessionStatus;
@@ -75,18 +80,24 @@ export interface RunStore {
    * Writes the run as `pending` and its session as `busy` with the run's `graph_id` and `assistant_id` in its metadata, all
    * together. A submission whose key this session has seen answers the run of that time and writes nothing, or throws
    * `conflict` when the hash is another. With `reject`, throws `conflict` when the session already has a pending or
-   * running run; throws `rate_limit` when the queue is full. Questions that the run's `command.resume` answers become
-   * `answered`, those that its input passes over `stale`; throws `conflict` for one that is not pending any more.
+   * running run; throws `rate_limit` when the queue is full. With `interrupt` and `rollback`, what is not over in the
+   * session is asked to stop, as by `requestStop`. Questions that the run's `command.resume` answers become `answered`,
+   * those that its input passes over `stale`; throws `conflict` for one that is not pending any more.
    */
   admit(run: Run, admission?: Admission): Promise<Run>;
   get(runId: string): Promise<Run | undefined>;
   list(sessionId: string, query: Page & { status?: RunStatus }): Promise<Run[]>;
-  /** The oldest pending run of a session that has no running one; it becomes `running` with `attempt` + 1. */
+  /**
+   * The oldest pending run of a session that has no running one; it becomes `running` with `attempt` + 1. Never one that
+   * was asked to stop.
+   */
   claim(sessionId: string): Promise<Run | undefined>;
   /** A run left `running` gets its next attempt: `attempt` + 1, and `crashes` + 1 when it was not parked. */
   reclaim(runId: string): Promise<Run | undefined>;
   /** Marks every running run as let go of by a server that stops: its next reclaim counts no crash. */
   park(): Promise<void>;
+  /** Writes down what is asked of a run that is not over. A `rollback` stays one. On disk before the promise resolves. */
+  requestStop(runId: string, action: StopAction): Promise<void>;
   /** Only a pending or running run can end, and when `attempt` is given only that one; `undefined` when it cannot. */
   finish(runId: string, outcome: RunOutcome, attempt?: number): Promise<Run | undefined>;
   delete(runId: string): Promise<boolean>;
@@ -94,6 +105,22 @@ export interface RunStore {
   unfinished(): Promise<Run[]>;
   /** Sessions that were made for one run only, and whose run is over: what a stop in between has left behind. */
   leftTemporary(): Promise<string[]>;
+  /** Runs that are over and were to be rolled back: what a stop in between has left of them. */
+  leftRollbacks(): Promise<Run[]>;
+}
+
+/** Events of one run in their order, for its log; see `EventStore.append`. */
+export interface EventGroup {
+  session_id: string;
+  run_id: string;
+  attempt: number | undefined;
+  events: RunEvent[];
+}
+
+/** Where a checkpointer gets the events that were told and are not stored yet. */
+export interface UnstoredEvents {
+  /** Calls `write` with them, one call at a time. They count as stored when it resolves, and stay when it rejects. */
+  carry<Result>(write: (group: EventGroup) => Promise<Result>): Promise<Result>;
 }
 
 /**
@@ -120,14 +147,16 @@ export interface EventStore {
 export type LedgerAnswer =
   | { kind: "start" }
   | { kind: "repeat" }
+  | { kind: "reconcile"; started_at: string }
   | { kind: "finished"; result: unknown }
   | { kind: "unknown"; started_at: string };
 
 /** The record of tool effects: what was begun and what came of it. */
 export interface Ledger {
   /**
-   * Records the start before the effect (on disk for `unsafe` and `idempotent`). `finished` when the call has a stored
-   * result, `repeat` when it was begun before and may be repeated, `unknown` when it may not.
+   * Records the start before the effect (on disk unless it is `pure`). `finished` when the call has a stored result,
+   * `repeat` when it was begun before and may be repeated, `reconcile` when one has to look first, `unknown` when it may
+   * not be repeated.
    */
   start(call: {
     session_id: string;
@@ -157,6 +186,44 @@ export interface ApprovalStore {
   revoke(sessionId: string, grantId: string): Promise<boolean>;
 }
 
+/** Bytes of files, by the SHA-256 of the bytes in hexadecimal. */
+export type FileContents = ReadonlyMap<string, Uint8Array>;
+
+/** What tool calls changed in the workspace, and what undoes it (TOOL-18). */
+export interface OperationStore {
+  /**
+   * Records what a call is about to change, with the bytes of before; on disk (fsync) when the promise resolves. Gives the
+   * record: the first one where the call was recorded already, as after a crash. Throws `not_found` without a session.
+   */
+  begin(operation: OperationRecord, contents: FileContents): Promise<OperationRecord>;
+  /** Writes how it ended, and more bytes. Where nothing is to be undone (`is_kept` false) its bytes are let go. */
+  settle(
+    operationId: string,
+    end: Pick<OperationRecord, "status" | "change" | "lines_added" | "lines_removed" | "first_line" | "is_kept">,
+    contents: FileContents,
+  ): Promise<void>;
+  get(sessionId: string, operationId: string): Promise<OperationRecord | undefined>;
+  /** The operation of a call of the ledger. */
+  ofCall(sessionId: string, toolCallId: string): Promise<OperationRecord | undefined>;
+  /** Newest first, with the number of all that match. */
+  list(
+    sessionId: string,
+    query: Page & { run_id?: string | undefined; message_id?: string | undefined },
+  ): Promise<{ operations: OperationRecord[]; total: number }>;
+  /** Bytes that were stored with an operation. */
+  content(operationId: string, hash: string): Promise<Uint8Array | undefined>;
+}
+
+/** Which session is the current one of a namespace (SESS-11), by owner; an owner without a name is nobody. */
+export interface NamespaceStore {
+  /** `undefined` when nothing is current: nothing was yet, or it was deleted. */
+  get(owner: string, namespace: string): Promise<Namespace | undefined>;
+  /** Those of an owner that have a current session, by name. */
+  list(owner: string): Promise<Namespace[]>;
+  /** False for an unknown session; then nothing is changed. */
+  set(owner: string, namespace: string, sessionId: string): Promise<boolean>;
+}
+
 /** The planner's tasks. */
 export interface TaskStore {
   create(task: Task): Promise<Task>;
@@ -178,6 +245,13 @@ export interface Storage {
   ledger: Ledger;
   tasks: TaskStore;
   approvals: ApprovalStore;
+  operations: OperationStore;
+  namespaces: NamespaceStore;
   checkpointer: BaseCheckpointSaver;
+  /**
+   * The checkpointer of one attempt of a run: each of its `put` and `putWrites` is one transaction with the events that
+   * were told before it, so that no checkpoint is on disk without them (reliability E2). Throws what `append` throws.
+   */
+  checkpointerWith(events: UnstoredEvents): BaseCheckpointSaver;
   close(): Promise<void>;
 }

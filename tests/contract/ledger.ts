@@ -12,6 +12,7 @@ export function describeLedger(name: string, create: (sessionIds: string[]) => P
     it.each([
       ["pure", { kind: "repeat" }],
       ["idempotent", { kind: "repeat" }],
+      ["reconcilable", { kind: "reconcile", started_at: expect.stringMatching(/^\d{4}-.*Z$/) }],
       ["unsafe", { kind: "unknown", started_at: expect.stringMatching(/^\d{4}-.*Z$/) }],
     ] as const)("answers a second start of a %s call that never ended with %o", async (effect, answer) => {
       const ledger = await create(["s1"]);
@@ -20,13 +21,16 @@ export function describeLedger(name: string, create: (sessionIds: string[]) => P
       expect(await ledger.start(call(effect))).toEqual(answer);
     });
 
-    it.each(["pure", "idempotent", "unsafe"] as const)("gives a finished %s call its stored result", async (effect) => {
-      const ledger = await create(["s1"]);
-      const result = { success: true, data: { lines: [1, 2, null], text: "Zeile\u0000 \u{1f600}" } };
-      await ledger.start(call(effect));
-      await ledger.finish("s1", "c1", result);
-      expect(await ledger.start(call(effect))).toEqual({ kind: "finished", result });
-    });
+    it.each(["pure", "idempotent", "reconcilable", "unsafe"] as const)(
+      "gives a finished %s call its stored result",
+      async (effect) => {
+        const ledger = await create(["s1"]);
+        const result = { success: true, data: { lines: [1, 2, null], text: "Zeile\u0000 \u{1f600}" } };
+        await ledger.start(call(effect));
+        await ledger.finish("s1", "c1", result);
+        expect(await ledger.start(call(effect))).toEqual({ kind: "finished", result });
+      },
+    );
 
     it("lets exactly one of many parallel starts of an unsafe call begin", async () => {
       const ledger = await create(["s1"]);

@@ -10,7 +10,7 @@ export interface StorageFixture {
 /** A session record with what matters to a test set by `fields`. */
 export function sessionRecord(session_id: string, fields: Partial<Session> = {}): Session {
   const created_at = "2026-01-01T00:00:00.000Z";
-  const empty = { metadata: {}, config: {}, status: "idle", interrupts: {} } as const;
+  const empty = { owner: null, metadata: {}, config: {}, status: "idle", interrupts: {} } as const;
   return { session_id, created_at, updated_at: created_at, ...empty, ...fields };
 }
 
@@ -39,6 +39,7 @@ export function runRecord(run_id: string, session_id: string, fields: Partial<Ru
     crashes: 0,
     event_mark: 0,
     expired_events: -1,
+    stop_requested: null,
     error: null,
     created_at,
     updated_at: created_at,

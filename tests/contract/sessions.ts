@@ -166,6 +166,23 @@ function describeSearch(fixture: StorageFixture): void {
       expect(ids(await fixture.storage.sessions.search({ ...page, metadata }))).toEqual(["s1"]);
     });
 
+    it("finds those of an owner, with those of nobody where that is asked for, beside all other filters", async () => {
+      await create("s1", 1, { owner: "ada", metadata: { a: 1 } });
+      await create("s2", 2, { owner: "bob" });
+      await create("s3", 3, { owner: null, metadata: { a: 1 } });
+      const search = async (owner: string, orphans: boolean, query: object = {}) => {
+        const found = await fixture.storage.sessions.search({ ...page, ...query, owner: { name: owner, orphans } });
+        expect(found.total).toBe(found.sessions.length);
+        return ids(found);
+      };
+      expect(await search("ada", false)).toEqual(["s1"]);
+      expect(await search("ada", true)).toEqual(["s3", "s1"]);
+      expect(await search("ada", true, { metadata: { a: 1 }, ids: ["s1", "s2"], status: "idle" })).toEqual(["s1"]);
+      expect(await search("", false)).toEqual([]);
+      expect((await fixture.storage.sessions.search(page)).total).toBe(3);
+      expect((await fixture.storage.sessions.get("s2"))?.owner).toBe("bob");
+    });
+
     it("filters by ids and status and sorts by any column in both directions", async () => {
       await create("b", 1, { status: "busy", updated_at: "2026-03-01T00:00:00.000Z" });
       await create("a", 2, { status: "idle", updated_at: "2026-02-01T00:00:00.000Z" });

@@ -4,11 +4,15 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe } from "vitest";
 import type { Storage } from "../../src/storage/storage.ts";
 import { describeApprovals } from "./approvals.ts";
+import { describeCheckpoints } from "./checkpoints.ts";
 import { describeEvents } from "./events.ts";
 import { describeLedger } from "./ledger.ts";
+import { describeNamespaces } from "./namespaces.ts";
+import { describeOperations } from "./operations.ts";
 import { sessionRecord, type StorageFixture } from "./records.ts";
 import { describeRestart } from "./restart.ts";
 import { describeRunSafety } from "./run-safety.ts";
+import { describeRunStops } from "./run-stops.ts";
 import { describeRuns } from "./runs.ts";
 import { describeSessions } from "./sessions.ts";
 import { describeTasks } from "./tasks.ts";
@@ -43,13 +47,20 @@ export function describeStorage(name: string, open: OpenStorage): void {
     describeSessions(fixture);
     describeRuns(fixture);
     describeRunSafety(fixture);
+    describeRunStops(fixture);
     describeEvents(fixture);
+    describeCheckpoints(fixture);
     describeApprovals(fixture);
     describeRestart(fixture);
     describeTasks("tasks", () => current.tasks);
     describeLedger("ledger", async (sessionIds) => {
       for (const id of sessionIds) await current.sessions.create(sessionRecord(id));
       return current.ledger;
+    });
+    describeNamespaces(fixture);
+    describeOperations("operations", async (sessionIds) => {
+      for (const id of sessionIds) await current.sessions.create(sessionRecord(id));
+      return current.operations;
     });
   });
 }

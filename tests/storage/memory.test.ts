@@ -1,6 +1,9 @@
 import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
 import { describeLedger } from "../contract/ledger.ts";
+import { describeOperations } from "../contract/operations.ts";
 import { describeTasks } from "../contract/tasks.ts";
+import { createMemoryOperations } from "../support/memory-operations.ts";
 
 describeLedger("the ledger in memory", async () => createMemoryLedger());
 describeTasks("the tasks in memory", () => createMemoryTasks());
+describeOperations("the operations of the test storage", async () => createMemoryOperations());

@@ -9,10 +9,12 @@ import {
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import type { UnstoredEvents } from "../storage.ts";
 import { CheckpointStore } from "./checkpoint-store.ts";
 import { findSnapshot, storeCheckpoint, tupleOf } from "./checkpoints.ts";
 import { createCodec, type Codec } from "./codec.ts";
 import { isBusy, retryBusy, type Database } from "./database.ts";
+import { storeEvents } from "./events.ts";
 import { listCheckpoints } from "./list-checkpoints.ts";
 import { readWrites, storeWrites } from "./pending-writes.ts";
 import { pruneThread, removeRun } from "./prune.ts";
@@ -37,6 +39,12 @@ function required(config: RunnableConfig, key: "thread_id" | "checkpoint_id"): s
   return value;
 }
 
+/** Whether the plain SqliteSaver has written into this file. */
+function hasLegacyTables(database: Database): boolean {
+  const sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'checkpoints'";
+  return database.raw.prepare(sql).get() !== undefined;
+}
+
 /**
  * The checkpointer: a `SqliteSaver` that stores messages and list elements once and append-only, for any graph, so that
  * a turn costs what is new in it (design.md, section 4). It passes LangChain's validation suite, reads what the plain
@@ -48,16 +56,21 @@ export class MillraceSaver extends SqliteSaver {
   readonly #database: Database;
   readonly #store: CheckpointStore;
   readonly #legacy: boolean;
+  readonly #events: UnstoredEvents | undefined;
 
-  /** `database` must be open and migrated; whoever opened it closes it. */
-  constructor(database: Database) {
+  /**
+   * `database` must be open and migrated; whoever opened it closes it. `beside`: of the same rows as that one, but with
+   * the `events` told before a write in the transaction of that write.
+   */
+  constructor(database: Database, beside?: { saver: MillraceSaver; events: UnstoredEvents }) {
     super(database.raw);
     this.#database = database;
-    this.#store = new CheckpointStore(database);
-    this.#legacy =
-      database.raw.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'checkpoints'").get() !==
-      undefined;
-    this.codec = createCodec(this.#store);
+    this.#events = beside?.events;
+    // What memory knows of the rows is known once.
+    const saver = beside?.saver;
+    this.#store = saver === undefined ? new CheckpointStore(database) : saver.#store;
+    this.#legacy = saver === undefined ? hasLegacyTables(database) : saver.#legacy;
+    this.codec = saver?.codec ?? createCodec(this.#store);
   }
 
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
@@ -98,7 +111,7 @@ export class MillraceSaver extends SqliteSaver {
     const threadId = required(config, "thread_id");
     const name = namespaceOf(config);
     const place = { id: checkpoint.id, parent: textOf(getCheckpointId(config)), run: runOf(config) };
-    await this.#write(() => {
+    await this.#writeWithEvents(() => {
       const state = this.#store.openThread(threadId);
       storeCheckpoint({ store: this.#store, state, name }, place, checkpoint, metadata, newVersions);
     });
@@ -114,7 +127,7 @@ export class MillraceSaver extends SqliteSaver {
     const threadId = required(config, "thread_id");
     const checkpointId = required(config, "checkpoint_id");
     if (writes.length === 0) return;
-    await this.#write(() => {
+    await this.#writeWithEvents(() => {
       const state = this.#store.openThread(threadId);
       const namespace = this.#store.openNamespace(state, namespaceOf(config));
       const key = this.#store.openKey(namespace, checkpointId);
@@ -188,6 +201,17 @@ export class MillraceSaver extends SqliteSaver {
     const items = this.#database.read(() => this.#store.thread(threadId)?.items);
     const reader = new Reader(this.#database, threadId, items);
     return reader.build(() => build(reader));
+  }
+
+  /** `#write` of a checkpoint or of writes, together with the events told before. */
+  async #writeWithEvents(work: () => void): Promise<void> {
+    if (this.#events === undefined) return this.#write(work);
+    await this.#events.carry((group) =>
+      this.#write(() => {
+        storeEvents(this.#database, this.codec, group);
+        work();
+      }),
+    );
   }
 
   /** One transaction, tried at once; only when another process holds the lock does it wait, without blocking. */

@@ -1,11 +1,13 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import BetterSqlite3 from "better-sqlite3";
 import { AppError, errorMessage, type ErrorCode } from "../../errors.ts";
 
 /** How long opening and migrating may block for a lock, in milliseconds; nobody is served yet. See `neverBlock`. */
 const startTimeout = 2000;
+/** What the write-ahead log keeps on the disk when nobody needs it any more, in bytes (D5 in reliability.md). */
+const logLimit = 64 * 1024 * 1024;
 /** How long `retryBusy` goes on before it gives up, in milliseconds. */
 const busyLimit = 30_000;
 
@@ -59,6 +61,17 @@ export function toStorageError(error: unknown, path: string): unknown {
   });
 }
 
+let lastTurn: Promise<void> = Promise.resolve();
+
+/**
+ * Resolves in a turn of the event loop that nobody else was given: whatever waited for one lock would else go on in the
+ * same turn when it is let go, and that is a stall.
+ */
+function ownTurn(): Promise<void> {
+  lastTurn = lastTurn.then(() => nextTurn());
+  return lastTurn;
+}
+
 /** Runs `work` again, with growing pauses and without blocking, while another connection holds the lock; at most 30 s. */
 export async function retryBusy<T>(work: () => T, signal?: AbortSignal): Promise<T> {
   const deadline = performance.now() + busyLimit;
@@ -69,6 +82,7 @@ export async function retryBusy<T>(work: () => T, signal?: AbortSignal): Promise
       const busy = isBusy(error) || (error instanceof AppError && isBusy(error.cause));
       if (!busy || performance.now() + pause > deadline) throw error;
       await sleep(pause, undefined, signal === undefined ? {} : { signal });
+      await ownTurn();
     }
   }
 }
@@ -172,6 +186,8 @@ export function openDatabase(path: string): Database {
     }
     raw.pragma("journal_mode = WAL");
     raw.pragma("synchronous = NORMAL");
+    // While another program reads, a backup for instance, the log can only grow; afterwards it gives the space back.
+    raw.pragma(`journal_size_limit = ${logLimit}`);
     raw.pragma("foreign_keys = ON");
     return new Database(path, raw);
   } catch (error) {

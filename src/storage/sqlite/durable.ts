@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CommitMark } from "./commit-mark.ts";
 import { retryBusy, toStorageError, type Database } from "./database.ts";
 
@@ -53,13 +54,17 @@ export class GroupCommit {
   }
 
   async #flushSoon(): Promise<void> {
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
     while (this.#queue.length > 0) {
       const jobs = this.#queue;
       this.#queue = [];
       try {
         const done = await retryBusy(() => this.#commit(jobs));
-        for (const job of done) job.settle();
+        for (const job of done) {
+          job.settle();
+          // What waited for a commit goes on at once, a whole step of a run: twenty in one turn of the loop are a stall.
+          await nextTurn();
+        }
       } catch (error) {
         for (const job of jobs) job.reject(error);
       }

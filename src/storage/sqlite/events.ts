@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
 import type { RunEvent } from "../../events.ts";
-import type { EventStore } from "../storage.ts";
+import type { EventGroup, EventStore } from "../storage.ts";
 import type { Codec } from "./codec.ts";
 import type { Database } from "./database.ts";
 import type { GroupCommit } from "./durable.ts";
@@ -62,6 +62,23 @@ function readBatches(database: Database, runId: string, after: number, limit: nu
   return readRows(BatchRow, "run_events", database.prepare(sql).all(runId, after, limit));
 }
 
+/** `EventStore.append` inside the caller's transaction. */
+export function storeEvents(database: Database, codec: Codec, group: EventGroup): void {
+  const { session_id, run_id, attempt, events } = group;
+  const first = events[0];
+  const last = events.at(-1);
+  if (first === undefined || last === undefined) return;
+  const log = readLog(database, run_id);
+  if (log?.session_id !== session_id) {
+    throw new AppError("not_found", `Run "${run_id}" of session "${session_id}" not found.`);
+  }
+  checkAttempt(run_id, log.attempt, attempt);
+  checkOrder(run_id, Math.max(log.last_id, log.expired_events), events);
+  database
+    .prepare("INSERT INTO run_events (run, first_id, last_id, payload) VALUES (?, ?, ?, ?)")
+    .run(log.run, first.id, last.id, codec.encode(session_id, packEvents(events)));
+}
+
 /** Removes the oldest rows of the oldest log that is due; see `EventStore.expire`. */
 function expirePart(database: Database, before: string): boolean {
   const due = `SELECT id FROM runs WHERE log_kept = 1 AND updated_at < ? AND status NOT IN ('pending', 'running')
@@ -107,21 +124,9 @@ export function createEventStore(database: Database, commits: GroupCommit, codec
         database.prepare("UPDATE runs SET event_mark = max(event_mark, ?) WHERE run_id = ?").run(mark, runId);
       }),
 
-    async append(sessionId, runId, events, attempt) {
-      const first = events[0];
-      const last = events.at(-1);
-      if (first === undefined || last === undefined) return;
-      await commits.transaction(() => {
-        const log = readLog(database, runId);
-        if (log?.session_id !== sessionId) {
-          throw new AppError("not_found", `Run "${runId}" of session "${sessionId}" not found.`);
-        }
-        checkAttempt(runId, log.attempt, attempt);
-        checkOrder(runId, Math.max(log.last_id, log.expired_events), events);
-        database
-          .prepare("INSERT INTO run_events (run, first_id, last_id, payload) VALUES (?, ?, ?, ?)")
-          .run(log.run, first.id, last.id, codec.encode(sessionId, packEvents(events)));
-      });
+    async append(session_id, run_id, events, attempt) {
+      if (events.length === 0) return;
+      await commits.transaction(() => storeEvents(database, codec, { session_id, run_id, attempt, events }));
     },
 
     last: async (runId) => database.read(() => readLog(database, runId))?.last_id ?? -1,

@@ -1,9 +1,11 @@
+import { closeSync, openSync, rmSync, statSync } from "node:fs";
 import BetterSqlite3 from "better-sqlite3";
 import { AppError } from "../../errors.ts";
 import { isBusy, toStorageError } from "./database.ts";
 
 /** A database that this process alone has open. */
 export interface DatabaseLock {
+  /** Removes the file, then lets go of it. */
   release(): void;
 }
 
@@ -15,10 +17,46 @@ export interface DatabaseLock {
 export function lockDatabase(path: string): DatabaseLock {
   if (path === ":memory:") return { release: () => undefined };
   const file = `${path}.lock`;
+  // A former owner may remove the file between our look and the lock; then it is one that nobody else will look at.
+  for (;;) {
+    ensureFile(file);
+    const before = identityOf(file);
+    const lock = lockFile(file, path);
+    if (before !== undefined && identityOf(file) === before) {
+      return {
+        release: () => {
+          if (lock.open) rmSync(file, { force: true });
+          lock.close();
+        },
+      };
+    }
+    lock.close();
+  }
+}
+
+/**
+ * Which file has this name now; `undefined` for none. The file is looked at without opening it: whoever closes a file lets
+ * go of all locks that the process has on it.
+ */
+function identityOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino;
+}
+
+/** Makes the file when there is none, and only then opens it. */
+function ensureFile(file: string): void {
+  try {
+    if (identityOf(file) === undefined) closeSync(openSync(file, "ax"));
+  } catch (error) {
+    if (identityOf(file) === undefined) throw toStorageError(error, file);
+  }
+}
+
+function lockFile(file: string, path: string): BetterSqlite3.Database {
   let lock: BetterSqlite3.Database | undefined;
   try {
     lock = new BetterSqlite3(file, { timeout: 100 });
     lock.exec("BEGIN EXCLUSIVE");
+    return lock;
   } catch (error) {
     lock?.close();
     if (!isBusy(error)) throw toStorageError(error, file);
@@ -27,6 +65,4 @@ export function lockDatabase(path: string): DatabaseLock {
       cause: error,
     });
   }
-  const held = lock;
-  return { release: () => held.close() };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import { Approval, Grant, Run, Session, Task, ToolCallRecord } from "../records.ts";
+import { Approval, Grant, OperationRecord, Run, Session, Task, ToolCallRecord } from "../records.ts";
 
 function parseText(text: string, context: z.RefinementCtx): unknown {
   try {
@@ -35,6 +35,15 @@ export const SubmissionRow = z.object({ run_id: z.string(), request_hash: z.stri
 
 /** A row of `tool_calls`, with the session's id as `session_id`. */
 export const ToolCallRow = ToolCallRecord.extend({ result: json(ToolCallRecord.shape.result) });
+
+/** A row of `operations`, with the session's id as `session_id`. */
+export const OperationRow = OperationRecord.extend({
+  change: json(OperationRecord.shape.change),
+  is_kept: z.number().transform((flag) => flag !== 0),
+});
+
+/** Bytes of a row of `operation_contents`. */
+export const ContentRow = z.object({ bytes: z.instanceof(Uint8Array) });
 
 /** A row of `tasks`; SQLite keeps truth as 0 and 1. */
 export const TaskRow = Task.extend({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import type { Run, RunStatus, Session, SessionStatus } from "../records.ts";
+import type { Run, RunStatus, Session, SessionStatus, StopAction } from "../records.ts";
 import type { Admission, Page } from "../storage.ts";
 import { isConstraint, type Database } from "./database.ts";
 import { CountRow, parseRow, readRow, readRows, RunRow, SubmissionRow } from "./rows.ts";
@@ -8,7 +8,7 @@ import { CountRow, parseRow, readRow, readRows, RunRow, SubmissionRow } from "./
 // The statements on the run table. All are synchronous; the caller opens the transaction.
 
 const columns = `runs.run_id, assistant_id, graph_id, runs.status, kwargs, runs.metadata, multitask_strategy, attempt,
-  crashes, event_mark, expired_events, error, runs.created_at, runs.updated_at,
+  crashes, event_mark, expired_events, stop_requested, error, runs.created_at, runs.updated_at,
   (SELECT session_id FROM sessions WHERE sessions.id = runs.session) AS session_id`;
 const ofSession = "session = (SELECT id FROM sessions WHERE session_id = @session_id)";
 /** Written as the partial index `runs_unfinished` has it, or SQLite does not use the index. */
@@ -75,6 +75,24 @@ export function listLeftTemporary(database: Database): string[] {
   return readRows(SessionIdRow, "runs", database.prepare(sql).all()).map(({ session_id }) => session_id);
 }
 
+/** Runs that are over and were to be removed, oldest first. */
+export function listLeftRollbacks(database: Database): Run[] {
+  const sql = `SELECT ${columns} FROM runs WHERE stop_requested = 'rollback' AND NOT ${isUnfinished} ORDER BY runs.id`;
+  return readRows(RunRow, "runs", database.prepare(sql).all());
+}
+
+const stopped = "UPDATE runs SET stop_requested = CASE stop_requested WHEN 'rollback' THEN 'rollback' ELSE @action END";
+
+/** Notes what is asked of a run that is not over. A rollback stays one. */
+export function markStop(database: Database, run_id: string, action: StopAction): void {
+  database.prepare(`${stopped} WHERE run_id = @run_id AND ${isUnfinished}`).run({ run_id, action });
+}
+
+/** `markStop` for everything in a session that is not over. */
+export function markStops(database: Database, session_id: string, action: StopAction): void {
+  database.prepare(`${stopped} WHERE ${ofSession} AND ${isUnfinished}`).run({ session_id, action });
+}
+
 /** Whether a session has a pending or running run. */
 export function hasUnfinished(database: Database, session_id: string): boolean {
   const sql = `SELECT 1 FROM runs WHERE ${ofSession} AND ${isUnfinished} LIMIT 1`;
@@ -99,11 +117,12 @@ export function countPending(database: Database, limit: number): number {
   return parseRow(CountRow, "runs", database.prepare(sql).get({ limit })).count;
 }
 
-/** The oldest pending run whose time has come starts to run, unless another one of the session runs. */
+/** The oldest pending run whose time has come and that nobody has stopped starts to run, unless another one runs. */
 export function claimRun(database: Database, session_id: string): Run | undefined {
   const sql = `UPDATE runs SET status = 'running', attempt = attempt + 1, updated_at = @now
     WHERE id = (
       SELECT id FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'pending' AND created_at <= @now
+        AND stop_requested IS NULL
       ORDER BY created_at, id LIMIT 1
     ) AND NOT EXISTS (SELECT 1 FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'running')
     RETURNING ${columns}`;

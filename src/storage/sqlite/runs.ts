@@ -12,9 +12,12 @@ import {
   findSubmission,
   hasUnfinished,
   insertRun,
-  listRuns,
+  listLeftRollbacks,
   listLeftTemporary,
+  listRuns,
   listUnfinished,
+  markStop,
+  markStops,
   noteGraph,
   parkRuns,
   reclaimRun,
@@ -62,6 +65,9 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         const known = submittedBefore(database, run, admission);
         if (known !== undefined) return known;
         checkRoom(database, run, admission);
+        const { multitask_strategy: strategy } = run;
+        // With the admission: after a crash between the two, a restart would go on with both.
+        if (strategy === "interrupt" || strategy === "rollback") markStops(database, run.session_id, strategy);
         const pending: Run = { ...recordAnswers(database, run, admission.answer), status: "pending" };
         insertRun(database, pending, admission.submission);
         setSessionStatus(database, run.session_id, "busy");
@@ -76,6 +82,8 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
     claim: (sessionId) => commits.transaction(() => claimRun(database, sessionId)),
 
     reclaim: (runId) => commits.transaction(() => reclaimRun(database, runId)),
+
+    requestStop: (runId, action) => commits.durably(() => markStop(database, runId, action)),
 
     park: () => commits.durably(() => parkRuns(database)),
 
@@ -101,5 +109,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
     unfinished: async () => database.read(() => listUnfinished(database)),
 
     leftTemporary: async () => database.read(() => listLeftTemporary(database)),
+
+    leftRollbacks: async () => database.read(() => listLeftRollbacks(database)),
   };
 }

@@ -60,6 +60,10 @@ export function searchCondition(query: SessionQuery): { where: string; parameter
     clauses.push("status = @status");
     parameters["status"] = query.status;
   }
+  if (query.owner !== undefined) {
+    clauses.push(query.owner.orphans ? "(owner = @owner OR owner IS NULL)" : "owner = @owner");
+    parameters["owner"] = query.owner.name;
+  }
   return { where: clauses.length === 0 ? "" : `WHERE ${clauses.join(" AND ")}`, parameters };
 }
 

@@ -8,7 +8,7 @@ import { hasUnfinished } from "./run-rows.ts";
 import { CountRow, parseRow, readRow, readRows, SessionRow } from "./rows.ts";
 import { defineContains, searchCondition, searchOrder } from "./session-search.ts";
 
-const columns = "session_id, created_at, updated_at, status, metadata, config, interrupts";
+const columns = "session_id, owner, created_at, updated_at, status, metadata, config, interrupts";
 
 function toRow(session: Session) {
   return {
@@ -25,7 +25,7 @@ function find(database: Database, sessionId: string): Session | undefined {
 }
 
 function insert(database: Database, session: Session): void {
-  const values = "@session_id, @created_at, @updated_at, @status, @metadata, @config, @interrupts";
+  const values = "@session_id, @owner, @created_at, @updated_at, @status, @metadata, @config, @interrupts";
   try {
     database.prepare(`INSERT INTO sessions (${columns}) VALUES (${values})`).run(toRow(session));
   } catch (error) {

@@ -9,8 +9,10 @@ import { GroupCommit } from "./durable.ts";
 import { createEventStore } from "./events.ts";
 import { lockDatabase } from "./lock-database.ts";
 import { createLedger } from "./ledger.ts";
+import { createOperationStore } from "./operations.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
+import { createNamespaceStore } from "./namespaces.ts";
 import { createRunStore } from "./runs.ts";
 import { createSessionStore } from "./sessions.ts";
 import { createTaskStore } from "./tasks.ts";
@@ -43,7 +45,10 @@ export function createSqliteStorage(path: string, open: (path: string) => Databa
       ledger: createLedger(opened, commits),
       tasks: createTaskStore(opened, commits),
       approvals: createApprovalStore(opened, commits),
+      operations: createOperationStore(opened, commits),
+      namespaces: createNamespaceStore(opened, commits),
       checkpointer,
+      checkpointerWith: (events) => new MillraceSaver(opened, { saver: checkpointer, events }),
       close: () =>
         (closing ??= commits.settled().then(() => {
           opened.close();

@@ -1,22 +1,12 @@
 import { spawnSync } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isAppError } from "../../../src/errors.ts";
 import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";
 import { projectFolder } from "../../support/source-files.ts";
+import { damages } from "./damages.ts";
 import { contentOf } from "./history.ts";
 
 /** How many damaged copies are opened; the long form has the 200 of D3 in reliability.md. */
@@ -54,54 +44,6 @@ function randoms(start: number): (limit: number) => number {
     return state % limit;
   };
 }
-
-function flip(file: string, random: (limit: number) => number): string {
-  const bytes = readFileSync(file);
-  const at = random(bytes.length);
-  const count = 1 + random(16);
-  for (let index = at; index < Math.min(bytes.length, at + count); index += 1)
-    bytes[index] = (bytes[index] ?? 0) ^ (1 + random(255));
-  writeFileSync(file, bytes);
-  return `${count} bytes at ${at}`;
-}
-
-function cut(file: string, random: (limit: number) => number): string {
-  const { size } = statSync(file);
-  const left = random(size);
-  truncateSync(file, left);
-  return `${left} of ${size} bytes left`;
-}
-
-/** Exchanges a page for another one of the same file: every page is sound, the whole is not. */
-function exchange(file: string, random: (limit: number) => number): string {
-  const bytes = readFileSync(file);
-  const pages = Math.floor(bytes.length / 8192);
-  const [from, to] = [random(pages), random(pages)];
-  bytes.copyWithin(to * 8192, from * 8192, from * 8192 + 8192);
-  writeFileSync(file, bytes);
-  return `page ${from} over page ${to}`;
-}
-
-const damages: Record<string, (database: string, random: (limit: number) => number) => string> = {
-  "bytes flipped": (file, random) => flip(file, random),
-  "a page over another": (file, random) => exchange(file, random),
-  "cut short": (file, random) => cut(file, random),
-  emptied: (file) => {
-    truncateSync(file, 0);
-    return "0 bytes left";
-  },
-  "another database in its place": (file) => {
-    copyFileSync(join(originals.other, "m.db"), file);
-    return "swapped";
-  },
-  "its log cut": (file, random) => (existsSync(`${file}-wal`) ? cut(`${file}-wal`, random) : flip(file, random)),
-  "its log flipped": (file, random) => (existsSync(`${file}-wal`) ? flip(`${file}-wal`, random) : cut(file, random)),
-  "its log gone": (file, random) => {
-    if (!existsSync(`${file}-wal`)) return flip(file, random);
-    rmSync(`${file}-wal`);
-    return "removed";
-  },
-};
 
 /** Opens a copy and reads everything: its content, or the typed error that was met. */
 async function look(place: string): Promise<{ content?: unknown; code?: string }> {
@@ -148,7 +90,7 @@ describe("a damaged database", () => {
         const kind = kinds[index % kinds.length] ?? "";
         const original = Math.floor(index / kinds.length) % 2 === 0 ? "killed" : "closed";
         const place = copyOf(originals[original], `mutant-${index}`);
-        const how = damages[kind]?.(join(place, "m.db"), random) ?? "";
+        const how = damages[kind]?.(join(place, "m.db"), { random, other: join(originals.other, "m.db") }) ?? "";
         const found = await look(place);
         if (found.code !== undefined) {
           expect(found.code, `${original}, ${kind}, ${how}`).toBe("storage_corrupt");

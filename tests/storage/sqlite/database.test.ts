@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
@@ -22,6 +22,24 @@ describe("opening", () => {
     expect(database.raw.pragma("journal_mode", { simple: true })).toBe("wal");
     expect(database.raw.pragma("foreign_keys", { simple: true })).toBe(1);
     database.close();
+    database.close();
+  });
+
+  test("gives back what the log took while another program was reading", () => {
+    const megabyte = 1024 * 1024;
+    const database = openDatabase(path);
+    database.raw.exec("CREATE TABLE pieces (data BLOB)");
+    const reader = new BetterSqlite3(path, { readonly: true });
+    reader.exec("BEGIN");
+    reader.prepare("SELECT * FROM pieces").all();
+    const write = database.raw.prepare("INSERT INTO pieces VALUES (?)");
+    for (let piece = 0; piece < 40; piece += 1) write.run(Buffer.alloc(2 * megabyte));
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(80 * megabyte);
+    reader.close();
+    // The first write finds the log needed no more, the second begins it anew.
+    write.run(Buffer.alloc(1));
+    write.run(Buffer.alloc(1));
+    expect(statSync(`${path}-wal`).size).toBeLessThanOrEqual(64 * megabyte);
     database.close();
   });
 
@@ -165,6 +183,37 @@ describe("work in groups", () => {
     other.exec("COMMIT");
     other.close();
     expect([await written, await kept]).toEqual([7, 8]);
+  });
+
+  /** The turn of the event loop in which each piece of work is told its end. */
+  async function turnsOf(work: readonly Promise<unknown>[], begin: () => void): Promise<number[]> {
+    let turn = 0;
+    let open = true;
+    const count = (): void => {
+      turn += 1;
+      if (open) setImmediate(count);
+    };
+    count();
+    begin();
+    const turns = await Promise.all(work.map((one) => one.then(() => turn)));
+    open = false;
+    return turns;
+  }
+
+  test("lets the event loop turn between the ends of what shared a commit", async () => {
+    const turns = await turnsOf(
+      [1, 2, 3].map((id) => commits.durably(add(id))),
+      () => undefined,
+    );
+    expect(new Set(turns).size).toBe(3);
+  });
+
+  test("lets the event loop turn between the ends of what waited for one lock", async () => {
+    const other = new BetterSqlite3(path);
+    other.exec("BEGIN IMMEDIATE");
+    const waiting = [1, 2, 3].map((id) => commits.transaction(add(id)));
+    const turns = await turnsOf(waiting, () => other.close());
+    expect(new Set(turns).size).toBe(3);
   });
 
   test("tells memory when a transaction was taken back, and only then", () => {

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { lockDatabase } from "../../../src/storage/sqlite/lock-database.ts";
 import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";
 
 let folder = "";
@@ -35,4 +36,31 @@ test("a killed process leaves no lock behind", async () => {
   child.kill("SIGKILL");
   await once(child, "exit");
   await createSqliteStorage(path).close();
+});
+
+test("a start that fails leaves no lock file, one that is refused leaves that of the other server", async () => {
+  const path = join(folder, "millrace.db");
+  await writeFile(path, "this is a text, and a long one, not a database".repeat(100));
+  expect(() => createSqliteStorage(path)).toThrow(expect.objectContaining({ code: "storage_corrupt" }));
+  expect(await readdir(folder)).toEqual(["millrace.db"]);
+  const held = lockDatabase(path);
+  expect(() => lockDatabase(path)).toThrow(expect.objectContaining({ code: "conflict" }));
+  expect(await readdir(folder)).toContain("millrace.db.lock");
+  held.release();
+  held.release();
+  expect(await readdir(folder)).toEqual(["millrace.db"]);
+});
+
+test("a lock whose file was removed is not taken for that of the file that came after", () => {
+  const path = join(folder, "millrace.db");
+  for (let round = 0; round < 20; round += 1) {
+    const first = lockDatabase(path);
+    first.release();
+    const second = lockDatabase(path);
+    expect(() => lockDatabase(path)).toThrow(expect.objectContaining({ code: "conflict" }));
+    // A second release of the first must not take the file of the second away.
+    first.release();
+    expect(() => lockDatabase(path)).toThrow(expect.objectContaining({ code: "conflict" }));
+    second.release();
+  }
 });

@@ -3,6 +3,19 @@ import { checkpoints } from "./001-checkpoints.ts";
 import { records } from "./002-records.ts";
 import { runSafety } from "./003-run-safety.ts";
 import { approvals } from "./004-approvals.ts";
+import { runStops } from "./005-run-stops.ts";
+import { sessionOwners } from "./006-session-owners.ts";
+import { operations } from "./007-operations.ts";
+import { namespaces } from "./008-namespaces.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
-export const migrations: readonly Migration[] = [checkpoints, records, runSafety, approvals];
+export const migrations: readonly Migration[] = [
+  checkpoints,
+  records,
+  runSafety,
+  approvals,
+  runStops,
+  sessionOwners,
+  operations,
+  namespaces,
+];

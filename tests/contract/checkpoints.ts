@@ -1,0 +1,105 @@
+import { emptyCheckpoint, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { describe, expect, it } from "vitest";
+import type { RunEvent } from "../../src/events.ts";
+import type { EventGroup, UnstoredEvents } from "../../src/storage/storage.ts";
+import { sampleEvents } from "./events.ts";
+import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
+
+const metadata = { source: "loop" as const, step: 0, parents: {} };
+const place = { configurable: { thread_id: "s1", checkpoint_ns: "", run_id: "r1" } };
+const first = "00000000-0000-6000-8000-000000000001";
+const second = "00000000-0000-6000-8000-000000000002";
+
+/** Events as a run's log gives them: what `tell` adds is carried by the next write, and stays when that fails. */
+function createUnstored(attempt?: number): UnstoredEvents & { tell(...events: RunEvent[]): void; left: RunEvent[] } {
+  const left: RunEvent[] = [];
+  return {
+    left,
+    tell: (...events) => left.push(...events),
+    async carry<Result>(write: (group: EventGroup) => Promise<Result>) {
+      const events = [...left];
+      const result = await write({ session_id: "s1", run_id: "r1", attempt, events });
+      left.splice(0, events.length);
+      return result;
+    },
+  };
+}
+
+/** Checkpoints take the events told before them into their own transaction (reliability E2). */
+export function describeCheckpoints(fixture: StorageFixture): void {
+  async function newRun(): Promise<void> {
+    await fixture.storage.sessions.create(sessionRecord("s1"));
+    await fixture.storage.runs.admit(runRecord("r1", "s1"));
+    await fixture.storage.runs.claim("s1");
+  }
+  const put = (saver: BaseCheckpointSaver, id: string) => saver.put(place, { ...emptyCheckpoint(), id }, metadata, {});
+  const newest = async () => (await fixture.storage.checkpointer.getTuple(place))?.checkpoint.id;
+  const ids = async () => (await fixture.storage.events.read("r1", -1, 100)).map(({ id }) => id);
+
+  describe("the checkpointer of a run", () => {
+    it("writes what was told before a checkpoint with it, and the same again never", async () => {
+      await newRun();
+      const unstored = createUnstored(1);
+      const saver = fixture.storage.checkpointerWith(unstored);
+      const events = sampleEvents();
+      unstored.tell(...events.slice(0, 5));
+      await put(saver, first);
+      expect(await ids()).toEqual([0, 1, 2, 3, 4]);
+      await put(saver, second);
+      expect(await ids()).toEqual([0, 1, 2, 3, 4]);
+      unstored.tell(...events.slice(5));
+      const written = { configurable: { ...place.configurable, checkpoint_id: second } };
+      await saver.putWrites(written, [["answer", 42]], "task");
+      await fixture.reopen();
+      expect(await fixture.storage.events.read("r1", -1, 100)).toEqual(events);
+      const tuple = await fixture.storage.checkpointer.getTuple(place);
+      expect(tuple?.checkpoint.id).toBe(second);
+      expect(tuple?.pendingWrites).toEqual([["task", "answer", 42]]);
+    });
+
+    it("reads what others wrote, and others read what it wrote", async () => {
+      await newRun();
+      const saver = fixture.storage.checkpointerWith(createUnstored(1));
+      await put(fixture.storage.checkpointer, first);
+      expect((await saver.getTuple(place))?.checkpoint.id).toBe(first);
+      await put(saver, second);
+      expect(await newest()).toBe(second);
+      const listed = await Array.fromAsync(fixture.storage.checkpointer.list(place));
+      expect(listed.map(({ checkpoint }) => checkpoint.id)).toEqual([second, first]);
+    });
+
+    it("writes neither the checkpoint nor the events of an attempt that another has taken over", async () => {
+      await newRun();
+      const unstored = createUnstored(1);
+      const saver = fixture.storage.checkpointerWith(unstored);
+      await put(saver, first);
+      await fixture.storage.runs.reclaim("r1");
+      unstored.tell(...sampleEvents());
+      await expect(put(saver, second)).rejects.toMatchObject({ code: "conflict" });
+      const written = { configurable: { ...place.configurable, checkpoint_id: first } };
+      await expect(saver.putWrites(written, [["answer", 42]], "task")).rejects.toMatchObject({ code: "conflict" });
+      expect(await newest()).toBe(first);
+      expect((await fixture.storage.checkpointer.getTuple(place))?.pendingWrites).toEqual([]);
+      expect(await ids()).toEqual([]);
+      expect(unstored.left).toEqual(sampleEvents());
+    });
+
+    it("keeps the events for the next write when a checkpoint cannot be written", async () => {
+      await newRun();
+      const unstored = createUnstored(1);
+      const saver = fixture.storage.checkpointerWith(unstored);
+      unstored.tell(...sampleEvents().slice(0, 2));
+      class Broken {
+        toJSON(): never {
+          throw new Error("unwritable");
+        }
+      }
+      const broken = new Broken();
+      const unwritable = { ...emptyCheckpoint(), id: first, channel_values: { broken } };
+      await expect(saver.put(place, unwritable, metadata, { broken: 1 })).rejects.toThrow("unwritable");
+      expect(await ids()).toEqual([]);
+      await put(saver, second);
+      expect(await ids()).toEqual([0, 1]);
+    });
+  });
+}
