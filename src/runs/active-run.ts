@@ -1,16 +1,18 @@
 import { createProgress, type Progress } from "../loop/progress.ts";
 import type { Run } from "../storage/records.ts";
 import type { EventStore } from "../storage/storage.ts";
+import type { Activity } from "./activity.ts";
 import type { Fence } from "./fence.ts";
 import { RunLog } from "./log.ts";
-import { createStop, type Stop } from "./stop.ts";
+import type { RunCallbacks } from "./run-callbacks.ts";
+import { Stop } from "./stop.ts";
 
 /** A run this process has in hand, from its admission (or the start of the server) until it is over. */
 export class ActiveRun {
   /** The newest row. */
   run: Run;
   readonly log: RunLog;
-  readonly stop: Stop = createStop();
+  readonly stop = new Stop();
   /** Ends the writes of the attempt that walks. */
   fence: Fence | undefined;
   /** What it has done beyond its last checkpoint. */
@@ -23,6 +25,14 @@ export class ActiveRun {
   walking = false;
   /** Set once its end is being written, so that it is written once. */
   ended = false;
+  /** The client gave it a key by which it may ask again for what came of it. */
+  hasKey = false;
+  /** What the attempt that walks is doing; `undefined` before the first. */
+  activity: Activity | undefined;
+  /** What tells the server's callbacks of that attempt. */
+  callbacks: RunCallbacks | undefined;
+  /** Its graph calls our loop: then its readers are told of the conversation. */
+  callsLoop = false;
   /** Remove it and its checkpoints when it has ended. */
   rollback = false;
   readonly #settle: (run: Run) => void;
@@ -33,7 +43,7 @@ export class ActiveRun {
 
   constructor(run: Run, events: EventStore) {
     this.run = run;
-    this.log = new RunLog(events, run, (error) => this.stop.request("storage", error));
+    this.log = new RunLog(events, run, (error) => this.stop.request("error", error));
     const { promise, resolve, reject } = Promise.withResolvers<Run>();
     this.over = promise;
     this.#settle = resolve;
@@ -47,18 +57,22 @@ export class ActiveRun {
     this.run = run;
     this.log.attempt = run.attempt;
     this.walking = true;
+    // One that was stopped before a crash is taken up only to be ended.
+    if (this.stop.state === "idle") this.stop.move("running");
   }
 
   /** The run is over and its row says so: readers end. */
   settle(run: Run): void {
     this.run = run;
     this.log.close();
+    this.stop.rest();
     this.#settle(run);
   }
 
   /** The run stays unfinished for the next start of the server: readers end. */
   abandon(reason: unknown): void {
     this.log.close();
+    this.stop.rest();
     this.#abandon(reason);
   }
 

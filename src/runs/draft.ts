@@ -85,6 +85,7 @@ export function draftRun(session: Session, request: RunRequest, graphs: Graphs):
     crashes: 0,
     event_mark: idBlock,
     expired_events: -1,
+    stop_requested: null,
     error: null,
     // A delayed run is one of the future: it cannot be claimed before (wire contract, section 2.4).
     created_at: new Date(now + after_seconds * 1000).toISOString(),

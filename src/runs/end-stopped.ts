@@ -1,6 +1,7 @@
-import type { CustomEvent } from "../events.ts";
+import type { StopReason } from "../events.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { keepTurn, type KeptTurn, type TurnToKeep } from "./keep-turn.ts";
+import { endActivity, tellCustom } from "./tell-activity.ts";
 
 /** Milliseconds after which a stop no longer waits for what it stops (STOP-05). */
 export const stopPatience = 5000;
@@ -29,21 +30,14 @@ export async function endsInTime<Result>(
   }
 }
 
-/** Tells the readers of `custom` events, where there is room for one more. */
-export function tellStop(active: ActiveRun, event: CustomEvent): void {
-  if (!active.run.kwargs.stream_mode.includes("custom") || active.log.room() !== undefined) return;
-  active.log.emit({ event: "custom", namespace: [], data: event });
-}
-
 /**
  * Ends a run that a client has stopped: keeps its turn (unless it is rolled back) and tells what is kept as `values` and
  * `stop_completed`, before the stream ends. Throws what the store throws.
  */
-export async function endStopped(
-  active: ActiveRun,
-  turn: TurnToKeep & { reason: "user_requested" },
-): Promise<KeptTurn> {
+export async function endStopped(active: ActiveRun, turn: TurnToKeep & { reason: StopReason }): Promise<KeptTurn> {
   await active.fence?.close();
+  // What is kept goes into a checkpoint: never before what was told (reliability E2).
+  await active.log.flush();
   const nothing: KeptTurn = { partial: null, executed: [], pending: [], values: undefined };
   // Only a run that has begun owns the session; one that still waits for its turn leaves it as it is.
   const kept = active.rollback || !active.walking ? nothing : await keepTurn(turn);
@@ -51,12 +45,16 @@ export async function endStopped(
   if (kept.values !== undefined && active.run.kwargs.stream_mode.includes("values")) {
     active.log.emit({ event: "values", namespace: [], data: kept.values });
   }
-  tellStop(active, {
+  tellCustom(active, {
     type: "stop_completed",
     stop_reason: turn.reason,
     partial: kept.partial,
     tool_calls_executed: kept.executed,
     tool_calls_pending: kept.pending,
+  });
+  endActivity(active, {
+    kind: "stopped",
+    message_id: kept.partial?.is_stored === true ? kept.partial.message_id : null,
   });
   return kept;
 }

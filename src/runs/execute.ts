@@ -50,6 +50,8 @@ export interface Walk {
   /** Receives the run's spans, where the server is traced. */
   tracer: BaseCallbackHandler | undefined;
   tell: (event: EventBody) => void;
+  /** After the events of a chunk were told. */
+  told?: (mode: string, payload: unknown) => void;
   room: () => Promise<void> | undefined;
 }
 
@@ -126,6 +128,14 @@ function isStreamMode(mode: string): mode is StreamMode {
   return streamModes.some((known) => known === mode);
 }
 
+/** The walk with the tools that other sources than the house have for it; nothing is awaited where there are none. */
+async function withAddedTools(walk: Walk): Promise<Walk> {
+  const { toolSources = [] } = walk.services;
+  if (toolSources.length === 0) return walk;
+  const addedTools = (await Promise.all(toolSources.map((source) => source.tools(walk.signal)))).flat();
+  return { ...walk, services: { ...walk.services, addedTools } };
+}
+
 /** Walks the graph for one attempt of a run and tells what happens. Never throws: a failure is an ending. */
 export async function walk(walk: Walk): Promise<WalkResult> {
   const { run, graph, signal, tell, room } = walk;
@@ -139,7 +149,8 @@ export async function walk(walk: Walk): Promise<WalkResult> {
     values: interrupts === undefined ? values : { ...values, __interrupt__: interrupts },
   });
   try {
-    const options = optionsOf(walk, modes);
+    const equipped = await withAddedTools(walk);
+    const options = optionsOf(equipped, modes);
     const stream: AsyncIterable<unknown> = await graph.stream(inputOf(walk), options);
     for await (const item of stream) {
       // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
@@ -154,10 +165,15 @@ export async function walk(walk: Walk): Promise<WalkResult> {
       if (pending !== undefined) await pending;
       for (const event of translate(chunk)) tell(event);
       if (mode === "messages") hear(payload, walk.services.progress);
+      walk.told?.(mode, payload);
     }
     return result({ kind: "done" });
   } catch (error) {
     if (signal.aborted || isGraphDrained(error)) return result({ kind: "stopped" });
+    // Readers are told what they can do; what exactly happened stands here (ERR-17).
+    // Of an expected failure not its cause: a provider may have repeated a key in it (SEC-01).
+    const about = isAppError(error) ? toRunError(error) : { err: error };
+    walk.services.logger?.warn({ ...about, run_id: run.run_id, session_id: run.session_id }, "run_failed");
     return result({ kind: "failed", error: toRunError(error) });
   }
 }

@@ -93,7 +93,7 @@ export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Pr
 }
 
 /** The nodes of a graph that call our loop. */
-function nodesWithLoop(graph: ServedGraph): Set<string> {
+export function nodesWithLoop(graph: ServedGraph): Set<string> {
   const nodes: Record<string, { subgraphs?: unknown[] | undefined }> = graph.nodes;
   return new Set(Object.keys(nodes).filter((name) => nodes[name]?.subgraphs?.includes(loop)));
 }
@@ -137,7 +137,14 @@ function withResults(
       return toToolMessage({ call: { id, name: call.name } }, result, LoopLimits.parse({}).tool_result_max_length);
     }
     pending.push(id);
-    const [code, content] = row === undefined ? ["NOT_RUN", notRun(reason)] : ["INTERRUPTED", interruptedResult];
+    const place = `${message.id}/${index}/`;
+    const ofAgents = ledger.filter(({ tool_call_id }) => tool_call_id.startsWith(place));
+    const [code, content] =
+      ofAgents.length > 0
+        ? ["INTERRUPTED", agentsInterrupted(ofAgents)]
+        : row === undefined
+          ? ["NOT_RUN", notRun(reason)]
+          : ["INTERRUPTED", interruptedResult];
     return new ToolMessage({
       id: randomUUID(),
       tool_call_id: id,
@@ -148,6 +155,15 @@ function withResults(
     });
   });
   return { messages, executed, pending };
+}
+
+/** What agents had done when their call was cut off: their calls stand in the ledger below its name (AGENT-04). */
+function agentsInterrupted(calls: ToolCallRecord[]): string {
+  const shown = calls.slice(-20).map(({ tool, state }) => `${tool} (${state === "finished" ? "finished" : "unknown"})`);
+  return (
+    `Interrupted while agents were at work; what they did stands. Their calls: ${shown.join(", ")}. ` +
+    "Look at the present state before the work is handed over again."
+  );
 }
 
 function notRun(reason: TurnToKeep["reason"]): string {

@@ -1,6 +1,6 @@
 import type { RunEvent } from "../events.ts";
 import type { Run } from "../storage/records.ts";
-import type { EventStore } from "../storage/storage.ts";
+import type { EventGroup, EventStore, UnstoredEvents } from "../storage/storage.ts";
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id"> : never;
 /** An event before it has its place in the run's sequence. */
@@ -37,9 +37,9 @@ export async function* readStored(
 
 /**
  * The events of one run that is not over. Live readers see an event in the turn it is emitted; the store gets them in
- * groups. Memory holds what is not stored yet and a window behind it; a reader further back reads from the store.
+ * groups, or with the checkpoint that comes after them (`carry`). Memory holds what is not stored yet and a window behind it; a reader further back reads from the store.
  */
-export class RunLog {
+export class RunLog implements UnstoredEvents {
   readonly #store: EventStore;
   readonly #run: { session_id: string; run_id: string };
   readonly #onStoreFailure: (error: unknown) => void;
@@ -51,6 +51,8 @@ export class RunLog {
   /** Ids below are ours to give. */
   #mark: number;
   #writing: Promise<void> | undefined;
+  /** The write of events that is under way or was the last. Never rejects. */
+  #lastWrite: Promise<unknown> = Promise.resolve();
   #reserving: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -61,7 +63,7 @@ export class RunLog {
   /** `onStoreFailure` is told when a group could not be written; `flush` tries again. */
   constructor(store: EventStore, run: Run, onStoreFailure: (error: unknown) => void) {
     this.#store = store;
-    this.#run = run;
+    this.#run = { session_id: run.session_id, run_id: run.run_id };
     this.#onStoreFailure = onStoreFailure;
     // A first attempt owns the block that came with the admission; a later one starts above all that were ever reserved.
     this.#base = run.attempt === 0 ? 0 : run.event_mark;
@@ -139,11 +141,23 @@ export class RunLog {
 
   async #writeAll(): Promise<void> {
     while (this.#stored < this.#next) {
-      const group = this.#events.slice(this.#stored - this.#base);
-      await this.#store.append(this.#run.session_id, this.#run.run_id, group, this.attempt);
-      this.#stored += group.length;
-      this.#trim();
+      await this.carry(({ session_id, run_id, events, attempt }) =>
+        this.#store.append(session_id, run_id, events, attempt),
+      );
     }
+  }
+
+  /** See `UnstoredEvents`: two writes at once would store the same events twice. */
+  carry<Result>(write: (group: EventGroup) => Promise<Result>): Promise<Result> {
+    const written = this.#lastWrite.then(async () => {
+      const events = this.#events.slice(this.#stored - this.#base);
+      const result = await write({ ...this.#run, attempt: this.attempt, events });
+      this.#stored += events.length;
+      this.#trim();
+      return result;
+    });
+    this.#lastWrite = written.catch(() => undefined);
+    return written;
   }
 
   #trim(): void {

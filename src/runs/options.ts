@@ -1,7 +1,10 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import type { CallBack } from "../callbacks/call-back.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
 import type { RunServices } from "../loop/services.ts";
+import type { StopReason } from "../events.ts";
+import type { Run, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 
 /** What the runs of a server need. */
@@ -11,6 +14,8 @@ export interface RunsOptions {
   /** What a run of this session is lent. */
   services: (sessionId: string) => RunServices;
   logger: Logger;
+  /** Tells the server's callbacks (EVENT-03); absent where there are none. */
+  callBack?: CallBack;
   /** Receives the spans of every run (TRACE-01); absent where nobody traces. */
   tracer?: BaseCallbackHandler | undefined;
   /** Runs that walk at the same time, over all sessions. */
@@ -21,11 +26,15 @@ export interface RunsOptions {
   queueLimit?: number;
   /** Milliseconds between two tries of what the store refuses. Default one second. */
   retryDelay?: number;
+  /** Told of each run that is over, when its readers know it; must not throw and must not take long. */
+  onOver?: (run: Run) => void;
 }
 
 /** How a run is stopped; see `Runs.cancel`. */
 export interface CancelOptions {
-  action: "interrupt" | "rollback";
+  action: StopAction;
+  /** Default `user_requested`. */
+  reason?: StopReason;
   wait: boolean;
   clearQueue?: boolean;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import type { CallBack } from "../callbacks/call-back.ts";
 import { AppError, errorMessage, isAppError } from "../errors.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
@@ -7,13 +8,24 @@ import type { RunServices } from "../loop/services.ts";
 import { JsonObject, type Run } from "../storage/records.ts";
 import type { RunOutcome, Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { endsInTime, endStopped, stopPatience, tellStop } from "./end-stopped.ts";
+import { endsInTime, endStopped, stopPatience } from "./end-stopped.ts";
 import { readPause, toRunError, walk, type WalkResult } from "./execute.ts";
 import { createFence } from "./fence.ts";
-import { keepTurn } from "./keep-turn.ts";
+import { keepTurn, nodesWithLoop } from "./keep-turn.ts";
 import { crashLoop, hasProgress } from "./recover.ts";
+import { requireOrigin } from "./origin.ts";
 import { removeRun } from "./remove-run.ts";
+import { createRunCallbacks } from "./run-callbacks.ts";
 import { isOver, noPause, outcomeOf, type Ending, type Pause } from "./status.ts";
+import {
+  beginActivity,
+  endActivity,
+  followChunk,
+  listenerOf,
+  replyIdOf,
+  stampOurs,
+  tellCustom,
+} from "./tell-activity.ts";
 
 /** What performing a run needs from its server. */
 export interface Performance {
@@ -21,6 +33,8 @@ export interface Performance {
   graphs: Graphs;
   services: (sessionId: string) => RunServices;
   logger: Logger;
+  /** Tells the server's callbacks (EVENT-03); absent where there are none. */
+  callBack?: CallBack | undefined;
   /** Receives the spans of every run (TRACE-01); absent where nobody traces. */
   tracer?: BaseCallbackHandler | undefined;
   /** Attempts that may end with the process before a run is set aside. */
@@ -31,6 +45,8 @@ export interface Performance {
   stopping: AbortSignal;
   /** The last values of runs that have just ended, by the row they ended with. */
   lastValues: WeakMap<Run, Record<string, unknown>>;
+  /** Told of each run that is over; see `RunsOptions`. */
+  onOver?: (run: Run) => void;
   /** Milliseconds a stop waits for what it stops. Default 5 s. */
   stopPatience?: number;
 }
@@ -45,9 +61,10 @@ export async function performRun(active: ActiveRun, performance: Performance): P
   const { stop } = active;
   const result = stop.signal.aborted ? stopped : await attemptUntilStopped(active, performance);
   // A walk that ended by itself although nobody has stopped it was parked before its next step.
-  if (result.ending.kind === "stopped") stop.request("drain");
+  if (result.ending.kind === "stopped") stop.request("app_shutdown");
   if (active.ended) return;
-  if (result.ending.kind === "stopped" && stop.cause === "drain") {
+  if (stop.state === "stop_requested") stop.move("stopping");
+  if (result.ending.kind === "stopped" && stop.reason === "app_shutdown") {
     await letGo(active, performance);
     return;
   }
@@ -55,7 +72,8 @@ export async function performRun(active: ActiveRun, performance: Performance): P
   const ending = endingOf(result.ending, stop);
   const values = ending.kind === "stopped" ? await keepStopped(active, performance) : result.values;
   const pause = await pauseAfter(active, { ...result, ending }, performance);
-  const run = await writeEnd(active, outcomeOf(ending, pause), performance);
+  const tellEnd = (): void => tellEnding(active, ending, values);
+  const run = await writeEnd(active, outcomeOf(ending, pause), tellEnd, performance);
   if (run === undefined) {
     await letGo(active, performance);
     return;
@@ -63,11 +81,27 @@ export async function performRun(active: ActiveRun, performance: Performance): P
   if (values !== undefined) performance.lastValues.set(run, values);
   if (active.rollback) await rollBack(run, performance);
   active.settle(run);
+  active.callbacks?.over(run);
+  performance.onOver?.(run);
+}
+
+/** What the readers get last: the end of what was going on, and of a failed run its error. */
+function tellEnding(active: ActiveRun, ending: Ending, values: Record<string, unknown> | undefined): void {
+  switch (ending.kind) {
+    case "done":
+      return endActivity(active, { kind: "replied", message_id: replyIdOf(active, values) });
+    case "stopped":
+      // Told already with what was kept, where that could be done.
+      return endActivity(active, { kind: "stopped", message_id: null });
+    case "failed":
+      endActivity(active, { kind: "failed", error: ending.error });
+      active.log.emit({ event: "error", data: ending.error });
+  }
 }
 
 /** A walk that was stopped because its events could not be stored has failed; nobody stopped it. */
 function endingOf(ending: Ending, stop: ActiveRun["stop"]): Ending {
-  if (ending.kind !== "stopped" || stop.cause !== "storage") return ending;
+  if (ending.kind !== "stopped" || stop.reason !== "error") return ending;
   return { kind: "failed", error: toRunError(stop.signal.reason) };
 }
 
@@ -75,7 +109,10 @@ function endingOf(ending: Ending, stop: ActiveRun["stop"]): Ending {
 async function attemptUntilStopped(active: ActiveRun, performance: Performance): Promise<WalkResult> {
   const { stop, run } = active;
   const onStop = (): void => {
-    if (stop.cause === "cancel") tellStop(active, { type: "stop_requested", stop_reason: "user_requested" });
+    const { reason } = stop;
+    // A run that goes on after a restart, or that has failed, was stopped by nobody.
+    if (reason === undefined || reason === "app_shutdown" || reason === "error") return;
+    tellCustom(active, { type: "stop_requested", stop_reason: reason });
   };
   stop.signal.addEventListener("abort", onStop, { once: true });
   try {
@@ -100,7 +137,7 @@ async function keepStopped(active: ActiveRun, performance: Performance): Promise
       graph: graphs.get(run.graph_id),
       run,
       services: { ...services(run.session_id), progress },
-      reason: "user_requested" as const,
+      reason: stop.reason ?? "user_requested",
     };
     const kept = await endsInTime(endStopped(active, turn), stop.signal, performance.stopPatience ?? stopPatience);
     if (kept === undefined) logger.warn({ run_id: run.run_id }, "stop_forced");
@@ -131,24 +168,37 @@ async function attempt(active: ActiveRun, performance: Performance): Promise<Wal
   const { run, log, stop } = active;
   const looping = crashLoop(run, performance.crashBudget);
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
-  active.fence = createFence(storage.checkpointer);
+  active.fence = createFence(storage.checkpointerWith(log));
+  const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
+  active.callbacks = performance.callBack && createRunCallbacks(run, performance.callBack);
+  active.callbacks?.begins(resumes);
   try {
     await log.room();
     log.emit({ event: "metadata", data: { run_id: run.run_id, attempt: run.attempt } });
     const resume = run.attempt > 1 && (await hasProgress(storage.checkpointer, run));
-    if (!resume) await keepAbandoned(active, performance);
+    if (!resume) {
+      // Once more: the run before may have been rolled back, and its checkpoints with it.
+      await requireOrigin(run, storage.checkpointer);
+      await keepAbandoned(active, performance);
+    }
     const configurable = JsonObject.safeParse(run.kwargs.config["configurable"]).data ?? {};
+    const graph = await graphs.forRun(run.graph_id, configurable);
+    beginActivity(active, nodesWithLoop(graph).size > 0);
+    active.callbacks?.walks(resumes);
     return await walk({
       run,
-      graph: await graphs.forRun(run.graph_id, configurable),
-      services: { ...services(run.session_id), progress: active.progress },
+      graph,
+      services: { ...services(run.session_id), progress: active.progress, onEvent: listenerOf(active) },
       resume,
       signal: stop.signal,
       saver: active.fence.saver,
       control: stop.control,
       tracer,
       tell: (event) => {
-        if (!active.ended) log.emit(event);
+        if (!active.ended) log.emit(stampOurs(active, event));
+      },
+      told: (mode, payload) => {
+        if (!active.ended) followChunk(active, mode, payload);
       },
       room: () => log.room(),
     });
@@ -174,15 +224,20 @@ async function pauseAfter(active: ActiveRun, result: WalkResult, performance: Pe
  * Stores the last events and the end; of a failed run an `error` event is the last. While the store refuses (a full disk),
  * this tries again: until it is written the run is not over for anybody. `undefined` when the server stops first.
  */
-async function writeEnd(active: ActiveRun, outcome: RunOutcome, performance: Performance): Promise<Run | undefined> {
+async function writeEnd(
+  active: ActiveRun,
+  outcome: RunOutcome,
+  tellEnd: () => void,
+  performance: Performance,
+): Promise<Run | undefined> {
   const { storage, stopping, logger, retryDelay } = performance;
   const { run_id } = active.run;
-  let told = outcome.error === undefined;
+  let told = false;
   for (;;) {
     try {
-      if (!told && outcome.error !== undefined) {
+      if (!told) {
         await active.log.room();
-        active.log.emit({ event: "error", data: outcome.error });
+        tellEnd();
         told = true;
       }
       await active.log.flush();
@@ -218,7 +273,11 @@ async function letGo(active: ActiveRun, { logger }: Performance): Promise<void> 
   active.abandon(new AppError("server", "The server is stopping; the run goes on after its restart."));
 }
 
-async function rollBack(run: Run, performance: Performance): Promise<void> {
+/** Removes a run that is over with all it has written. A failure is logged: the next start tries again. */
+export async function rollBack(
+  run: Run,
+  performance: Pick<Performance, "storage" | "graphs" | "logger">,
+): Promise<void> {
   try {
     await removeRun(run, performance);
   } catch (error) {

@@ -1,6 +1,5 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { Run, RunError } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
 
 /** The error of a run that has ended with the process `budget` times (reliability R5); `undefined` while it may go on. */
 export function crashLoop({ crashes }: Run, budget: number): RunError | undefined {
@@ -13,13 +12,9 @@ export function crashLoop({ crashes }: Run, budget: number): RunError | undefine
  * Whether the next attempt of a run that was found running could be its last. Such runs are taken up one after the other:
  * the one that takes the process with it then uses up its own budget and not that of the others.
  */
-export function isSuspect({ status, crashes }: Run, budget: number): boolean {
-  return status === "running" && crashes > 0 && crashes + 2 >= budget;
-}
-
-/** Removes the sessions that were made for one run only and outlived it because the process ended in between. */
-export async function removeLeftovers(storage: Storage): Promise<void> {
-  for (const sessionId of await storage.runs.leftTemporary()) await storage.sessions.delete(sessionId);
+export function isSuspect({ status, crashes, stop_requested }: Run, budget: number): boolean {
+  // What was stopped is only ended.
+  return status === "running" && stop_requested === null && crashes > 0 && crashes + 2 >= budget;
 }
 
 interface RunAwareSaver {

@@ -84,7 +84,8 @@ export function createTranslator(
     if (mode === "messages") {
       // LangGraph's `messages` mode always gives a pair of message and metadata.
       const [data, metadata] = payload as [unknown, Record<string, unknown>];
-      if (isSilent(metadata)) return [];
+      // Among the root's own, an agent's words would be taken for the reply (AGENT-04).
+      if (isSilent(metadata) || (!streamSubgraphs && "sub_agent" in metadata)) return [];
       const events: EventBody[] = older?.ofChunk(payload) ?? [];
       if (asked.has("messages-tuple")) events.push({ event: "messages", namespace, data, metadata });
       return events;

@@ -95,7 +95,7 @@ describe("a stopped run", () => {
     const { active, walking, session, storage } = await claimed({ agent: gatedGraph(deaf) });
     const events = Array.fromAsync(active.log.follow(-1, never));
     await gate.arrived;
-    active.stop.request("cancel");
+    active.stop.request("user_requested");
     await walking;
     expect((await active.over).status).toBe("interrupted");
     expect((await events).flat().flatMap((event) => (event.event === "custom" ? [event.data] : []))).toMatchObject([
@@ -118,7 +118,7 @@ describe("a stopped run", () => {
     }
     const { active, walking } = await claimed({ agent: gatedGraph(createGate()) }, new StuckSaver());
     await reached.promise;
-    active.stop.request("cancel");
+    active.stop.request("user_requested");
     await walking;
     expect((await active.over).status).toBe("interrupted");
   });

@@ -60,6 +60,7 @@ export async function createSession(storage: Storage): Promise<Session> {
   const session_id = crypto.randomUUID();
   return storage.sessions.create({
     session_id,
+    owner: null,
     created_at: at,
     updated_at: at,
     metadata: {},

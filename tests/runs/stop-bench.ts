@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import type { CallBack } from "../../src/callbacks/call-back.ts";
 import { loadConfig } from "../../src/config.ts";
 import type { CustomEvent, RunEvent } from "../../src/events.ts";
 import { workflow } from "../../src/graph/workflow.ts";
@@ -91,7 +92,8 @@ export interface StopBench {
 
 /** Starts one; close it in the test. */
 export async function startStopBench(
-  options: ModelServerOptions & { files?: Record<string, string>; storage?: Storage },
+  options: ModelServerOptions &
+    Pick<RunServices, "hooks"> & { files?: Record<string, string>; storage?: Storage; callBack?: CallBack },
 ): Promise<StopBench> {
   const model = await startModelServer(options);
   const workspace = await realpath(await mkdtemp(join(tmpdir(), "millrace-stop-")));
@@ -114,6 +116,7 @@ export async function startStopBench(
     },
     workspace,
     locks: createLocks(),
+    hooks: options.hooks ?? [],
     defaultModel: "openai:scripted",
     contextLimit: undefined,
     loadModel: createModelLoader(loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url })),
@@ -126,6 +129,7 @@ export async function startStopBench(
     logger: createLogger("silent"),
     maxConcurrent: 8,
     retryDelay: 1,
+    ...(options.callBack === undefined ? {} : { callBack: options.callBack }),
   });
   const session = await createSession(storage);
   const start: StopBench["start"] = async (text, patch = {}) => {

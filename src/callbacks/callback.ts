@@ -1,0 +1,42 @@
+/** Which run of which session something happens in. */
+export interface InRun {
+  session_id: string;
+  run_id: string;
+}
+
+/** A tool call as callbacks see it; `call_id` is the ledger's, arguments are not theirs to know. */
+export interface CalledTool extends InRun {
+  tool: string;
+  call_id: string;
+}
+
+/**
+ * What is told at each point (EVENT-03, table 18.5). The six points around the loading of rules, packages and tools come
+ * with the parts that load them.
+ */
+export interface CallbackPoints {
+  /** A run takes up the user's message. */
+  conversation_start: InRun;
+  /** It is over, and its row says how. */
+  conversation_end: InRun & { status: string };
+  /** A run is about to go on from a checkpoint, after an answer or a restart; then it does. */
+  pre_conversation_resumed: InRun & { attempt: number };
+  post_conversation_resumed: InRun & { attempt: number };
+  /** The model is asked, and has answered or failed. */
+  api_request_start: InRun & { iteration: number };
+  api_request_end: InRun & { iteration: number };
+  /** The model begins to write a call, and has written it. */
+  tool_generated_started: InRun & { tool_call_id: string; tool_name: string };
+  tool_generated_end: InRun & { tool_call_id: string; tool_name: string };
+  /** A tool really runs, and has ended. `milliseconds` since it began. */
+  pre_tool_call: CalledTool;
+  post_tool_call: CalledTool & { success: boolean; milliseconds: number };
+}
+
+/** The name of a point. */
+export type CallbackPoint = keyof CallbackPoints;
+
+/** What a workflow designer adds: functions for any of the points. They watch; they can neither change nor stop anything. */
+export type Callback = { name: string } & {
+  readonly [Point in CallbackPoint]?: (told: CallbackPoints[Point]) => void | Promise<void>;
+};

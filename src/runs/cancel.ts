@@ -1,0 +1,64 @@
+import type { StopReason } from "../events.ts";
+import type { Logger } from "../logger.ts";
+import type { Run, StopAction } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { ActiveRun } from "./active-run.ts";
+import type { Dispatch } from "./dispatch.ts";
+import { waitingBehind } from "./order.ts";
+
+/** What cancelling needs. */
+interface Cancelling {
+  dispatch: Dispatch;
+  storage: Storage;
+  logger: Logger;
+}
+
+/** How a run is stopped, and why. */
+interface StopOrder {
+  action: StopAction;
+  reason: StopReason;
+}
+
+/** One that walks is aborted at once; one that waits is ended by `Dispatch.endWaiting`. */
+function stopNow(active: ActiveRun, { action, reason }: StopOrder): void {
+  if (action === "rollback") active.rollback = true;
+  active.stop.request(reason);
+}
+
+/**
+ * Stops a run and writes down that it was asked for, so that a restart does not go on with it; resolves when that is on
+ * disk, for a run that waits when its end is. Throws what the store throws; the run stops all the same.
+ */
+export async function cancelRun(active: ActiveRun, order: StopOrder, { dispatch, storage }: Cancelling): Promise<void> {
+  stopNow(active, order);
+  // Asked before the end is written: a crash must not come between the end of a run and its rollback.
+  const noted = storage.runs.requestStop(active.run.run_id, order.action);
+  await Promise.all([dispatch.endWaiting(active), noted]);
+}
+
+/** Stops the runs of a session that wait behind `run` (QUEUE-05): none of them begins when it ends. */
+export async function cancelBehind(run: Run, cancelling: Cancelling): Promise<void> {
+  const behind = waitingBehind(cancelling.dispatch.active, run);
+  const order: StopOrder = { action: "interrupt", reason: "user_requested" };
+  await Promise.all(behind.map((other) => cancelRun(other, order, cancelling)));
+}
+
+/** Stops what the session was asked before `active`; never what was asked since. Its admission has written that down. */
+export async function cancelEarlier(active: ActiveRun, action: StopAction, dispatch: Dispatch): Promise<void> {
+  const { run, admission } = active;
+  const earlier = dispatch.ofSession(run.session_id).filter((other) => other.admission < admission);
+  for (const other of earlier) stopNow(other, { action, reason: "user_requested" });
+  await Promise.all(earlier.map((other) => dispatch.endWaiting(other)));
+}
+
+/** Stops every run of a session, queued ones too, and resolves when their ends are written. */
+export async function cancelSession(sessionId: string, reason: StopReason, cancelling: Cancelling): Promise<void> {
+  const { dispatch, logger } = cancelling;
+  const runs = dispatch.ofSession(sessionId);
+  for (const active of runs) {
+    cancelRun(active, { action: "interrupt", reason }, cancelling).catch((error: unknown) => {
+      logger.error({ err: error, run_id: active.run.run_id }, "stop_not_noted");
+    });
+  }
+  await Promise.all(runs.map((active) => active.over));
+}

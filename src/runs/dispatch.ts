@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "../logger.ts";
+import type { Run } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+import { ActiveRun } from "./active-run.ts";
+import { Delays } from "./delays.ts";
+import { performRun, type Performance } from "./perform.ts";
+import { SessionQueue } from "./queue.ts";
+import { SessionFeeds } from "./session-feeds.ts";
+import { isOver } from "./status.ts";
+
+/** Milliseconds that the answer of a temporary session's run stays for who asks again under its key. */
+const keptForRepeats = 600_000;
+
+/** What a dispatch needs from its server. */
+interface DispatchOptions {
+  storage: Storage;
+  logger: Logger;
+  performance: Performance;
+  /** Runs that walk at the same time, over all sessions. */
+  maxConcurrent: number;
+}
+
+/** The runs that are in hand: each waits for its time and its turn, is performed once, and is let go of when it is over. */
+export class Dispatch {
+  readonly active = new Map<string, ActiveRun>();
+  /** Who follows a session is told here when one of its runs begins. */
+  readonly feeds = new SessionFeeds();
+  readonly #options: DispatchOptions;
+  readonly #queue: SessionQueue;
+  readonly #delays = new Delays();
+  /** Runs a former process has left `running`, by session. */
+  readonly #left = new Map<string, string>();
+  #admissions = 0;
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+    this.#queue = new SessionQueue(options.maxConcurrent, (sessionId) => this.#work(sessionId));
+  }
+
+  /** Takes a run in hand. It is not begun before `schedule`. */
+  track(run: Run): ActiveRun {
+    const active = new ActiveRun(run, this.#options.storage.events);
+    this.active.set(run.run_id, active);
+    return active;
+  }
+
+  /** The run is admitted: it comes after all that were before. */
+  admit(active: ActiveRun): void {
+    active.admission = ++this.#admissions;
+  }
+
+  /** The runs in hand of one session. */
+  ofSession(sessionId: string): ActiveRun[] {
+    return [...this.active.values()].filter(({ run }) => run.session_id === sessionId);
+  }
+
+  /** Begins the run when its time has come and its session and the server have room. */
+  schedule(run: Run): void {
+    if (run.status === "running") this.#left.set(run.session_id, run.run_id);
+    const delay = Date.parse(run.created_at) - Date.now();
+    if (delay <= 0) this.#queue.wake(run.session_id);
+    else this.#delays.set(run.run_id, delay, () => this.schedule(run));
+  }
+
+  /** One run of a session, if there is one to do. Failures to read the queue are logged and tried again. */
+  async #work(sessionId: string): Promise<boolean> {
+    const { storage, logger, performance } = this.#options;
+    try {
+      const left = this.#left.get(sessionId);
+      const run = await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left));
+      this.#left.delete(sessionId);
+      if (run === undefined) return left !== undefined;
+      const active = this.active.get(run.run_id);
+      // Cancelled between its claim and here: its row is already finished. Or the server stops: it is for the next start.
+      if (active === undefined || active.ended || performance.stopping.aborted) return true;
+      active.begin(run);
+      this.feeds.begun(sessionId, run.run_id);
+      await performRun(active, performance);
+      this.#forget(active);
+    } catch (error) {
+      logger.error({ err: error, session_id: sessionId }, "run_queue_failed");
+      this.#delays.set(sessionId, performance.retryDelay, () => this.#queue.wake(sessionId));
+      return false;
+    }
+    return true;
+  }
+
+  /** Writes the end of a run that was stopped before it began; one that has begun ends by itself. */
+  async endWaiting(active: ActiveRun): Promise<void> {
+    if (active.walking || active.ended) return;
+    this.#delays.clear(active.run.run_id);
+    this.feeds.begun(active.run.session_id, active.run.run_id);
+    await performRun(active, this.#options.performance);
+    this.#forget(active);
+    this.#queue.wake(active.run.session_id);
+  }
+
+  /**
+   * Lets go of a run that is over; a temporary session goes when its answer has been read, or some time later where a key
+   * lets a client that lost the answer ask again.
+   */
+  #forget(active: ActiveRun): void {
+    const { storage, logger, performance } = this.#options;
+    const { run_id, session_id, kwargs, status } = active.run;
+    if (!kwargs.temporary || !isOver(status)) {
+      this.active.delete(run_id);
+      return;
+    }
+    const remove = async (): Promise<void> => {
+      if (active.hasKey) await sleep(keptForRepeats, undefined, { ref: false });
+      else await active.unread(60_000);
+      this.active.delete(run_id);
+      if (performance.stopping.aborted) return;
+      await storage.sessions.delete(session_id);
+    };
+    remove().catch((error: unknown) => logger.error({ err: error, session_id }, "temporary_session_not_removed"));
+  }
+
+  /** Begins nothing more; resolves when what is performed now has ended. */
+  close(): Promise<void> {
+    this.#delays.close();
+    return this.#queue.close();
+  }
+}

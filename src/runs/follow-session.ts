@@ -1,0 +1,79 @@
+import { isAppError } from "../errors.ts";
+import type { RunEvent } from "../events.ts";
+import type { Run } from "../storage/records.ts";
+import { followRun, type RunSources } from "./follow.ts";
+import type { SessionFeeds } from "./session-feeds.ts";
+
+/** Runs that a reader who wants everything, or comes back, is given at most. */
+const runsReplayed = 1000;
+
+/** An event of one of a session's runs. */
+export interface SessionEvent {
+  run_id: string;
+  event: RunEvent;
+}
+
+/**
+ * From where a session is followed: `open`, the run that works now and all that come; `now`, only what is told from now on;
+ * `all`, every run that is kept; or after the last event that the reader has.
+ */
+export type SessionPlace = "open" | "now" | "all" | { run_id: string; id: number };
+
+/**
+ * What the runs of a session tell, one run after the other in the order in which they begin, in batches; never ends by
+ * itself but when the session goes (EVENT-01). Built on the runs' own logs: a reader is woken, nothing is asked for again.
+ */
+export async function* followSession(
+  sources: RunSources & { feeds: SessionFeeds },
+  sessionId: string,
+  place: SessionPlace,
+  signal: AbortSignal,
+): AsyncGenerator<SessionEvent[]> {
+  // Opened before anything is looked at: what begins meanwhile is not missed.
+  const coming = sources.feeds.open(sessionId, signal);
+  const seen = new Set<string>();
+  try {
+    for (const { run_id, after } of await begunRuns(sources, sessionId, place)) {
+      seen.add(run_id);
+      yield* eventsOf(sources, run_id, after, signal);
+    }
+    for await (const run_id of coming) {
+      // One that began between the two looks is in both.
+      if (!seen.delete(run_id)) yield* eventsOf(sources, run_id, -1, signal);
+    }
+  } finally {
+    await coming.return();
+  }
+}
+
+async function begunRuns(
+  { active, storage }: RunSources,
+  sessionId: string,
+  place: SessionPlace,
+): Promise<{ run_id: string; after: number }[]> {
+  const isWalking = ({ run_id }: Run): boolean => active.get(run_id)?.walking === true;
+  if (place === "open" || place === "now") {
+    const walking = [...active.values()].filter(({ run, walking: is }) => run.session_id === sessionId && is);
+    return walking.map(({ run, log }) => ({ run_id: run.run_id, after: place === "now" ? log.head - 1 : -1 }));
+  }
+  const newest = await storage.runs.list(sessionId, { limit: runsReplayed, offset: 0 });
+  const begun = newest.filter((run) => run.status !== "pending" || isWalking(run)).toReversed();
+  if (place === "all") return begun.map(({ run_id }) => ({ run_id, after: -1 }));
+  const at = begun.findIndex(({ run_id }) => run_id === place.run_id);
+  return begun.slice(Math.max(at, 0)).map(({ run_id }) => ({ run_id, after: run_id === place.run_id ? place.id : -1 }));
+}
+
+async function* eventsOf(
+  sources: RunSources,
+  run_id: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<SessionEvent[]> {
+  try {
+    for await (const batch of followRun(sources, run_id, after, signal))
+      yield batch.map((event) => ({ run_id, event }));
+  } catch (error) {
+    // It was deleted or rolled back before its turn to be read came: the next one is.
+    if (!isAppError(error) || error.code !== "not_found") throw error;
+  }
+}

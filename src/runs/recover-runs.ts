@@ -1,0 +1,49 @@
+import type { Run } from "../storage/records.ts";
+import type { Dispatch } from "./dispatch.ts";
+import { rollBack, type Performance } from "./perform.ts";
+import { isSuspect } from "./recover.ts";
+
+/**
+ * Takes up everything a former process has left: running runs go on from their checkpoint, pending ones queue, and what was
+ * asked to stop is ended without being walked again. Resolves before they are over; throws what the store throws.
+ */
+export async function recoverRuns(dispatch: Dispatch, performance: Performance): Promise<{ resumed: number }> {
+  await removeLeftovers(performance);
+  const unfinished = await performance.storage.runs.unfinished();
+  for (const run of unfinished) dispatch.admit(dispatch.track(run));
+  for (const run of unfinished) stopAgain(run, dispatch, performance);
+  const suspects = unfinished.filter((run) => isSuspect(run, performance.crashBudget));
+  const held = new Set(suspects.map((run) => run.session_id));
+  for (const run of unfinished) if (!held.has(run.session_id)) dispatch.schedule(run);
+  void tryAlone(suspects, unfinished, dispatch);
+  return { resumed: unfinished.filter((run) => run.status === "running" && run.stop_requested === null).length };
+}
+
+/** What was left behind because the process ended in between: sessions for one run only, and runs that are rolled back. */
+async function removeLeftovers(performance: Performance): Promise<void> {
+  const { storage } = performance;
+  for (const sessionId of await storage.runs.leftTemporary()) await storage.sessions.delete(sessionId);
+  for (const run of await storage.runs.leftRollbacks()) await rollBack(run, performance);
+}
+
+/** Stops a run that a former process was asked to stop: one that had begun ends when it is taken up, others here. */
+function stopAgain(run: Run, dispatch: Dispatch, { logger }: Performance): void {
+  const active = dispatch.active.get(run.run_id);
+  if (run.stop_requested === null || active === undefined) return;
+  active.rollback = run.stop_requested === "rollback";
+  active.stop.request("user_requested");
+  if (run.status === "running") return;
+  // In the background: a store that refuses must not keep the server from starting.
+  dispatch.endWaiting(active).catch((error: unknown) => {
+    logger.error({ err: error, run_id: run.run_id }, "stopped_run_not_ended");
+  });
+}
+
+/** Takes up one run after the other, each with what waits behind it. Never rejects. */
+async function tryAlone(suspects: readonly Run[], unfinished: readonly Run[], dispatch: Dispatch): Promise<void> {
+  for (const { run_id, session_id } of suspects) {
+    for (const run of unfinished) if (run.session_id === session_id) dispatch.schedule(run);
+    // A run that the server lets go of has no end; the next start takes it up.
+    await dispatch.active.get(run_id)?.over.catch(() => undefined);
+  }
+}

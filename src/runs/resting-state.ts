@@ -1,0 +1,54 @@
+import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import type { ConversationState } from "../state.ts";
+import type { Run, Session } from "../storage/records.ts";
+import { failedState } from "./conversation.ts";
+import { lastReplyId } from "./tell-activity.ts";
+
+const AboutCall = z.object({ kind: z.string(), tool_call_id: z.string(), tool: z.string() });
+const AboutFailure = z.object({ kind: z.literal("error_decision"), question: z.string(), details: z.string() });
+
+/**
+ * Where a conversation rests that no attempt of a run works on (STATE-01, STATE-09): read off the last run, the question
+ * that waits and the messages, so it is the same after a restart. `run` is the last one; `undefined` when there was none.
+ */
+export function restingState(
+  run: Run | undefined,
+  { interrupts }: Pick<Session, "interrupts">,
+  messages: readonly BaseMessage[],
+): ConversationState {
+  if (run === undefined) return { state: "Idle" };
+  const message_id = lastReplyId(messages);
+  switch (run.status) {
+    case "pending":
+    case "running":
+      return { state: "WaitingAIResponse", message_id: null };
+    case "error":
+    case "timeout":
+      return failedState(run.error ?? { error: "timeout", message: "The run took too long." }, message_id);
+    case "interrupted": {
+      const last = messages.at(-1);
+      const isKept = last !== undefined && isAIMessage(last) && last.additional_kwargs["is_partial"] === true;
+      return isKept ? { state: "Completed", message_id } : { state: "Idle" };
+    }
+    case "success":
+      return askedState(interrupts, message_id) ?? { state: "Completed", message_id };
+  }
+}
+
+/** A call that waits for a person, or a failure that a person decides about; other questions are replies like any other. */
+function askedState(interrupts: Session["interrupts"], message_id: string | null): ConversationState | undefined {
+  for (const { value } of Object.values(interrupts).flat()) {
+    const call = AboutCall.safeParse(value).data;
+    if (call !== undefined) {
+      const isQuestion = call.kind === "followup" || call.kind === "plan_review";
+      const status = isQuestion ? "awaiting_answer" : "awaiting_confirmation";
+      return { state: "ToolCalling", message_id, tool_call_id: call.tool_call_id, tool_name: call.tool, status };
+    }
+    const failure = AboutFailure.safeParse(value).data;
+    if (failure !== undefined) {
+      return { state: "Error", message_id, error: failure.details, recoverable: true, suggestion: failure.question };
+    }
+  }
+  return undefined;
+}

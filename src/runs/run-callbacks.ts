@@ -1,0 +1,71 @@
+import { isAIMessageChunk, isBaseMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import type { CallBack } from "../callbacks/call-back.ts";
+import type { CustomEvent } from "../events.ts";
+import type { Run } from "../storage/records.ts";
+
+/** What the callbacks of one attempt are told from: its begin and end, and everything in between (EVENT-03). */
+export interface RunCallbacks {
+  /** Before anything of the run is read; `resumes` says whether it goes on from a checkpoint. */
+  begins(resumes: boolean): void;
+  /** The graph is about to walk. */
+  walks(resumes: boolean): void;
+  noted(event: CustomEvent): void;
+  heard(message: BaseMessage): void;
+  over(run: Run): void;
+}
+
+/** The callbacks of one attempt of a run. */
+export function createRunCallbacks(run: Run, callBack: CallBack): RunCallbacks {
+  const { session_id, run_id, attempt } = run;
+  const inRun = { session_id, run_id };
+  const written = new Set<string>();
+  /** The iteration that asks the model now, by the agent that does; the loop itself is the empty name. */
+  const asking = new Map<string, number>();
+  const begun = (tool_call_id: string, tool_name: string): void => {
+    if (written.has(tool_call_id)) return;
+    written.add(tool_call_id);
+    callBack("tool_generated_started", { ...inRun, tool_call_id, tool_name });
+  };
+  const answered = (agent: string): void => {
+    const iteration = asking.get(agent);
+    if (iteration !== undefined) callBack("api_request_end", { ...inRun, iteration });
+    asking.delete(agent);
+  };
+  return {
+    begins: (resumes) =>
+      resumes ? callBack("pre_conversation_resumed", { ...inRun, attempt }) : callBack("conversation_start", inRun),
+    walks: (resumes) => {
+      if (resumes) callBack("post_conversation_resumed", { ...inRun, attempt });
+    },
+    noted(event) {
+      if (event.type === "agentic_loop.state_changed") {
+        const agent = agentOf(event);
+        answered(agent);
+        if (event.to_state !== "streaming") return;
+        asking.set(agent, event.iteration);
+        callBack("api_request_start", { ...inRun, iteration: event.iteration });
+      } else if (event.type === "tool_status" && event.status === "pending") {
+        const { tool_call_id, tool_name } = event;
+        begun(tool_call_id, tool_name);
+        callBack("tool_generated_end", { ...inRun, tool_call_id, tool_name });
+      }
+    },
+    heard(message) {
+      if (!isBaseMessageChunk(message) || !isAIMessageChunk(message)) return;
+      for (const { id, name } of message.tool_call_chunks ?? []) {
+        if (id !== undefined && id !== "" && name !== undefined && name !== "") begun(id, name);
+      }
+    },
+    over({ status }) {
+      for (const agent of asking.keys()) answered(agent);
+      callBack("conversation_end", { ...inRun, status });
+    },
+  };
+}
+
+const OfAgent = z.looseObject({ agent: z.object({ id: z.string() }) });
+
+function agentOf(event: CustomEvent): string {
+  return OfAgent.safeParse(event).data?.agent.id ?? "";
+}

@@ -1,0 +1,261 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Runs } from "../../src/runs/runs.ts";
+import type { Run } from "../../src/storage/records.ts";
+import type { SqliteStorage } from "../../src/storage/sqlite/storage.ts";
+import type { RunStore, Storage } from "../../src/storage/storage.ts";
+import type { ModelStep } from "../support/model-server.ts";
+import { createMemoryStorage } from "../support/memory-storage.ts";
+import { crashCopy, openIn } from "./crash-copy.ts";
+import {
+  collect,
+  createBench,
+  createGate,
+  createRuns,
+  createSession,
+  gatedGraph,
+  never,
+  request,
+  serve,
+  settle,
+} from "./fixtures.ts";
+import { startStopBench } from "./stop-bench.ts";
+
+let folder: string;
+let opened: SqliteStorage[];
+let served: Runs[];
+const calls: Record<string, number> = {};
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "millrace-stop-crash-"));
+  opened = [];
+  served = [];
+  for (const name of Object.keys(calls)) delete calls[name];
+});
+afterEach(async () => {
+  for (const runs of served) await runs.drain(0);
+  for (const storage of opened) await storage.close();
+  await rm(folder, { recursive: true });
+});
+
+function open(place: string): SqliteStorage {
+  const storage = openIn(place);
+  opened.push(storage);
+  return storage;
+}
+
+function start(storage: Storage, gate = createGate()): Runs {
+  const runs = createRuns(storage, serve({ agent: gatedGraph(gate, calls) }, storage.checkpointer));
+  served.push(runs);
+  return runs;
+}
+
+/** A storage whose run store is dead in one place, as it is when the process ends there. */
+function deadAt(storage: Storage, operation: keyof RunStore): Storage {
+  const dead = (): Promise<never> => Promise.reject(new Error("the process is dead"));
+  return { ...storage, runs: { ...storage.runs, [operation]: dead } };
+}
+
+/** A process that ends in the middle of a stop, and the next one over what it has left. */
+async function crashDuringStop(options: { action: "interrupt" | "rollback"; at: keyof RunStore; queued?: boolean }) {
+  const first = open(folder);
+  const gate = createGate();
+  const runs = start(deadAt(first, options.at), gate);
+  const session = await createSession(first);
+  const walking = await runs.start(session, request("agent"));
+  const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
+  await gate.arrived;
+  await settle();
+  const run = options.queued === true ? queued : walking;
+  // The answer of a queued one waits for its end, which never comes here; what was noted is on disk by then.
+  const answered = runs.cancel(run.run_id, { action: options.action, wait: false });
+  if (options.queued === true) answered.catch(() => undefined);
+  else await answered;
+  while ((await first.runs.get(run.run_id))?.stop_requested === null) await settle();
+  if (options.at === "delete") while (isGoing(await first.runs.get(run.run_id))) await settle();
+  const copy = crashCopy(folder, join(folder, "after"));
+  const free = createGate();
+  free.open();
+  const storage = open(copy);
+  return { storage, run, other: options.queued === true ? walking : queued, session, next: start(storage, free) };
+}
+
+function isGoing(run: Run | undefined): boolean {
+  return run?.status === "running" || run?.status === "pending";
+}
+
+describe("a crash between a stop and the end of its run", () => {
+  it("ends a run that walked without walking it again; the one behind it goes on", async () => {
+    const { storage, next, run, other } = await crashDuringStop({ action: "interrupt", at: "finish" });
+    expect(await storage.runs.get(run.run_id)).toMatchObject({ status: "running", stop_requested: "interrupt" });
+    const before = { ...calls };
+    expect(await next.recover()).toEqual({ resumed: 0 });
+    expect(await next.wait(run.run_id, never)).toMatchObject({ status: "interrupted", attempt: 2, error: null });
+    expect((await next.wait(other.run_id, never)).status).toBe("success");
+    // Only the other one has walked: each of its three steps once.
+    const walked = Object.entries(calls).map(([name, count]) => [name, count - (before[name] ?? 0)]);
+    expect(Object.fromEntries(walked)).toEqual({ before: 1, waits: 1, after: 1 });
+    expect(await storage.sessions.get(run.session_id)).toMatchObject({ status: "idle" });
+    const ids = (await collect(next.follow(run.run_id, -1, never))).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it("ends one that waited, and goes on with the one before it", async () => {
+    const { storage, next, run, other } = await crashDuringStop({ action: "interrupt", at: "finish", queued: true });
+    expect(await storage.runs.get(run.run_id)).toMatchObject({ status: "pending", stop_requested: "interrupt" });
+    expect(await next.recover()).toEqual({ resumed: 1 });
+    expect((await next.wait(other.run_id, never)).status).toBe("success");
+    expect(await next.wait(run.run_id, never)).toMatchObject({ status: "interrupted", attempt: 0 });
+    expect(calls).toMatchObject({ after: 1 });
+  });
+
+  it.each(["finish", "delete"] as const)(
+    "removes one that is rolled back, with its checkpoints (at %s)",
+    async (at) => {
+      const { storage, next, run, other, session } = await crashDuringStop({ action: "rollback", at });
+      expect(storage.checkpointer.hasRun(session.session_id, run.run_id)).toBe(true);
+      expect(await next.recover()).toEqual({ resumed: 0 });
+      expect((await next.wait(other.run_id, never)).status).toBe("success");
+      expect(await storage.runs.get(run.run_id)).toBeUndefined();
+      expect(storage.checkpointer.hasRun(session.session_id, run.run_id)).toBe(false);
+      expect(await storage.sessions.get(session.session_id)).toMatchObject({ status: "idle" });
+    },
+  );
+
+  it.each(["interrupt", "rollback"] as const)(
+    "leaves one run of two where the process ends right after the admission with %s",
+    async (strategy) => {
+      const first = open(folder);
+      const gate = createGate();
+      let copy: string | undefined;
+      const admit: RunStore["admit"] = async (...args) => {
+        const run = await first.runs.admit(...args);
+        if (run.multitask_strategy === strategy) copy = crashCopy(folder, join(folder, "after"));
+        return run;
+      };
+      const runs = start({ ...first, runs: { ...first.runs, admit } }, gate);
+      const session = await createSession(first);
+      const earlier = await runs.start(session, request("agent"));
+      const waiting = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
+      await gate.arrived;
+      const later = await runs.start(session, request("agent", { multitask_strategy: strategy }));
+
+      const free = createGate();
+      free.open();
+      const storage = open(copy ?? "");
+      const next = start(storage, free);
+      expect((await storage.runs.unfinished()).map(({ stop_requested }) => stop_requested)).toEqual([
+        strategy,
+        strategy,
+        null,
+      ]);
+      await next.recover();
+      expect((await next.wait(later.run_id, never)).status).toBe("success");
+      const ended = await Promise.all([earlier, waiting].map(({ run_id }) => storage.runs.get(run_id)));
+      const status = strategy === "rollback" ? undefined : "interrupted";
+      expect(ended.map((run) => run?.status)).toEqual([status, status]);
+    },
+  );
+});
+
+describe("a turn whose stop was cut short by a crash", () => {
+  const words = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
+  const script: ModelStep[] = [
+    { toolCalls: [{ name: "create_task", arguments: { title: "first" }, id: "first" }] },
+    { text: words, hold: { after: 30, until: new Promise<never>(() => undefined) } },
+  ];
+
+  it.each([
+    ["before it is kept: without the text that only memory knew", "requestStop", ["human", "ai", "tool"]],
+    ["before its end is written: whole", "finish", ["human", "ai", "tool", "ai"]],
+  ] as const)("is kept as far as it is on disk, and the next message is answered (%s)", async (_, at, kept) => {
+    const first = open(folder);
+    const died = Promise.withResolvers<string>();
+    const die = async (): Promise<never> => {
+      // Asked first, the note is on disk before an end can be.
+      while ((await first.runs.unfinished()).some((run) => run.stop_requested === null)) await settle();
+      died.resolve(crashCopy(folder, join(folder, "after")));
+      return await new Promise(() => undefined);
+    };
+    const runStore: RunStore = {
+      ...first.runs,
+      requestStop: async (...args) => {
+        await first.runs.requestStop(...args);
+        if (at === "requestStop") await die();
+      },
+      // What comes after the moment of the crash must not be in the copy; this one is the moment.
+      finish: at === "finish" ? die : () => new Promise(() => undefined),
+    };
+    // A process that is dead keeps nothing: its turn waits behind the note.
+    const checkpointer = at === "finish" ? first.checkpointer : unwritable(first.checkpointer, died.promise);
+    const before = await startStopBench({ script, storage: { ...first, checkpointer, runs: runStore } });
+    const { run, reader } = await before.start("Add a task");
+    await reader.until(() => [...reader.text().values()].some(({ content }) => content.endsWith("word29")));
+    const answered = before.runs.cancel(run.run_id, { action: "interrupt", wait: false });
+    answered.catch(() => undefined);
+    const storage = open(await died.promise);
+
+    const after = await startStopBench({ script: [{ text: "I am still here." }], storage });
+    try {
+      expect(await after.runs.recover()).toEqual({ resumed: 0 });
+      expect(await after.runs.wait(run.run_id, never)).toMatchObject({ status: "interrupted" });
+      const messages = async (): Promise<BaseMessage[]> => {
+        const tuple = await storage.checkpointer.getTuple({ configurable: { thread_id: run.session_id } });
+        return tuple?.checkpoint.channel_values["messages"] as BaseMessage[];
+      };
+      expect((await messages()).map((message) => message.getType())).toEqual(kept);
+      const session = await storage.sessions.get(run.session_id);
+      if (session === undefined) throw new Error("The session is gone.");
+      const next = await after.runs.start(session, request("agent"));
+      expect((await after.runs.wait(next.run_id, never)).status).toBe("success");
+      expect((await messages()).map((message) => message.getType())).toEqual([...kept, "human", "ai"]);
+      expect(after.model.unexpected).toEqual([]);
+      expect(after.effects).toEqual([]);
+    } finally {
+      await after.close();
+      await before.model.close();
+    }
+  });
+});
+
+/** A checkpointer that is lent to a graph whole, but writes nothing of its own before `until`. */
+function unwritable(saver: SqliteStorage["checkpointer"], until: Promise<unknown>): BaseCheckpointSaver {
+  return new Proxy<BaseCheckpointSaver>(saver, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key);
+      if (typeof value !== "function") return value;
+      const bound: unknown = value.bind(target);
+      if (key !== "put" && key !== "putWrites") return bound;
+      return async (...args: unknown[]): Promise<unknown> => {
+        await until;
+        return Reflect.apply(value, target, args);
+      };
+    },
+  });
+}
+
+describe("the note of a stop", () => {
+  it("does not delay the stop, whose end needs no note", async () => {
+    const gate = createGate();
+    const storage = createMemoryStorage();
+    storage.runs.requestStop = () => new Promise(() => undefined);
+    const { runs, session } = await createBench({ agent: gatedGraph(gate) }, storage);
+    const run = await runs.start(session, request("agent"));
+    await gate.arrived;
+    expect((await runs.cancel(run.run_id, { action: "interrupt", wait: true }))?.status).toBe("interrupted");
+  });
+
+  it("that cannot be written is told to who does not wait for the end, and the run stops all the same", async () => {
+    const gate = createGate();
+    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const run = await runs.start(session, request("agent"));
+    await gate.arrived;
+    storage.failures.add("requestStop");
+    const refused = runs.cancel(run.run_id, { action: "interrupt", wait: false });
+    await expect(refused).rejects.toMatchObject({ code: "storage_full" });
+    expect((await runs.wait(run.run_id, never)).status).toBe("interrupted");
+  });
+});
