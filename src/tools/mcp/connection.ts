@@ -1,0 +1,158 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ErrorCode, McpError, ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import { AppError, errorMessage } from "../../errors.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
+import type { McpServerConfig, McpTransport } from "./mcp-config.ts";
+import { ProcessTransport } from "./process-transport.ts";
+
+/** The only module that loads the SDK; it is imported when a server is first used, so that a start does not pay for it. */
+
+/** What became of a call. `lost`: the server knows nothing of us any more and has not run it. */
+export type Reply = { kind: "result"; result: unknown } | { kind: "lost" };
+
+/** One connection to a server, until it breaks or is closed; then it is of no use any more. */
+export interface Connection {
+  /** Every tool as the server describes it, unread. Throws an `AppError` that says why the list does not come. */
+  listTools(signal: AbortSignal): Promise<unknown[]>;
+  /** Throws an `AppError` for what the server says or does wrong, and the signal's reason after an abort. */
+  call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<Reply>;
+  /** Whether the server still answers, within two seconds. */
+  answers(): Promise<boolean>;
+  /** Why it ended; settles when it has. */
+  ended: Promise<string>;
+  close(): Promise<void>;
+}
+
+const Listing = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+/** A list that goes on for longer than this is no list. */
+const pageLimit = 50;
+/** Milliseconds for a server to answer whether it is there, and to hear that we leave. */
+const shortMilliseconds = 2_000;
+/** Our own time limits are by signal; the SDK's must not come first. Milliseconds. */
+const noLimit = 2 ** 31 - 1;
+
+/**
+ * Starts or reaches a server and greets it. `onListChanged` is told when it has other tools than before. Throws an
+ * `AppError` with the code `network` that says why it cannot be used.
+ */
+export async function connect(
+  { name, transport: target }: McpServerConfig,
+  signal: AbortSignal,
+  onListChanged: () => void,
+): Promise<Connection> {
+  let problem: string | undefined;
+  const client = new Client({ name: "millrace", version: "1" }, { capabilities: {} });
+  const ended = Promise.withResolvers<string>();
+  const transport = openTransport(target, (found) => {
+    problem ??= found;
+    void client.close();
+  });
+  const why = (): string | undefined => (transport instanceof ProcessTransport ? transport.problem : problem);
+  client.onclose = () => ended.resolve(why() ?? "it was closed");
+  client.setNotificationHandler(ToolListChangedNotificationSchema, onListChanged);
+  const close = async (): Promise<void> => {
+    if (transport instanceof StreamableHTTPClientTransport) await leave(transport);
+    await client.close();
+  };
+  try {
+    await client.connect(transport, { signal, timeout: noLimit });
+  } catch (error) {
+    await client.close();
+    throw new AppError("network", signal.aborted ? "it did not answer in time" : (why() ?? errorMessage(error)), {
+      cause: error,
+    });
+  }
+  return {
+    listTools: (listSignal) => listAll(client, listSignal, why),
+    async call(tool, args, callSignal) {
+      const options = { signal: callSignal, timeout: noLimit };
+      try {
+        const request = { method: "tools/call" as const, params: { name: tool, arguments: args } };
+        return { kind: "result", result: await client.request(request, z.unknown(), options) };
+      } catch (error) {
+        callSignal.throwIfAborted();
+        if (isSessionLost(error, transport)) return { kind: "lost" };
+        throw toAppError(error, name, why());
+      }
+    },
+    answers: async () => {
+      try {
+        await client.ping({ timeout: shortMilliseconds });
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    ended: ended.promise,
+    close,
+  };
+}
+
+async function listAll(client: Client, signal: AbortSignal, why: () => string | undefined): Promise<unknown[]> {
+  const tools: unknown[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < pageLimit; page += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    try {
+      const listing = await client.request({ method: "tools/list", params }, Listing, { signal, timeout: noLimit });
+      tools.push(...listing.tools);
+      cursor = listing.nextCursor;
+    } catch (error) {
+      const reason = why() ?? errorMessage(error);
+      throw new AppError("network", `its list of tools does not come: ${reason}`, { cause: error });
+    }
+    if (cursor === undefined) return tools;
+  }
+  throw new AppError("network", "its list of tools does not end");
+}
+
+function openTransport(
+  target: McpTransport,
+  onBroken: (problem: string) => void,
+): ProcessTransport | StreamableHTTPClientTransport {
+  if (target.kind === "stdio") return new ProcessTransport(target);
+  return new StreamableHTTPClientTransport(new URL(target.url), {
+    requestInit: { headers: target.headers },
+    fetch: boundedFetch(onBroken),
+  });
+}
+
+/** Tells a server that its session is over; one that does not hear it forgets us by itself. */
+async function leave(transport: StreamableHTTPClientTransport): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, shortMilliseconds);
+  const left = transport.terminateSession().catch(() => undefined);
+  await Promise.race([left, late.promise]);
+  clearTimeout(timer);
+}
+
+/** A server that was started anew answers 404, and some 400, to the session of the former one, and runs nothing. */
+function isSessionLost(error: unknown, transport: ProcessTransport | StreamableHTTPClientTransport): boolean {
+  return (
+    error instanceof StreamableHTTPError &&
+    (error.code === 404 || error.code === 400) &&
+    transport instanceof StreamableHTTPClientTransport &&
+    transport.sessionId !== undefined
+  );
+}
+
+function toAppError(error: unknown, server: string, problem: string | undefined): AppError {
+  if (error instanceof McpError) {
+    const said = error.message.slice(0, 2_000);
+    switch (error.code) {
+      case ErrorCode.ConnectionClosed: {
+        const reason = problem === undefined ? "" : `: ${problem}`;
+        return new AppError("network", `The MCP server ${server} went away during the call${reason}.`);
+      }
+      case ErrorCode.InvalidParams:
+        return new AppError("invalid_parameter", `The MCP server ${server} does not accept the call: ${said}`);
+      default:
+        return new AppError("execution_failed", `The MCP server ${server} answered with an error: ${said}`);
+    }
+  }
+  const reason = problem ?? errorMessage(error).slice(0, 2_000);
+  return new AppError("network", `The MCP server ${server} cannot be reached: ${reason}.`, { cause: error });
+}

@@ -1,0 +1,171 @@
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { z } from "zod";
+import { AppError, errorMessage } from "../../errors.ts";
+
+/** Reads one variable of the environment; secrets never stand in the file. */
+export type ReadVariable = (name: string) => string | undefined;
+
+/** What is known of a tool: what a repetition may do, and whether a person is asked before each call. */
+export interface ToolRule {
+  effect: "pure" | "idempotent" | "unsafe";
+  approval: "ask" | "allow";
+}
+
+/** How a server is reached. `environment` and `headers` hold secrets: never log or send this object. */
+export type McpTransport =
+  | { kind: "stdio"; command: string; args: string[]; cwd: string; environment: Record<string, string> }
+  | { kind: "http"; url: string; headers: Record<string, string> };
+
+/** One server that is to be used. */
+export interface McpServerConfig {
+  name: string;
+  transport: McpTransport;
+  /** How long one call may take. */
+  timeoutSeconds: number;
+  /** How long a start may take, until its tools are listed. */
+  connectSeconds: number;
+  /** The server's names of the tools that are offered; `undefined`: all. */
+  only: string[] | undefined;
+  ruleOf(tool: string): ToolRule;
+}
+
+/** What was read: the servers to use, and why others are not used. */
+export interface McpSettings {
+  servers: McpServerConfig[];
+  problems: { server: string; message: string }[];
+}
+
+const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/u;
+/** Two underscores part a server's name from a tool's, so they may not stand in it. */
+const serverName = /^(?!.*__)[a-z][a-z0-9_-]{0,23}$/u;
+
+const Rule = z.strictObject({
+  effect: z.enum(["pure", "idempotent", "unsafe"]).optional(),
+  approval: z.enum(["ask", "allow"]).optional(),
+});
+const shared = {
+  enabled: z.boolean().default(true),
+  timeout_seconds: z.number().positive().max(3_600).default(60),
+  connect_seconds: z.number().positive().max(300).default(10),
+  tools: z.array(z.string().min(1)).optional(),
+  rules: z.record(z.string(), Rule).default({}),
+};
+const ProcessServer = z.strictObject({
+  type: z.literal("stdio").optional(),
+  command: z.string().min(1),
+  args: z.array(z.string()).default([]),
+  cwd: z.string().min(1).optional(),
+  env: z
+    .array(z.string().regex(variableName), {
+      error: "expected a list of variable names; their values stay in the environment",
+    })
+    .default([]),
+  ...shared,
+});
+const HttpServer = z.strictObject({
+  type: z.literal("http").optional(),
+  url: z.url({ protocol: /^https?$/u }),
+  headers: z.record(z.string().min(1), z.string()).default({}),
+  ...shared,
+});
+const McpFile = z.strictObject({ mcpServers: z.record(z.string(), z.looseObject({})) });
+
+/** What every program needs to run; everything else of our environment is kept from a server. */
+const inherited = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+
+/**
+ * Reads the file of MCP servers (EXT-05). A server that is wrong is a problem and the others are used. Throws `config` when
+ * the file itself cannot be read.
+ */
+export function readMcpConfig(file: string, readVariable: ReadVariable): McpSettings {
+  const settings: McpSettings = { servers: [], problems: [] };
+  for (const [name, entry] of Object.entries(readFile(file).mcpServers)) {
+    if (entry["enabled"] === false) continue;
+    try {
+      settings.servers.push(readServer(name, entry, dirname(file), readVariable));
+    } catch (error) {
+      settings.problems.push({ server: name, message: errorMessage(error) });
+    }
+  }
+  return settings;
+}
+
+function readFile(file: string): z.infer<typeof McpFile> {
+  const suggestion = 'It has to hold {"mcpServers":{"name":{"command":"…","args":[…]}}}; see docs/mcp.md.';
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    const message = `The file of MCP servers ${file} cannot be read: ${errorMessage(error)}.`;
+    throw new AppError("config", message, { suggestion, cause: error });
+  }
+  const parsed = McpFile.safeParse(content);
+  if (parsed.success) return parsed.data;
+  throw new AppError("config", `The file of MCP servers ${file} is wrong: ${listed(parsed.error)}.`, { suggestion });
+}
+
+function readServer(name: string, entry: object, folder: string, readVariable: ReadVariable): McpServerConfig {
+  if (!serverName.test(name)) {
+    throw wrong("its name must be at most 24 lower-case letters, digits, - and single _, beginning with a letter");
+  }
+  const parsed = ("url" in entry ? HttpServer : ProcessServer).safeParse(entry);
+  if (!parsed.success) throw wrong(listed(parsed.error));
+  const server = parsed.data;
+  return {
+    name,
+    transport: "url" in server ? toHttp(server, readVariable) : toProcess(server, folder, readVariable),
+    timeoutSeconds: server.timeout_seconds,
+    connectSeconds: server.connect_seconds,
+    only: server.tools,
+    ruleOf: (tool) => ({
+      effect: "unsafe",
+      approval: "ask",
+      ...ruleIn(server.rules, "*"),
+      ...ruleIn(server.rules, tool),
+    }),
+  };
+}
+
+/** What a rule says, without what it leaves open. */
+function ruleIn(rules: Record<string, z.infer<typeof Rule>>, tool: string): Partial<ToolRule> {
+  const { effect, approval } = (Object.hasOwn(rules, tool) ? rules[tool] : undefined) ?? {};
+  return { ...(effect === undefined ? {} : { effect }), ...(approval === undefined ? {} : { approval }) };
+}
+
+function toProcess(server: z.infer<typeof ProcessServer>, folder: string, readVariable: ReadVariable): McpTransport {
+  const given = inherited.flatMap((name) => {
+    const value = readVariable(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const named = server.env.map((name) => [name, valueOf(name, readVariable)] as const);
+  return {
+    kind: "stdio",
+    command: server.command,
+    args: server.args,
+    cwd: resolve(folder, server.cwd ?? "."),
+    environment: Object.fromEntries([...given, ...named]),
+  };
+}
+
+function toHttp(server: z.infer<typeof HttpServer>, readVariable: ReadVariable): McpTransport {
+  const headers = Object.entries(server.headers).map(([name, text]) => [
+    name,
+    text.replaceAll(/\$\{([^}]*)\}/gu, (_, variable: string) => valueOf(variable, readVariable)),
+  ]);
+  return { kind: "http", url: server.url, headers: Object.fromEntries(headers) };
+}
+
+function valueOf(name: string, readVariable: ReadVariable): string {
+  const value = readVariable(name);
+  if (value === undefined || value === "") throw wrong(`the variable ${name} is not set in the environment`);
+  return value;
+}
+
+function wrong(message: string): AppError {
+  return new AppError("config", message);
+}
+
+function listed(error: z.ZodError): string {
+  return error.issues.map(({ path, message }) => `${path.join(".") || "(file)"}: ${message}`).join("; ");
+}

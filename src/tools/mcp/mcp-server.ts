@@ -1,0 +1,183 @@
+import { AppError, errorMessage, isAppError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import { failure } from "../result.ts";
+import type { Tool, ToolResult } from "../tool.ts";
+import { readCallResult } from "./call-result.ts";
+import type { Connection } from "./connection.ts";
+import type { McpServerConfig } from "./mcp-config.ts";
+import { toTools } from "./mcp-tool.ts";
+
+/** Seconds after which a server that could not be reached is tried again by the next run. */
+const defaultRetrySeconds = 30;
+
+/**
+ * One MCP server: connected when it is first needed, connected anew when it was lost, ended with the program. A server that
+ * is down costs runs nothing: its tools are hidden, and it is tried again beside them.
+ */
+export class McpServer {
+  readonly #config: McpServerConfig;
+  readonly #logger: Pick<Logger, "warn">;
+  readonly #retrySeconds: number;
+  readonly #closing = new AbortController();
+  #connecting: Promise<Connection> | undefined;
+  #live: Connection | undefined;
+  #tools: Tool[] = [];
+  #isListOld = false;
+  /** A call was stopped without an answer: perhaps it hangs. */
+  #isSuspect = false;
+  #failedAt: number | undefined;
+
+  constructor(config: McpServerConfig, logger: Pick<Logger, "warn">, retrySeconds = defaultRetrySeconds) {
+    this.#config = config;
+    this.#logger = logger;
+    this.#retrySeconds = retrySeconds;
+  }
+
+  /** What it offers now; nothing while it is down. Waits for the first attempt to reach it, and throws only at an abort. */
+  async tools(signal: AbortSignal): Promise<Tool[]> {
+    if (this.#closing.signal.aborted) return [];
+    const failedBefore = this.#failedAt;
+    if (failedBefore !== undefined && Date.now() - failedBefore < this.#retrySeconds * 1_000) return [];
+    const connected = this.#connect();
+    if (failedBefore !== undefined) {
+      // Why it failed is logged; this run does without either way.
+      connected.catch(() => undefined);
+      return [];
+    }
+    try {
+      const connection = await unlessAborted(connected, signal);
+      if (this.#isListOld) await this.#listAgain(connection, signal);
+      return this.#tools;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isAppError(error)) throw error;
+      return [];
+    }
+  }
+
+  /** Ends the connection, and the server when it is ours. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const connecting = this.#connecting;
+    const connection = await connecting?.catch(() => undefined);
+    await connection?.close();
+  }
+
+  async #call(
+    tool: string,
+    args: Record<string, unknown>,
+    effect: Tool["effect"],
+    signal: AbortSignal,
+  ): Promise<ToolResult> {
+    const { name } = this.#config;
+    // A server that was started anew has forgotten us once; twice is its own affair.
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const connection = await unlessAborted(this.#usable(), signal);
+      try {
+        const reply = await connection.call(tool, args, signal);
+        if (reply.kind === "result") return readCallResult(name, tool, reply.result);
+        await this.#drop(connection);
+      } catch (error) {
+        if (signal.aborted) this.#isSuspect = true;
+        if (!isAppError(error) || error.code !== "network") throw error;
+        await this.#drop(connection);
+        const advice = "Whether the call took effect is not known: look at the present state before you repeat it.";
+        return failure("network", error.message, effect === "pure" ? "Try again later." : advice);
+      }
+    }
+    return failure("network", `The MCP server ${name} forgets its clients.`, "Go on without it.");
+  }
+
+  /** A connection that answers: one whose last call was given up is asked first, and replaced when it does not. */
+  async #usable(): Promise<Connection> {
+    const connection = await this.#connect();
+    if (!this.#isSuspect) return connection;
+    this.#isSuspect = false;
+    if (await connection.answers()) return connection;
+    await this.#drop(connection);
+    return this.#connect();
+  }
+
+  async #drop(connection: Connection): Promise<void> {
+    if (this.#live === connection) this.#connecting = undefined;
+    await connection.close();
+  }
+
+  #connect(): Promise<Connection> {
+    if (this.#connecting !== undefined) return this.#connecting;
+    const connecting = this.#open();
+    this.#connecting = connecting;
+    const forget = (): void => {
+      if (this.#connecting === connecting) this.#connecting = undefined;
+    };
+    void connecting.then(async (connection) => {
+      const reason = await connection.ended;
+      forget();
+      if (!this.#closing.signal.aborted) this.#warn({ reason }, "mcp_server_lost");
+    }, forget);
+    return connecting;
+  }
+
+  async #open(): Promise<Connection> {
+    const { connectSeconds, name } = this.#config;
+    const timeUp = AbortSignal.timeout(Math.ceil(connectSeconds * 1_000));
+    const signal = AbortSignal.any([this.#closing.signal, timeUp]);
+    let connection: Connection | undefined;
+    try {
+      signal.throwIfAborted();
+      // Loaded at the first use: a program without servers never pays for the SDK.
+      const { connect } = await import("./connection.ts");
+      connection = await connect(this.#config, signal, () => (this.#isListOld = true));
+      await this.#list(connection, signal);
+      this.#failedAt = undefined;
+      this.#live = connection;
+      return connection;
+    } catch (error) {
+      await connection?.close();
+      this.#failedAt = Date.now();
+      const reason = timeUp.aborted ? `it did not answer within ${connectSeconds} seconds` : errorMessage(error);
+      if (!this.#closing.signal.aborted) this.#warn({ reason }, "mcp_server_down");
+      throw new AppError("network", `The MCP server ${name} cannot be used: ${reason}.`, {
+        suggestion: "Go on without its tools, and tell the user.",
+        cause: error,
+      });
+    }
+  }
+
+  async #list(connection: Connection, signal: AbortSignal): Promise<void> {
+    this.#isListOld = false;
+    const listed = await connection.listTools(signal);
+    const { tools, problems } = toTools(this.#config, listed, (...call) => this.#call(...call));
+    if (problems.length > 0) this.#warn({ problems: problems.slice(0, 20) }, "mcp_tools_left_out");
+    this.#tools = tools;
+  }
+
+  /** The server has said that it has other tools. Until it tells which, it keeps those that are known. */
+  async #listAgain(connection: Connection, signal: AbortSignal): Promise<void> {
+    const timeUp = AbortSignal.timeout(Math.ceil(this.#config.connectSeconds * 1_000));
+    try {
+      await this.#list(connection, AbortSignal.any([signal, timeUp]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isAppError(error)) throw error;
+      this.#warn({ reason: error.message }, "mcp_list_not_read");
+    }
+  }
+
+  #warn(what: Record<string, unknown>, message: string): void {
+    this.#logger.warn({ server: this.#config.name, ...what }, message);
+  }
+}
+
+/** The value, or the signal's reason as soon as it aborts; the work itself goes on for others who wait for it. */
+async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const stop = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,72 @@
+import { existsSync, realpathSync } from "node:fs";
+import { isAbsolute, relative } from "node:path";
+import { environmentVariable, type Config } from "../../config.ts";
+import { AppError, explain, isAppError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import type { ToolSource } from "../tool-source.ts";
+import { readMcpConfig, type McpServerConfig, type McpSettings, type ReadVariable } from "./mcp-config.ts";
+import { McpServer } from "./mcp-server.ts";
+
+/** The tools of all given MCP servers (EXT-05). Nothing is started or loaded before they are first asked for. */
+export function createMcpSource(
+  servers: readonly McpServerConfig[],
+  logger: Pick<Logger, "warn">,
+  { retrySeconds }: { retrySeconds?: number } = {},
+): ToolSource {
+  const all = servers.map((server) => new McpServer(server, logger, retrySeconds));
+  return {
+    tools: async (signal) => (await Promise.all(all.map((server) => server.tools(signal)))).flat(),
+    close: async () => {
+      await Promise.all(all.map((server) => server.close()));
+    },
+  };
+}
+
+/**
+ * The source of the file that the configuration names; none where it has no servers. A file that is wrong is logged, and the
+ * program does without. Throws `config` for a named file that is not there, and for one in the workspace: whoever may write
+ * it decides what programs are started.
+ */
+export function openMcpSources(
+  { mcpFile, mcpFileIsDefault }: Pick<Config, "mcpFile" | "mcpFileIsDefault">,
+  workspace: string,
+  logger: Pick<Logger, "warn" | "error">,
+  readVariable: ReadVariable = environmentVariable,
+): ToolSource[] {
+  if (!existsSync(mcpFile)) {
+    if (mcpFileIsDefault) return [];
+    throw new AppError("config", `The file of MCP servers ${mcpFile} is not there.`, {
+      suggestion: "Create it, or leave MILLRACE_MCP empty.",
+    });
+  }
+  refuseInWorkspace(mcpFile, workspace);
+  const { servers, problems } = read(mcpFile, readVariable, logger);
+  for (const { server, message } of problems) {
+    logger.error({ server, reason: message, file: mcpFile }, "mcp_server_not_used");
+  }
+  return servers.length === 0 ? [] : [createMcpSource(servers, logger)];
+}
+
+function read(file: string, readVariable: ReadVariable, logger: Pick<Logger, "error">): McpSettings {
+  try {
+    return readMcpConfig(file, readVariable);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    logger.error({ file, reason: explain(error) }, "mcp_file_not_used");
+    return { servers: [], problems: [] };
+  }
+}
+
+function refuseInWorkspace(file: string, workspace: string): void {
+  for (const path of [file, realpathSync(file)]) {
+    const inside = relative(workspace, path);
+    if (inside.startsWith("..") || isAbsolute(inside)) continue;
+    throw new AppError(
+      "config",
+      `The file of MCP servers ${file} lies inside the workspace, where tools could change it.`,
+      {
+        suggestion: "Set MILLRACE_MCP to a file outside of the workspace.",
+      },
+    );
+  }
+}

@@ -1,0 +1,85 @@
+import { z } from "zod";
+import { answering } from "../result.ts";
+import type { Tool, ToolResult } from "../tool.ts";
+import { readArgumentSchema } from "./argument-schema.ts";
+import type { McpServerConfig } from "./mcp-config.ts";
+
+/** What providers take as the name of a tool, with the server's name and the two underscores in it. */
+const nameLength = 64;
+/** Characters of a description that the model is shown. */
+const descriptionLength = 4_000;
+
+const Listed = z.looseObject({
+  name: z.string().min(1),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  inputSchema: z.unknown().optional(),
+});
+
+/** Calls a tool of the server by the server's own name for it. */
+export type CallServer = (
+  tool: string,
+  args: Record<string, unknown>,
+  effect: Tool["effect"],
+  signal: AbortSignal,
+) => Promise<ToolResult>;
+
+/**
+ * Makes tools of what a server lists (EXT-05), each named `<server>__<tool>`. One that cannot be used is left out, with the
+ * reason in `problems`; one that is not wanted is left out without.
+ */
+export function toTools(
+  server: McpServerConfig,
+  listed: unknown[],
+  call: CallServer,
+): { tools: Tool[]; problems: string[] } {
+  const byName = new Map<string, Tool>();
+  const problems: string[] = [];
+  for (const entry of listed) {
+    const parsed = Listed.safeParse(entry);
+    if (!parsed.success) {
+      problems.push("a tool without a name");
+      continue;
+    }
+    if (server.only !== undefined && !server.only.includes(parsed.data.name)) continue;
+    const tool = toTool(server, parsed.data, call);
+    if (typeof tool === "string") problems.push(`${shown(parsed.data.name, 100)}: ${tool}`);
+    else if (byName.has(tool.name)) problems.push(`${tool.name}: the name comes twice`);
+    else byName.set(tool.name, tool);
+  }
+  const missing = server.only?.filter((name) => !byName.has(offeredName(server.name, name))) ?? [];
+  problems.push(...missing.map((name) => `${name}: the server has no such tool that could be used`));
+  return { tools: [...byName.values()], problems };
+}
+
+function offeredName(server: string, tool: string): string {
+  return `${server}__${tool.replaceAll(/[^A-Za-z0-9_-]/gu, "_")}`;
+}
+
+function toTool(server: McpServerConfig, listed: z.infer<typeof Listed>, call: CallServer): Tool | string {
+  const name = offeredName(server.name, listed.name);
+  if (name.length > nameLength) return `its name ${name} is longer than ${nameLength} characters`;
+  const read = readArgumentSchema(listed.inputSchema);
+  if (typeof read === "string") return read;
+  const { effect, approval } = server.ruleOf(listed.name);
+  const what = `call the tool "${listed.name}" of the MCP server "${server.name}"`;
+  const kind = approval === "ask" ? "HighRiskOperation" : effect === "pure" ? "Query" : "SimpleModify";
+  return {
+    name,
+    description: shown(listed.description ?? listed.title ?? `${listed.name} of ${server.name}`, descriptionLength),
+    schema: read.schema,
+    parameters: read.parameters,
+    effect,
+    timeoutSeconds: server.timeoutSeconds,
+    // What changes something on a server happens one after the other; what only looks need not wait.
+    resources: () => (effect === "pure" ? [] : [`mcp:${server.name}`]),
+    operation: async () => (kind === "HighRiskOperation" ? { type: kind, what } : { type: kind }),
+    kinds: [kind],
+    run: (input, { signal }) => answering(() => call(listed.name, input, effect, signal)),
+  };
+}
+
+/** A server's words, without characters that a person does not see and a model reads. */
+function shown(text: string, length: number): string {
+  return text.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, "").slice(0, length);
+}

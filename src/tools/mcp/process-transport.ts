@@ -1,0 +1,128 @@
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { errorMessage } from "../../errors.ts";
+import type { McpTransport } from "./mcp-config.ts";
+import { MessageLines } from "./message-lines.ts";
+import { endGroup, keepGroup, signalGroup } from "./process-group.ts";
+
+/** Milliseconds that a server gets to end by itself once its input is closed, and once more after SIGTERM. */
+const endMilliseconds = 500;
+
+/** Characters kept of what a server writes to its error output: enough to say why it ended. */
+const errorTextLength = 1_000;
+
+/**
+ * A server in a process of its own, spoken to by its input and output. The SDK's own transport leaves a server's children
+ * behind; here it leads a process group, and the whole group ends with it.
+ */
+export class ProcessTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport["onmessage"];
+
+  readonly #server: Extract<McpTransport, { kind: "stdio" }>;
+  readonly #lines = new MessageLines();
+  #child: ChildProcessWithoutNullStreams | undefined;
+  #errorText = "";
+  #problem: string | undefined;
+  #isOver = false;
+
+  constructor(server: Extract<McpTransport, { kind: "stdio" }>) {
+    this.#server = server;
+  }
+
+  /** Why it ended, for a reader; `undefined` while nothing was wrong. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** Rejects when the command cannot be started. */
+  async start(): Promise<void> {
+    const { command, args, cwd, environment } = this.#server;
+    const child = spawn(command, args, { cwd, env: environment, stdio: "pipe", detached: true });
+    this.#child = child;
+    // A pipe that breaks is told by the end of the process.
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => undefined);
+    child.stdout.on("data", (part: Buffer) => this.#read(part));
+    child.stderr.on("data", (part: Buffer) => {
+      this.#errorText = (this.#errorText + part.toString("utf8")).slice(-errorTextLength);
+    });
+    child.once("exit", (code, signal) => this.#exited(child, signal ?? `exit code ${code}`));
+    try {
+      await once(child, "spawn");
+    } catch (error) {
+      this.#problem = `it cannot be started: ${errorMessage(error)}`;
+      this.#isOver = true;
+      throw error;
+    }
+    if (child.pid !== undefined) keepGroup(child.pid);
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    if (this.#child === undefined || this.#isOver) reject(new Error("The server is not running."));
+    else this.#child.stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    return promise;
+  }
+
+  /** Ends the server and everything it has started: kindly at first, after a second by force. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || this.#isOver) return;
+    const hasExited = child.exitCode !== null || child.signalCode !== null;
+    const exited = hasExited ? Promise.resolve() : once(child, "exit");
+    child.stdin.end();
+    if (child.pid !== undefined && !(await isOverSoon(exited))) {
+      signalGroup(child.pid, "SIGTERM");
+      await isOverSoon(exited);
+    }
+    this.#end();
+  }
+
+  #read(part: Buffer): void {
+    const { messages, problem } = this.#lines.read(part);
+    for (const message of messages) this.onmessage?.(message);
+    if (problem === undefined) return;
+    this.#problem ??= problem;
+    this.#end();
+  }
+
+  #exited(child: ChildProcessWithoutNullStreams, how: string): void {
+    if (child.pid !== undefined) signalGroup(child.pid, "SIGKILL");
+    // What it still wrote is read first, unless somebody outside of the group holds its output open.
+    const timer = setTimeout(() => this.#ended(how), endMilliseconds);
+    child.once("close", () => {
+      clearTimeout(timer);
+      this.#ended(how);
+    });
+  }
+
+  #ended(how: string): void {
+    const lastWords = this.#errorText.trim().split("\n").at(-1) ?? "";
+    this.#problem ??= `it ended with ${how}${lastWords === "" ? "" : ` and said: ${lastWords}`}`;
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const child = this.#child;
+    for (const stream of [child?.stdin, child?.stdout, child?.stderr]) stream?.destroy();
+    if (child?.pid !== undefined) endGroup(child.pid);
+    this.onclose?.();
+  }
+}
+
+/** Whether a process ends within the time it is given. */
+async function isOverSoon(exited: Promise<unknown>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), endMilliseconds);
+  try {
+    return await Promise.race([exited.then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
