@@ -1,3 +1,7 @@
+import { runNamedSubagents } from "./agents/run-named-subagents.ts";
+import { askFollowupQuestion } from "./conversation/ask-followup-question.ts";
+import { attemptCompletion } from "./conversation/attempt-completion.ts";
+import { planModeRespond } from "./conversation/plan-mode-respond.ts";
 import { createFile } from "./files/create-file.ts";
 import { createFolder } from "./files/create-folder.ts";
 import { deleteFile } from "./files/delete-file.ts";
@@ -31,4 +35,8 @@ export const tools = {
   update_task: updateTask,
   create_schedule: createSchedule,
   delete_task: deleteTask,
+  attempt_completion: attemptCompletion,
+  ask_followup_question: askFollowupQuestion,
+  plan_mode_respond: planModeRespond,
+  run_named_subagents: runNamedSubagents,
 };

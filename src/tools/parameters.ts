@@ -14,7 +14,7 @@ const described = new WeakMap<z.ZodType, Record<string, unknown>>();
  * per schema, since every model call asks for it; not to be changed by the caller.
  */
 export function parameterSchema(tool: Tool): Record<string, unknown> {
-  const known = described.get(tool.schema);
+  const known = tool.parameters ?? described.get(tool.schema);
   if (known !== undefined) return known;
   const { $schema: _, ...schema } = z.toJSONSchema(tool.schema, { io: "input" });
   described.set(tool.schema, schema);

@@ -95,7 +95,8 @@ function unknownTool(name: string, available: string[]): string {
   return `There is no tool named "${name}"; ${list}.`;
 }
 
-function describeTool(tool: Tool): ToolDescription {
+/** What is told of one tool. */
+export function describeTool(tool: Tool): ToolDescription {
   return {
     name: tool.name,
     description: tool.description,

@@ -1,3 +1,4 @@
+import { toolAdvice } from "../error-strategy.ts";
 import { errorMessage, isAppError, type ErrorCode } from "../errors.ts";
 import type { ToolResult } from "./tool.ts";
 
@@ -50,7 +51,7 @@ export function expectedFailure(error: unknown): ToolResult | undefined {
   if (isAppError(error)) return failure(error.code, error.message, error.suggestion);
   if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
   const known = systemFailures[error.code];
-  return known && failure(known[0], `${known[1]} (${error.code})`);
+  return known && failure(known[0], `${known[1]} (${error.code})`, toolAdvice[known[0]]);
 }
 
 /** The result for anything thrown; what nobody expected is `execution_failed` with its own words. */

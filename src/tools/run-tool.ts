@@ -1,9 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { jsonrepair } from "jsonrepair";
 import { z } from "zod";
-import { AppError, errorMessage, isAppError, type ErrorCode } from "../errors.ts";
+import { isTransient } from "../error-strategy.ts";
+import { AppError, errorMessage, isAppError } from "../errors.ts";
 import type { Locks } from "./locks.ts";
 import { convertParameters, parameterSchema } from "./parameters.ts";
+import type { Rate } from "./rates.ts";
 import { failure, toFailure } from "./result.ts";
 import type { Tool, ToolContext, ToolResult } from "./tool.ts";
 
@@ -32,14 +34,13 @@ export interface RunToolOptions {
   locks: Locks;
   /** Calls of one session that may run at once (QUEUE-04). Default 3. */
   maxParallel?: number;
+  /** How many calls of all sessions may begin in a second (QUEUE-04); without it nothing bounds them. */
+  rate?: Rate | undefined;
   /** Told before each further attempt, counted from 1. */
   onRetry?: (attempt: number, reason: string) => void;
   /** Waits between two attempts; default is the real time. */
   pause?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
-
-/** Failures that may be gone a moment later. Only tools without effects are tried again (law 4). */
-const retryable = new Set<ErrorCode>(["timeout", "network", "server", "rate_limit"]);
 
 /**
  * Runs a prepared call under its locks, with a time limit, and answers with a result, whatever happens: it never throws.
@@ -57,8 +58,10 @@ export async function runTool(
   try {
     return await options.locks.withSlot(context.sessionId, options.maxParallel ?? 3, context.signal, async () => {
       for (let attempt = 1; ; attempt += 1) {
+        await options.rate?.take(context.signal);
         const result = await attemptOnce(tool, input, context, seconds, options.locks);
-        const mayRepeat = result.errorType !== undefined && retryable.has(result.errorType);
+        // Only tools without effects are tried again (law 4): the others have no retries.
+        const mayRepeat = result.errorType !== undefined && isTransient(result.errorType);
         if (!mayRepeat || attempt > retries || context.signal.aborted) return result;
         options.onRetry?.(attempt, result.message);
         await pause(200 * 2 ** (attempt - 1), context.signal);
@@ -113,6 +116,9 @@ function cancelled(tool: Tool): ToolResult {
   return failure("cancelled", `${tool.name} was stopped before it had finished.`);
 }
 
+/** Made once: a schema costs more than what it checks here. */
+const JsonObject = z.record(z.string(), z.unknown());
+
 function readArguments(tool: Tool, raw: unknown): PreparedCall {
   let value: unknown = raw ?? {};
   if (typeof value === "string") {
@@ -124,7 +130,7 @@ function readArguments(tool: Tool, raw: unknown): PreparedCall {
       return malformed(tool, why);
     }
   }
-  const object = z.record(z.string(), z.unknown()).safeParse(value);
+  const object = JsonObject.safeParse(value);
   if (object.success) return { kind: "ready", input: object.data };
   const came = Array.isArray(value) ? "a list" : `a ${typeof value}`;
   return malformed(tool, `A JSON object is expected, ${came} came.`);

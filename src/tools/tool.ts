@@ -1,6 +1,8 @@
 import type { z } from "zod";
+import type { Assignment, DelegationMode } from "../agents/delegation.ts";
 import type { ErrorCode } from "../errors.ts";
-import type { EffectClass } from "../storage/records.ts";
+import type { ResultMode } from "../state.ts";
+import type { EffectClass, FileChange } from "../storage/records.ts";
 import type { TaskStore } from "../storage/storage.ts";
 
 /** The uniform result of every tool (TOOL-05). A failing tool sets `errorType`; `content` is what the model reads. */
@@ -11,6 +13,20 @@ export interface ToolResult {
   data?: unknown;
   content?: string;
   errorType?: ErrorCode;
+  /** Measured values of a simulation or the like, by name; the loop sees whether they get better (GUARD-04). */
+  metrics?: Record<string, number>;
+  /** What the call changed in the workspace, set by the runtime (MSG-14). */
+  operation?: OperationNote;
+}
+
+/** A recorded change of the workspace, as results and events tell it. Whether it can be undone now is asked elsewhere. */
+export interface OperationNote {
+  operation_id: string;
+  type: "create" | "modify" | "delete" | "move";
+  path: string;
+  lines_added: number | null;
+  lines_removed: number | null;
+  first_line: number | null;
 }
 
 /** Kinds of work, for confirmation (CONF-02). */
@@ -28,9 +44,41 @@ export interface ToolContext {
   workspace: string;
   tasks: TaskStore;
   sessionId: string;
+  /** Names this very call in its session, the same after a crash; empty while `operation` looks. */
+  callId: string;
+  /** Patterns of files that the operator has marked as critical (CONF-04). Default none. */
+  criticalFiles?: readonly string[];
+  /** The operator wants to be asked before a task is deleted (CONF-10). Default no. */
+  confirmTasks?: boolean;
   /** A crash came between an earlier start of this very call and its end: the effect may already be there. */
   repeated: boolean;
+  /** What the call was about to change when it was first started, for `reconcile`. */
+  begun?: FileChange;
   signal: AbortSignal;
+}
+
+/** What a call changes in the workspace: what lies at a path, or where something lies. */
+export type Touched =
+  | { kind: "write"; path: string; lastLink: "follow" | "keep" }
+  | { kind: "move"; from: string; to: string };
+
+/** Whether an earlier start of a call had its effect. */
+export type Reconciled = { kind: "done"; result: ToolResult } | { kind: "not_done" } | { kind: "unknown" };
+
+/**
+ * What a call asks the user (LOOP-14, API-13). `options` are answers to choose from; any other words are an answer too.
+ */
+export interface UserQuestion {
+  kind: "followup" | "plan_review";
+  question: string;
+  options: string[];
+}
+
+/** The work that a call hands to agents (AGENT-04); `timeout_seconds` is the working time of each. */
+export interface Delegation {
+  mode: DelegationMode;
+  subagents: Assignment[];
+  timeout_seconds: number;
 }
 
 /**
@@ -53,11 +101,29 @@ export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
   timeoutSeconds: number;
   resources(input: z.infer<Schema>, context: ToolContext): Resource[];
   operation(input: z.infer<Schema>, context: ToolContext): Promise<Operation>;
+  /** The kinds of work that `operation` may find (CONF-02), for who looks at the tool; left out: not known. */
+  kinds?: readonly Operation["type"][];
   run(input: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
+  /** What it changes in the workspace. What is named here is kept before the call, and can be undone (TOOL-18). */
+  touches?(input: z.infer<Schema>): Touched;
+  /** For a `reconcilable` tool: looks, without touching, whether an earlier start that never ended had its effect. */
+  reconcile?(input: z.infer<Schema>, context: ToolContext): Promise<Reconciled>;
   example?: { title: string; body: string };
   guideline?: string;
+  /** The JSON Schema of its arguments where it came as one; without it `schema` is written as one. */
+  parameters?: Record<string, unknown>;
   /** Whether a run gets it without naming it. Default true. */
   isDefault?: boolean;
+  /** Asking it again and again with the same arguments is its purpose: such calls are no loop. */
+  polling?: true;
+  /** What becomes of a success: the model reads it and goes on (default), or it is the reply that ends the turn (LOOP-23). */
+  resultMode?: ResultMode;
+  /** A success says that the whole task is done; it is refused while other calls are open or have failed (LOOP-13). */
+  completes?: true;
+  /** The question that this call puts to the user; the answer is its result, and `run` is not called (LOOP-14). */
+  asks?(input: z.infer<Schema>): UserQuestion;
+  /** The work that this call hands to agents; their reports are its result, and `run` is not called (AGENT-04). */
+  delegates?(input: z.infer<Schema>): Delegation;
 }
 
 /** Gives a tool its argument types from its schema. */

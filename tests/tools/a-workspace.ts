@@ -26,9 +26,11 @@ export async function aWorkspace(): Promise<Workspace> {
     workspace: root,
     tasks: createMemoryTasks(),
     sessionId: "session",
+    callId: "call",
     repeated: false,
     signal: new AbortController().signal,
   };
+  let calls = 0;
   return {
     root,
     outside,
@@ -45,7 +47,9 @@ export async function aWorkspace(): Promise<Workspace> {
     async call(tool, input, repeated = false) {
       const prepared = prepareCall(tool, input);
       if (prepared.kind === "invalid") return prepared.result;
-      return runTool(tool, prepared.input, { ...context, repeated }, { locks: createLocks() });
+      if (!repeated) calls += 1;
+      const here = { ...context, callId: `call-${calls}`, repeated };
+      return runTool(tool, prepared.input, here, { locks: createLocks() });
     },
     [Symbol.asyncDispose]: () => rm(outside, { recursive: true, force: true }),
   };

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { tools } from "../../src/tools/index.ts";
 import { createRegistry, toLangChainTools, toolNotFound } from "../../src/tools/registry.ts";
 import { success } from "../../src/tools/result.ts";
-import { defineTool } from "../../src/tools/tool.ts";
+import { defineTool, type Tool } from "../../src/tools/tool.ts";
 
 const aTool = (name: string, isDefault?: boolean) =>
   defineTool({
@@ -74,8 +74,16 @@ describe("registry", () => {
   });
 
   it("gives file tools 30 seconds and the others 60", () => {
-    const isPlanner = (name: string) => /task|schedule/.test(name);
-    for (const tool of Object.values(tools)) expect(tool.timeoutSeconds).toBe(isPlanner(tool.name) ? 60 : 30);
+    const isFileTool = (name: string) => /file|folder|content/.test(name);
+    for (const tool of Object.values(tools)) expect(tool.timeoutSeconds).toBe(isFileTool(tool.name) ? 30 : 60);
+  });
+
+  it("has a look at what was done for every reconcilable tool, and says for every file tool what it touches", () => {
+    const all = Object.values(tools);
+    expect(all.filter((tool: Tool) => (tool.effect === "reconcilable") !== (tool.reconcile !== undefined))).toEqual([]);
+    const changing = all.filter((tool: Tool) => /_file$|_folder$/.test(tool.name) && tool.effect !== "pure");
+    expect(changing.filter((tool: Tool) => tool.touches === undefined)).toEqual([]);
+    expect(changing).toHaveLength(6);
   });
 
   it("writes definitions in OpenAI's function format", () => {

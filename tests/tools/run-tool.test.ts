@@ -37,7 +37,7 @@ const probe = aTool(async () => success("done"));
 const pure = aTool(async () => success("done"), { effect: "pure" });
 
 function aContext(signal = new AbortController().signal): ToolContext {
-  return { workspace: "/nowhere", tasks: createMemoryTasks(), sessionId: "s", repeated: false, signal };
+  return { workspace: "/nowhere", tasks: createMemoryTasks(), sessionId: "s", callId: "c", repeated: false, signal };
 }
 
 describe("prepareCall", () => {
@@ -256,5 +256,33 @@ describe("runTool", () => {
     end.resolve(success("done"));
     await Promise.all(all);
     expect(begun).toBe(5);
+  });
+});
+
+describe("the rate of tool calls", () => {
+  it("is asked before each attempt, and a stop while waiting leaves the tool alone (QUEUE-04)", async () => {
+    const order: string[] = [];
+    let tries = 0;
+    const flaky = aTool(
+      async () => {
+        order.push("run");
+        return (tries += 1) === 1 ? failure("network", "away") : success("done");
+      },
+      { effect: "pure" },
+    );
+    const rate = { take: async () => void order.push("take") };
+    const pause = async (): Promise<void> => undefined;
+    expect(await runTool(flaky, {}, aContext(), { locks: createLocks(), rate, pause })).toMatchObject({
+      success: true,
+    });
+    expect(order).toEqual(["take", "run", "take", "run"]);
+
+    const stop = new AbortController();
+    const waiting = { take: (signal: AbortSignal) => Promise.reject(signal.reason) };
+    stop.abort(new AppError("cancelled", "stopped"));
+    const context = { ...aContext(), signal: stop.signal };
+    const result = await runTool(flaky, {}, context, { locks: createLocks(), rate: waiting });
+    expect(result).toMatchObject({ errorType: "cancelled" });
+    expect(order).toHaveLength(4);
   });
 });

@@ -1,19 +1,21 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
 import { answering, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { defineTool, type ToolResult } from "../tool.ts";
 import { makeFolders } from "./file-access.ts";
 import { fileSeconds, writing } from "./looking.ts";
-import { locate } from "./workspace-path.ts";
+import { reconcileWrite } from "./reconcile.ts";
+import { locate, parsePath } from "./workspace-path.ts";
 
 /** Makes a folder with the levels above it (DOC-02). */
 export const createFolder = defineTool({
   name: "create_folder",
   description: "Creates a folder in the workspace, with the folders above it. Fails if anything of that name exists.",
   schema: z.object({ path: z.string().describe("path of the new folder, relative to the workspace") }),
-  effect: "idempotent",
+  effect: "reconcilable",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [writing(context.workspace, input.path)],
+  kinds: ["Create"],
   operation: async () => ({ type: "Create" }),
   run: (input, context) =>
     answering(async () => {
@@ -26,7 +28,21 @@ export const createFolder = defineTool({
           suggestion: "Use it as it is, or choose another name.",
         });
       }
-      return success(`Created the folder ${place.path}/.`, { data: { path: place.path } });
+      return created(place.path);
     }),
+  touches: ({ path }) => ({ kind: "write", path, lastLink: "keep" }),
+  reconcile: ({ path }, context) =>
+    reconcileWrite(
+      context,
+      { path, lastLink: "keep" },
+      {
+        isDone: ({ now, before }) => now.kind === "folder" && before?.kind === "absent",
+        result: () => created(parsePath(path).join("/")),
+      },
+    ),
   example: { title: "Two levels", body: '{"path": "reports/2026"}' },
 });
+
+function created(path: string): ToolResult {
+  return success(`Created the folder ${path}/.`, { data: { path } });
+}

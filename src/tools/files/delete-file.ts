@@ -2,11 +2,12 @@ import { lstat, readdir, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { answering, success } from "../result.ts";
-import { defineTool, type ToolContext } from "../tool.ts";
+import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
 import { fileSeconds, leadsToCritical, look, writing } from "./looking.ts";
 import { notFound } from "./not-found.ts";
+import { isRestOf, reconcileWrite } from "./reconcile.ts";
 import { walk } from "./walk.ts";
-import { locate, ownName, withFolder } from "./workspace-path.ts";
+import { locate, ownName, parsePath, withFolder } from "./workspace-path.ts";
 
 /** Entries counted for the question to the user; a folder with more than this is "at least" that large. */
 const countedEntries = 100_000;
@@ -14,12 +15,12 @@ const countedEntries = 100_000;
 /** Deletes a file, a link (never what it leads to), or a folder with everything in it (DOC-03). */
 export const deleteFile = defineTool({
   name: "delete_file",
-  description:
-    "Deletes a file of the workspace, or a folder with everything in it. The user is asked first. It cannot be undone.",
+  description: "Deletes a file of the workspace, or a folder with everything in it. The user is asked first.",
   schema: z.object({ path: z.string().describe("path of the file or folder, relative to the workspace") }),
-  effect: "idempotent",
+  effect: "reconcilable",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [writing(context.workspace, input.path)],
+  kinds: ["DeleteFile", "DeleteFolder", "ModifyCriticalFile", "Query"],
   async operation(input, context) {
     const place = await look(context.workspace, input.path, "keep");
     if (place === "refused") return { type: "Query" };
@@ -38,16 +39,32 @@ export const deleteFile = defineTool({
       const { folder, name } = ownName(context.workspace, place);
       if (place.kind === "missing") {
         if (!context.repeated) throw await notFound(context.workspace, place);
-        return success(`Deleted ${place.path}.`, { data: { path: place.path } });
+        return deleted(place.path);
       }
       if (place.kind === "folder") await deleteFolder(context, folder, name);
       else await withFolder(context.workspace, folder, (at) => unlink(at(name)));
-      const what = place.kind === "folder" ? `the folder ${place.path}/ with everything in it` : place.path;
-      return success(`Deleted ${what}.`, { data: { path: place.path } });
+      return deleted(place.path, place.kind === "folder");
     }),
+  touches: ({ path }) => ({ kind: "write", path, lastLink: "keep" }),
+  // What came to this name between a crash and the restart is not deleted.
+  reconcile: ({ path }, context) =>
+    reconcileWrite(
+      context,
+      { path, lastLink: "keep" },
+      {
+        isDone: ({ now }) => now.kind === "absent",
+        isBegun: ({ now, before }) => isRestOf(now, before),
+        result: () => deleted(parsePath(path).join("/")),
+      },
+    ),
   example: { title: "Delete a folder", body: '{"path": "old-reports"}' },
   guideline: "Delete only what the user named.",
 });
+
+function deleted(path: string, isFolder = false): ToolResult {
+  const what = isFolder ? `the folder ${path}/ with everything in it` : path;
+  return success(`Deleted ${what}.`, { data: { path } });
+}
 
 /** Deletes depth first. Each folder is opened and checked anew, so that a link swapped in is deleted, not followed. */
 async function deleteFolder(context: ToolContext, parent: string, name: string): Promise<void> {

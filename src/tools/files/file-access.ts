@@ -53,13 +53,18 @@ export async function requireFile(context: FileContext, place: Place): Promise<v
  * Writes a file that must not exist, with its missing folders: whole or not at all, and never over something that
  * appears meanwhile (`conflict`). On disk when the promise resolves.
  */
-export async function writeNewFile(context: FileContext, place: Place, content: string): Promise<void> {
+export async function writeNewFile(
+  context: FileContext,
+  place: Place,
+  content: string | Uint8Array,
+  mode?: number,
+): Promise<void> {
   const made = await makeFolders(context, place.existing, place.missing.slice(0, -1));
   try {
     const { folder, name } = ownName(context.workspace, place);
     await withFolder(context.workspace, folder, async (at, sync) => {
       await removeLeftovers(context, at);
-      await withTemporary(at, content, undefined, (temporary) => linkOrCreate(at(temporary), at(name), content));
+      await withTemporary(at, content, mode, (temporary) => linkOrCreate(at(temporary), at(name), content));
       await sync();
     });
   } catch (error) {
@@ -68,9 +73,14 @@ export async function writeNewFile(context: FileContext, place: Place, content: 
   }
 }
 
-/** Replaces the content of an existing file in one step; its mode stays. On disk when the promise resolves. */
-export async function replaceFile(context: FileContext, place: Place, content: string): Promise<void> {
-  const mode = await withFile(context, place, async (_, stats) => stats.mode);
+/** Replaces the content of an existing file in one step; its mode stays, unless told. On disk when the promise resolves. */
+export async function replaceFile(
+  context: FileContext,
+  place: Place,
+  content: string | Uint8Array,
+  newMode?: number,
+): Promise<void> {
+  const mode = newMode ?? (await withFile(context, place, async (_, stats) => stats.mode));
   const { folder, name } = ownName(context.workspace, place);
   await withFolder(context.workspace, folder, async (at, sync) => {
     // Renaming over a file asks only the folder: a write-protected file has to be asked itself.
@@ -110,7 +120,7 @@ export async function removeEmptyFolders(context: FileContext, made: string[]): 
 
 async function withTemporary(
   at: (name: string) => string,
-  content: string,
+  content: string | Uint8Array,
   mode: number | undefined,
   place: (temporary: string) => Promise<void>,
 ): Promise<void> {
@@ -131,7 +141,7 @@ async function withTemporary(
 }
 
 /** Gives the temporary file its name; unlike a rename, a link fails when the name is taken. */
-async function linkOrCreate(temporary: string, target: string, content: string): Promise<void> {
+async function linkOrCreate(temporary: string, target: string, content: string | Uint8Array): Promise<void> {
   try {
     await link(temporary, target);
   } catch (error) {

@@ -23,6 +23,7 @@ export const listFiles = defineTool({
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [reading(context.workspace, input.path ?? ".")],
+  kinds: ["Query"],
   operation: async () => ({ type: "Query" }),
   run: (input, context) =>
     answering(async () => {

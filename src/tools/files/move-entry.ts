@@ -1,4 +1,5 @@
 import { link, mkdir, readdir, rename, rmdir, lstat, open, unlink } from "node:fs/promises";
+import { extname } from "node:path";
 import { AppError } from "../../errors.ts";
 import type { Operation } from "../tool.ts";
 import { isInCriticalFolder } from "./critical-file.ts";
@@ -7,11 +8,18 @@ import { leadsToCritical, look } from "./looking.ts";
 import { notFound } from "./not-found.ts";
 import { locate, ownName, withFolder, type Place } from "./workspace-path.ts";
 
-/** The kind of work a move is: it never overwrites, so only critical files matter (CONF-04). */
+/**
+ * The kind of work a move is: it never overwrites, so only critical files matter, and another extension, which makes other
+ * programs open the file (CONF-04).
+ */
 export async function moveOperation(workspace: string, source: string, destination: string): Promise<Operation> {
   const place = await look(workspace, source, "keep");
   const isRisky = leadsToCritical(workspace, source, place) || isInCriticalFolder(destination);
-  return isRisky ? { type: "ModifyCriticalFile", path: source } : { type: "SimpleModify" };
+  if (isRisky) return { type: "ModifyCriticalFile", path: source };
+  const isFolder = typeof place !== "string" && place.kind === "folder";
+  const isSameKind = extname(source).toLowerCase() === extname(destination).toLowerCase();
+  if (isFolder || isSameKind || place === "refused") return { type: "SimpleModify" };
+  return { type: "IrreversibleOperation", path: source, overwrites: false };
 }
 
 /**

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { answering, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { defineTool, type ToolResult } from "../tool.ts";
 import { fileSeconds, writing } from "./looking.ts";
 import { moveEntry, moveOperation } from "./move-entry.ts";
+import { reconcileMove } from "./reconcile.ts";
+import { parsePath } from "./workspace-path.ts";
 
 /** Moves a file or folder to another path and never replaces anything. */
 export const moveFile = defineTool({
@@ -14,17 +16,25 @@ export const moveFile = defineTool({
     source: z.string().describe("path of the file or folder, relative to the workspace"),
     destination: z.string().describe("the whole new path, relative to the workspace"),
   }),
-  effect: "idempotent",
+  effect: "reconcilable",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [
     writing(context.workspace, input.source),
     writing(context.workspace, input.destination),
   ],
+  kinds: ["SimpleModify", "IrreversibleOperation", "ModifyCriticalFile"],
   operation: (input, context) => moveOperation(context.workspace, input.source, input.destination),
   run: (input, context) =>
     answering(async () => {
       const [from, to] = await moveEntry(context, input.source, input.destination);
-      return success(`Moved ${from.path} to ${to.path}.`, { data: { source: from.path, destination: to.path } });
+      return moved(from.path, to.path);
     }),
+  touches: ({ source, destination }) => ({ kind: "move", from: source, to: destination }),
+  reconcile: ({ source, destination }, context) =>
+    reconcileMove(context, () => moved(parsePath(source).join("/"), parsePath(destination).join("/"))),
   example: { title: "Into a folder", body: '{"source": "draft.md", "destination": "texts/draft.md"}' },
 });
+
+function moved(source: string, destination: string): ToolResult {
+  return success(`Moved ${source} to ${destination}.`, { data: { source, destination } });
+}

@@ -27,6 +27,7 @@ export const readFile = defineTool({
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [reading(context.workspace, input.path)],
+  kinds: ["Query"],
   operation: async () => ({ type: "Query" }),
   run: (input, context) => answering(() => read(input, context)),
   example: { title: "Read the first 20 lines", body: '{"path": "src/main.ts", "start_line": 1, "end_line": 20}' },

@@ -1,10 +1,10 @@
-import { extname } from "node:path";
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
 import { answering, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
-import { fileSeconds, look, writing } from "./looking.ts";
+import { defineTool, type ToolResult } from "../tool.ts";
+import { fileSeconds, writing } from "./looking.ts";
 import { moveEntry, moveOperation } from "./move-entry.ts";
+import { reconcileMove } from "./reconcile.ts";
 import { parsePath } from "./workspace-path.ts";
 
 /** Gives a file or folder another name in the same folder and never replaces anything. */
@@ -17,21 +17,14 @@ export const renameFile = defineTool({
     path: z.string().describe("path of the file or folder, relative to the workspace"),
     new_name: z.string().describe("the new name alone, without folders"),
   }),
-  effect: "idempotent",
+  effect: "reconcilable",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [
     writing(context.workspace, input.path),
     writing(context.workspace, sibling(input.path, input.new_name)),
   ],
-  async operation(input, context) {
-    const operation = await moveOperation(context.workspace, input.path, sibling(input.path, input.new_name));
-    if (operation.type !== "SimpleModify") return operation;
-    const place = await look(context.workspace, input.path, "keep");
-    const isFolder = typeof place !== "string" && place.kind === "folder";
-    const isSameKind = extname(input.path).toLowerCase() === extname(input.new_name).toLowerCase();
-    // Another extension makes other programs open the file (CONF-04).
-    return isFolder || isSameKind ? operation : { type: "IrreversibleOperation", path: input.path, overwrites: false };
-  },
+  kinds: ["SimpleModify", "IrreversibleOperation", "ModifyCriticalFile"],
+  operation: (input, context) => moveOperation(context.workspace, input.path, sibling(input.path, input.new_name)),
   run: (input, context) =>
     answering(async () => {
       const names = parsePath(input.path);
@@ -49,12 +42,19 @@ export const renameFile = defineTool({
         throw new AppError("invalid_parameter", `"${names.join("/")}" has this name already.`);
       }
       const [from, to] = await moveEntry(context, input.path, sibling(input.path, input.new_name));
-      return success(`Renamed ${from.path} to ${input.new_name}.`, { data: { path: to.path, old_path: from.path } });
+      return renamed(from.path, input.new_name, to.path);
     }),
+  touches: ({ path, new_name }) => ({ kind: "move", from: path, to: sibling(path, new_name) }),
+  reconcile: ({ path, new_name }, context) =>
+    reconcileMove(context, () => renamed(parsePath(path).join("/"), new_name, sibling(path, new_name))),
   example: { title: "Another name", body: '{"path": "texts/draft.md", "new_name": "final.md"}' },
 });
 
 function sibling(path: string, name: string): string {
   const names = path.split("/").filter((part) => part !== "" && part !== ".");
   return [...names.slice(0, -1), name].join("/");
+}
+
+function renamed(from: string, name: string, to: string): ToolResult {
+  return success(`Renamed ${from} to ${name}.`, { data: { path: to, old_path: from } });
 }

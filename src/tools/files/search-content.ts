@@ -45,6 +45,7 @@ export const searchContent = defineTool({
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [reading(context.workspace, input.path)],
+  kinds: ["Query"],
   operation: async () => ({ type: "Query" }),
   run: (input, context) => answering(() => search(input, context)),
   example: {

@@ -23,6 +23,7 @@ export const searchFiles = defineTool({
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (_, context) => [reading(context.workspace, ".")],
+  kinds: ["Query"],
   operation: async () => ({ type: "Query" }),
   run: (input, context) =>
     answering(async () => {

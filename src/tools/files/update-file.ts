@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { answering, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { defineTool, type ToolResult } from "../tool.ts";
 import { replaceFile } from "./file-access.ts";
 import { fileSeconds, leadsToCritical, look, writing } from "./looking.ts";
-import { locate } from "./workspace-path.ts";
+import { holdsText, reconcileWrite } from "./reconcile.ts";
+import { locate, parsePath } from "./workspace-path.ts";
 
 /** Replaces the whole content of an existing file in one step (DOC-02). */
 export const updateFile = defineTool({
@@ -15,9 +16,10 @@ export const updateFile = defineTool({
     path: z.string().describe("path of the file, relative to the workspace"),
     content: z.string().describe("the new content of the whole file, not only the changed part"),
   }),
-  effect: "idempotent",
+  effect: "reconcilable",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [writing(context.workspace, input.path)],
+  kinds: ["SimpleModify", "ModifyCriticalFile"],
   async operation(input, context) {
     const place = await look(context.workspace, input.path, "follow");
     if (!leadsToCritical(context.workspace, input.path, place)) return { type: "SimpleModify" };
@@ -27,9 +29,21 @@ export const updateFile = defineTool({
     answering(async () => {
       const place = await locate(context.workspace, input.path);
       await replaceFile(context, place, input.content);
-      const bytes = Buffer.byteLength(input.content);
-      return success(`Updated ${place.path} (${bytes} bytes).`, { data: { path: place.path, bytes } });
+      return updated(place.path, input.content);
     }),
+  touches: ({ path }) => ({ kind: "write", path, lastLink: "follow" }),
+  // What a person has written between a crash and the restart is not replaced.
+  reconcile: ({ path, content }, context) =>
+    reconcileWrite(
+      context,
+      { path, lastLink: "follow" },
+      { isDone: ({ now }) => holdsText(now, content), result: () => updated(parsePath(path).join("/"), content) },
+    ),
   example: { title: "Replace a note", body: '{"path": "notes/today.md", "content": "# Today\\n\\nDone.\\n"}' },
   guideline: "Read the file first and send it back whole, with the change.",
 });
+
+function updated(path: string, content: string): ToolResult {
+  const bytes = Buffer.byteLength(content);
+  return success(`Updated ${path} (${bytes} bytes).`, { data: { path, bytes } });
+}

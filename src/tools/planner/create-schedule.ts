@@ -12,6 +12,7 @@ export const createSchedule = defineTool({
   timeoutSeconds: 60,
   // Reads and then writes: two of them at once would lose one date.
   resources: () => ["tasks"],
+  kinds: ["SimpleModify"],
   operation: async () => ({ type: "SimpleModify" }),
   run: (input, context) =>
     answering(async () => {

@@ -3,7 +3,7 @@ import { answering, success } from "../result.ts";
 import { defineTool } from "../tool.ts";
 import { noTask, TaskId } from "./task-form.ts";
 
-/** Deletes a task. By default nobody is asked first (CONF-10). */
+/** Deletes a task. Nobody is asked first, unless the operator wants it (CONF-10). */
 export const deleteTask = defineTool({
   name: "delete_task",
   description: "Deletes one task from the planner, with its dates.",
@@ -11,7 +11,13 @@ export const deleteTask = defineTool({
   effect: "idempotent",
   timeoutSeconds: 60,
   resources: () => ["tasks"],
-  operation: async () => ({ type: "SimpleModify" }),
+  kinds: ["SimpleModify", "HighRiskOperation"],
+  async operation({ task_id }, context) {
+    if (context.confirmTasks !== true) return { type: "SimpleModify" };
+    const task = await context.tasks.get(task_id);
+    // PLANNER-07: whoever is asked sees which task it is.
+    return { type: "HighRiskOperation", what: `delete the task "${task?.title ?? "unknown"}" (${task_id})` };
+  },
   run: (input, context) =>
     answering(async () => {
       const task = await context.tasks.get(input.task_id);

@@ -28,6 +28,7 @@ export const readTasks = defineTool({
   effect: "pure",
   timeoutSeconds: 60,
   resources: () => [],
+  kinds: ["Query"],
   operation: async () => ({ type: "Query" }),
   run: (input, context) =>
     answering(async () => {

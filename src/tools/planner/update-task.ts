@@ -15,6 +15,7 @@ export const updateTask = defineTool({
   effect: "idempotent",
   timeoutSeconds: 60,
   resources: () => ["tasks"],
+  kinds: ["SimpleModify"],
   operation: async () => ({ type: "SimpleModify" }),
   run: (input, context) =>
     answering(async () => {

@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { defineTool } from "../tool.ts";
+import { onlyInConversation } from "./only-in-conversation.ts";
+
+/** Asks the user one question and waits for the answer (LOOP-14). */
+export const askFollowupQuestion = defineTool({
+  name: "ask_followup_question",
+  description:
+    "Asks the user one precise question and waits for the answer. Use it only when the work cannot go on without it: when " +
+    "a sensible assumption is possible, state the assumption and go on instead.",
+  schema: z.object({
+    question: z.string().trim().min(1).describe("the question, in the user's language"),
+    options: z
+      .array(z.string().trim().min(1))
+      .max(6)
+      .optional()
+      .describe("up to six answers to choose from; the user may also answer in other words"),
+  }),
+  effect: "pure",
+  timeoutSeconds: 60,
+  resources: () => [],
+  kinds: ["Query"],
+  operation: async () => ({ type: "Query" }),
+  run: async () => onlyInConversation("ask_followup_question"),
+  asks: ({ question, options }) => ({ kind: "followup", question, options: options ?? [] }),
+  example: { title: "With options", body: '{"question": "Which report do you mean?", "options": ["May", "June"]}' },
+});

@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { success } from "../result.ts";
+import { defineTool } from "../tool.ts";
+
+/** Says that the task is done, and gives its final result, which ends the turn (LOOP-13). */
+export const attemptCompletion = defineTool({
+  name: "attempt_completion",
+  description:
+    "Presents the final result of the task and ends the turn. Call it alone, and only after the results of all other calls " +
+    "have come and the last ones did not fail. For a plain answer no call is needed.",
+  schema: z.object({
+    result: z.string().trim().min(1).describe("the final result, complete in itself, without questions or offers"),
+    command: z
+      .string()
+      .trim()
+      .min(1)
+      .optional()
+      .describe("a command that demonstrates the result; it is shown to the user, never run"),
+  }),
+  effect: "pure",
+  timeoutSeconds: 60,
+  resources: () => [],
+  kinds: ["Query"],
+  operation: async () => ({ type: "Query" }),
+  run: async ({ result, command }) => {
+    const content = command === undefined ? result : `${result}\n\n\`\`\`sh\n${command}\n\`\`\``;
+    return success("The task is complete.", { content, data: { result, command: command ?? null } });
+  },
+  resultMode: "show",
+  completes: true,
+  example: { title: "With a demonstration", body: '{"result": "The page is ready.", "command": "open index.html"}' },
+});

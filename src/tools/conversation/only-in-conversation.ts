@@ -1,0 +1,11 @@
+import { failure } from "../result.ts";
+import type { ToolResult } from "../tool.ts";
+
+/** The result of a call that only a person can answer, where none is asked: a tool run by hand. */
+export function onlyInConversation(tool: string): ToolResult {
+  return failure(
+    "unavailable_tool_mode",
+    `${tool} puts a question to the user, which only a turn of the conversation can do.`,
+    "Ask the user directly.",
+  );
+}

@@ -1,0 +1,218 @@
+import { AppError } from "../errors.ts";
+import type { FileChange, OperationRecord } from "../storage/records.ts";
+import type { OperationStore, Page } from "../storage/storage.ts";
+import { undoChange } from "./files/undo-change.ts";
+import { diffLines, nearChanges, type DiffLine } from "./line-diff.ts";
+import type { Locks } from "./locks.ts";
+import { noteOf, textOf } from "./record-operation.ts";
+import type { OperationNote } from "./tool.ts";
+
+/** What a client needs to show one change (TOOL-19): what was done, to what, how it ended, and whether it can be undone. */
+export interface OperationCard extends OperationNote {
+  run_id: string;
+  message_id: string;
+  tool: string;
+  status: OperationRecord["status"];
+  /** Where something was that was moved. */
+  old_path: string | null;
+  can_undo: boolean;
+  created_at: string;
+  updated_at: string;
+}
+
+/** The difference that an operation made. Without one (`lines` empty) `reason` says why. */
+export interface OperationDiff {
+  operation_id: string;
+  path: string;
+  added: number;
+  removed: number;
+  lines: DiffLine[];
+  /** Lines of the difference that are not in `lines`. */
+  more: number;
+  reason: "not_text" | "not_kept" | "moved" | "pending" | null;
+}
+
+/** What a run did to one file (MSG-15). `content` is the text it left there; `null` when it is no text, or gone. */
+export interface FileChanges {
+  type: "added" | "modified";
+  diffs: string[];
+  content: string | null;
+}
+
+/** Recorded changes of a workspace, and the way back. */
+export interface Operations {
+  list(
+    sessionId: string,
+    query: Page & { run_id?: string | undefined; message_id?: string | undefined },
+  ): Promise<{ operations: OperationCard[]; total: number }>;
+  /** The first `limit` lines that differ, with those around them. Throws `not_found`. */
+  diff(sessionId: string, operationId: string, limit: number): Promise<OperationDiff>;
+  /**
+   * Puts back what the operation replaced, byte for byte; undoing it again changes nothing. Throws `not_found`,
+   * `invalid_state` for one that cannot be undone, `conflict` when the file has changed since, with nothing touched.
+   */
+  undo(sessionId: string, operationId: string, signal: AbortSignal): Promise<OperationCard>;
+  /** What a run has changed, by path. */
+  changes(sessionId: string, runId: string): Promise<Record<string, FileChanges>>;
+}
+
+/** Lines around a difference that are shown with it. */
+const contextLines = 3;
+
+/** Changes of one workspace. `locks` are those that tools take, so that an undo waits for them and they for it. */
+export function createOperations(parts: { store: OperationStore; locks: Locks; workspace: string }): Operations {
+  const { store } = parts;
+  const require = async (sessionId: string, operationId: string): Promise<OperationRecord> => {
+    const operation = await store.get(sessionId, operationId);
+    if (operation === undefined) throw new AppError("not_found", `Operation ${operationId} not found`);
+    return operation;
+  };
+  return {
+    async list(sessionId, query) {
+      const { operations, total } = await store.list(sessionId, query);
+      return { operations: operations.map(cardOf), total };
+    },
+
+    async diff(sessionId, operationId, limit) {
+      const operation = await require(sessionId, operationId);
+      const found = await difference(operation, store);
+      const all = typeof found === "string" ? [] : found;
+      const shown = nearChanges(all, contextLines);
+      return {
+        operation_id: operationId,
+        path: noteOf(operation).path,
+        added: all.filter(({ kind }) => kind === "added").length,
+        removed: all.filter(({ kind }) => kind === "removed").length,
+        lines: shown.slice(0, limit),
+        more: Math.max(0, shown.length - limit),
+        reason: typeof found === "string" ? found : null,
+      };
+    },
+
+    undo: async (sessionId, operationId, signal) => {
+      const { change } = await require(sessionId, operationId);
+      return parts.locks.withLocks(lockKeys(change, parts.workspace), signal, async () => {
+        // Another undo may have come first while this one waited.
+        const operation = await require(sessionId, operationId);
+        if (operation.status === "undone") return cardOf(operation);
+        if (!canUndo(operation)) throw notUndoable(operation);
+        await undoChange({ workspace: parts.workspace, repeated: false, signal }, operation.change, (hash) =>
+          keptContent(store, operation, hash),
+        );
+        await store.settle(operationId, { ...operation, status: "undone" }, new Map());
+        return cardOf(await require(sessionId, operationId));
+      });
+    },
+
+    changes: async (sessionId, runId) => {
+      const found: Record<string, FileChanges> = {};
+      for (const operation of (await everyOne(store, sessionId, runId)).toReversed()) {
+        if (operation.status !== "undone") await addChange(found, operation, store);
+      }
+      return found;
+    },
+  };
+}
+
+function cardOf(operation: OperationRecord): OperationCard {
+  const { run_id, message_id, tool, status, change, created_at, updated_at } = operation;
+  return {
+    ...noteOf(operation),
+    run_id,
+    message_id,
+    tool,
+    status,
+    old_path: change.kind === "move" ? change.from : null,
+    can_undo: canUndo(operation),
+    created_at,
+    updated_at,
+  };
+}
+
+/** A failed call may have changed something too, such as half of a folder. */
+function canUndo({ status, change, is_kept }: OperationRecord): boolean {
+  const isOver = status === "success" || status === "failed";
+  return isOver && is_kept && (change.kind === "move" || change.after !== null);
+}
+
+function notUndoable(operation: OperationRecord): AppError {
+  const isPending = operation.status === "pending";
+  return new AppError(
+    "invalid_state",
+    isPending
+      ? `Operation ${operation.operation_id} has no known end yet; it cannot be undone.`
+      : `Operation ${operation.operation_id} cannot be undone: it changed nothing, or what it replaced is not kept.`,
+    { suggestion: isPending ? "Try again when its run is over." : "Only small files and recent operations are kept." },
+  );
+}
+
+async function keptContent(store: OperationStore, operation: OperationRecord, hash: string): Promise<Uint8Array> {
+  const bytes = await store.content(operation.operation_id, hash);
+  if (bytes === undefined) throw notUndoable(operation);
+  return bytes;
+}
+
+function lockKeys(change: FileChange, workspace: string): string[] {
+  const paths = change.kind === "move" ? [change.from, change.to] : [change.path];
+  return paths.map((path) => `write:${workspace}/${path}`);
+}
+
+async function difference(
+  { operation_id, change }: OperationRecord,
+  store: OperationStore,
+): Promise<DiffLine[] | NonNullable<OperationDiff["reason"]>> {
+  if (change.kind === "move") return "moved";
+  if (change.after === null) return "pending";
+  const states = [change.before, change.after];
+  const texts = await Promise.all(states.map((state) => textOf(state, (hash) => store.content(operation_id, hash))));
+  const [before, after] = texts;
+  if (before !== undefined && after !== undefined) return diffLines(before, after);
+  const kept = await Promise.all(
+    states.map(async (state) => state.kind !== "file" || (await store.content(operation_id, state.hash)) !== undefined),
+  );
+  return kept.includes(false) ? "not_kept" : "not_text";
+}
+
+async function everyOne(store: OperationStore, sessionId: string, runId: string): Promise<OperationRecord[]> {
+  const all: OperationRecord[] = [];
+  for (;;) {
+    const page = await store.list(sessionId, { run_id: runId, limit: 100, offset: all.length });
+    all.push(...page.operations);
+    if (page.operations.length === 0 || all.length >= page.total) return all;
+  }
+}
+
+/** "added" stays; the newest content counts; differences are appended (MSG-15). */
+async function addChange(
+  found: Record<string, FileChanges>,
+  operation: OperationRecord,
+  store: OperationStore,
+): Promise<void> {
+  const { change } = operation;
+  if (change.kind === "move") {
+    const moved = found[change.from];
+    delete found[change.from];
+    found[change.to] = moved ?? { type: "added", diffs: [], content: null };
+    return;
+  }
+  if (change.after === null || (change.before.kind === "absent" && change.after.kind === "absent")) return;
+  const lines = await difference(operation, store);
+  const known = found[change.path] ?? {
+    type: change.before.kind === "absent" ? "added" : "modified",
+    diffs: [],
+    content: null,
+  };
+  found[change.path] = known;
+  if (typeof lines !== "string") {
+    const shown = nearChanges(lines, contextLines);
+    if (shown.length > 0) known.diffs.push(shown.map(diffText).join("\n"));
+  }
+  known.content =
+    change.after.kind === "file"
+      ? ((await textOf(change.after, (hash) => store.content(operation.operation_id, hash))) ?? null)
+      : null;
+}
+
+function diffText({ kind, text }: DiffLine): string {
+  return `${{ same: " ", removed: "-", added: "+" }[kind]}${text}`;
+}

@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { breathing } from "../../../src/tools/files/breathing.ts";
+import { tools } from "../../../src/tools/index.ts";
+import { aWorkspace } from "../a-workspace.ts";
+
+/** Time that passes by the work done, so that the test does not depend on the machine. */
+let now = 0;
+beforeEach(() => {
+  now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => (now += 1));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Counts turns of the event loop that others get while `work` is under way. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const beat = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(beat);
+  };
+  setImmediate(beat);
+  await work();
+  isOver = true;
+  return turns;
+}
+
+describe("long work", () => {
+  it("lets others have their turn every 15 milliseconds (QUEUE-08)", async () => {
+    const turns = await turnsDuring(async () => {
+      const breathe = breathing(new AbortController().signal);
+      for (let step = 0; step < 300; step += 1) await breathe();
+    });
+    expect(turns).toBeGreaterThanOrEqual(300 / 16 - 1);
+  });
+
+  it("ends at a turn after a stop", async () => {
+    const stop = new AbortController();
+    const breathe = breathing(stop.signal);
+    stop.abort(new Error("stopped"));
+    const work = async (): Promise<void> => {
+      for (;;) await breathe();
+    };
+    await expect(work()).rejects.toThrow("stopped");
+  });
+
+  it("of a search in one large file lets others have their turn, too", async () => {
+    await using workspace = await aWorkspace();
+    const lines = 2000;
+    await workspace.fill({ "large.txt": "nothing to see here\n".repeat(lines) });
+    let found: unknown;
+    const turns = await turnsDuring(async () => {
+      found = await workspace.call(tools.search_content, { path: ".", regex: "needle" });
+    });
+    expect(found).toMatchObject({ success: true });
+    expect(turns).toBeGreaterThanOrEqual(lines / 16 - 1);
+  });
+});

@@ -1,0 +1,110 @@
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createMemoryLedger } from "../../../src/storage/memory.ts";
+import { executeCall, type CallRuntime } from "../../../src/tools/execute-call.ts";
+import { tools } from "../../../src/tools/index.ts";
+import { createLocks } from "../../../src/tools/locks.ts";
+import type { Tool, ToolResult } from "../../../src/tools/tool.ts";
+import { createMemoryOperations } from "../../support/memory-operations.ts";
+import { aWorkspace, type Workspace } from "../a-workspace.ts";
+
+let workspace: Workspace;
+let runtime: CallRuntime;
+
+beforeEach(async () => {
+  workspace = await aWorkspace();
+  await workspace.fill({ "a.txt": "old", "folder/b.txt": "b", "folder/c.txt": "c" });
+  runtime = { ledger: createMemoryLedger(), locks: createLocks(), operations: createMemoryOperations() };
+});
+afterEach(() => workspace[Symbol.asyncDispose]());
+
+const at = (path: string): string => join(workspace.root, path);
+const run = (tool: Tool, input: Record<string, unknown>): Promise<ToolResult> =>
+  executeCall({ tool, input, context: workspace.context, run_id: "r", message_id: "m" }, runtime);
+
+/** The call begins, does `work`, and then the process is gone. What comes after is another process on the same disk. */
+async function crash(tool: Tool, input: Record<string, unknown>, work: Tool["run"]): Promise<void> {
+  const gone = Promise.withResolvers<void>();
+  const halting: Tool["run"] = async (given, context) => {
+    await work(given, context);
+    gone.resolve();
+    return new Promise(() => undefined);
+  };
+  void run({ ...tool, run: halting }, input);
+  await gone.promise;
+  runtime = { ...runtime, locks: createLocks() };
+}
+
+/** Every text of the workspace, by path. */
+async function texts(): Promise<Record<string, string>> {
+  const names = await readdir(workspace.root, { recursive: true, withFileTypes: true });
+  const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const read = files.map(
+    async (path) => [path.slice(workspace.root.length + 1), await readFile(path, "utf8")] as const,
+  );
+  return Object.fromEntries(await Promise.all(read));
+}
+
+const calls: [string, Tool, Record<string, unknown>][] = [
+  ["create_file", tools.create_file, { path: "new/n.txt", content: "new" }],
+  ["update_file", tools.update_file, { path: "a.txt", content: "new" }],
+  ["delete_file", tools.delete_file, { path: "a.txt" }],
+  ["delete_file of a folder", tools.delete_file, { path: "folder" }],
+  ["create_folder", tools.create_folder, { path: "new" }],
+  ["move_file", tools.move_file, { source: "a.txt", destination: "new/a.txt" }],
+  ["move_file of a folder", tools.move_file, { source: "folder", destination: "new" }],
+  ["rename_file", tools.rename_file, { path: "a.txt", new_name: "z.txt" }],
+];
+
+describe("after a crash", () => {
+  it.each(calls)("%s has its effect once, whether it was there or not, and can be undone", async (_, tool, input) => {
+    const before = await texts();
+    const done = await run(tool, input);
+    const after = await texts();
+    const isDone: Tool["run"] = (given, context) => tool.run(given, context);
+    for (const work of [async () => done, isDone]) {
+      await workspace[Symbol.asyncDispose]();
+      workspace = await aWorkspace();
+      await workspace.fill({ "a.txt": "old", "folder/b.txt": "b", "folder/c.txt": "c" });
+      runtime = { ledger: createMemoryLedger(), locks: createLocks(), operations: createMemoryOperations() };
+      expect(await texts()).toEqual(before);
+      await crash(tool, input, work);
+      expect(await run(tool, input)).toMatchObject({ success: true, data: done.data });
+      expect(await texts()).toEqual(after);
+    }
+  });
+
+  it.each<[string, Tool, Record<string, unknown>, () => Promise<unknown>]>([
+    ["update_file", tools.update_file, { path: "a.txt", content: "new" }, () => writeFile(at("a.txt"), "mine")],
+    ["delete_file", tools.delete_file, { path: "a.txt" }, () => writeFile(at("a.txt"), "mine")],
+    ["delete_file of a folder", tools.delete_file, { path: "folder" }, () => writeFile(at("folder/mine.txt"), "mine")],
+    ["create_file", tools.create_file, { path: "n.txt", content: "new" }, () => writeFile(at("n.txt"), "mine")],
+    ["move_file", tools.move_file, { source: "a.txt", destination: "z" }, () => writeFile(at("a.txt"), "mine")],
+  ])(
+    "%s touches nothing that somebody has changed meanwhile, and says that the outcome is unknown",
+    async (_, tool, input, change) => {
+      await crash(tool, input, async () => ({ success: true, code: "OK", message: "" }));
+      await change();
+      const before = await texts();
+      expect(await run(tool, input)).toMatchObject({ success: false, code: "OUTCOME_UNKNOWN" });
+      expect(await texts()).toEqual(before);
+    },
+  );
+
+  it("a folder that was half deleted is deleted", async () => {
+    await crash(tools.delete_file, { path: "folder" }, async () => {
+      await rm(at("folder/b.txt"));
+      return { success: true, code: "OK", message: "" };
+    });
+    expect(await run(tools.delete_file, { path: "folder" })).toMatchObject({ success: true });
+    expect(await texts()).toEqual({ "a.txt": "old" });
+  });
+
+  it("a task that was made is not made again, and one that was not is made", async () => {
+    const { create_task } = tools;
+    await crash(create_task, { title: "Once" }, (_, context) => create_task.run({ title: "Once" }, context));
+    expect(await run(tools.create_task, { title: "Once" })).toMatchObject({ success: true, data: { title: "Once" } });
+    expect(await workspace.context.tasks.find({})).toHaveLength(1);
+  });
+});
