@@ -1,6 +1,23 @@
 import { assertNever } from "../errors.ts";
+import type { Operation } from "../tools/tool.ts";
 import type { Guardrail, Verdict } from "./guardrail.ts";
 import { questionFor, type AskedOperation } from "./questions.ts";
+
+/** When a person is asked about a kind of work; an explicit request for that very file may take the question's place. */
+export const asksWhen = ["always", "more_than_10_items", "never"] as const;
+
+/** The rule of `confirmation` by kind of work, as clients are told it (CONF-03). */
+export const confirmationOf: Record<Operation["type"], (typeof asksWhen)[number]> = {
+  DeleteFile: "always",
+  DeleteFolder: "always",
+  ModifyCriticalFile: "always",
+  HighRiskOperation: "always",
+  BatchOperation: "more_than_10_items",
+  IrreversibleOperation: "always",
+  Query: "never",
+  Create: "never",
+  SimpleModify: "never",
+};
 
 /** Above this many items a batch needs a yes (CONF-03). */
 const batchLimit = 10;
@@ -8,6 +25,8 @@ const batchLimit = 10;
 /** The user's words for an explicit wish to delete or overwrite (CONF-06, table 18.10). */
 const explicitDelete = /\b(delete|remove|erase)\b|删除|删掉|移除/iu;
 const explicitOverwrite = /\b(overwrite|replace)\b|覆盖|替换/iu;
+/** The same for another name, which may have another extension. */
+const explicitRename = /\b(rename|move|extension)\b|重命名|改名|移动|扩展名|后缀/iu;
 /** A wish that something should not happen is no wish for it. */
 const negation = /\b(?:do(?:es)? not|don't|never|without|instead of|not to)\b|不要|不能|请勿|别|勿/iu;
 
@@ -24,7 +43,9 @@ export const confirmation: Guardrail = ({ operation, userRequest }) => {
     case "BatchOperation":
       return operation.count > batchLimit ? ask(operation) : allow;
     case "IrreversibleOperation":
-      return !operation.overwrites || names(userRequest, operation.path, explicitOverwrite) ? allow : ask(operation);
+      return names(userRequest, operation.path, operation.overwrites ? explicitOverwrite : explicitRename)
+        ? allow
+        : ask(operation);
     case "ModifyCriticalFile":
     case "HighRiskOperation":
       return ask(operation);

@@ -26,8 +26,8 @@ export function questionFor(operation: AskedOperation, language: QuestionLanguag
     case "DeleteFolder": {
       const path = shown(operation.path);
       return inEnglish
-        ? `Delete the folder ${path} with ${operation.entries} item(s) in it? This cannot be undone.`
-        : `要删除文件夹 ${path} 及其中的 ${operation.entries} 项吗？此操作无法撤销。`;
+        ? `Delete the folder ${path} with ${operation.entries} item(s) in it? If it is large, this cannot be undone.`
+        : `要删除文件夹 ${path} 及其中的 ${operation.entries} 项吗？如果内容较大，此操作将无法撤销。`;
     }
     case "ModifyCriticalFile": {
       const path = shown(operation.path);
@@ -37,6 +37,11 @@ export function questionFor(operation: AskedOperation, language: QuestionLanguag
       return inEnglish ? `Work on ${operation.count} items at once?` : `要一次处理 ${operation.count} 项吗？`;
     case "IrreversibleOperation": {
       const path = shown(operation.path);
+      if (!operation.overwrites) {
+        return inEnglish
+          ? `Give the file ${path} another extension? Other programs may open it then.`
+          : `要更改文件 ${path} 的扩展名吗？之后可能由其他程序打开。`;
+      }
       return inEnglish ? `This replaces what ${path} is now. Go on?` : `这会替换 ${path} 现有的内容。要继续吗？`;
     }
     case "HighRiskOperation": {
@@ -46,6 +51,17 @@ export function questionFor(operation: AskedOperation, language: QuestionLanguag
     default:
       return assertNever(operation);
   }
+}
+
+/** Words of which each confirms a further tool of a guarded turn (CONF-07), English and Chinese. */
+export const chainKeywords = ["confirm", "yes", "ok", "确认", "同意", "是"] as const;
+
+/** The question about a further tool of a guarded turn, with the word that confirms (CONF-07, CONF-09). */
+export function chainQuestion(tool: string, language: QuestionLanguage): string {
+  const name = shown(tool);
+  return language === "en"
+    ? `A tool has run already in this turn. Reply "confirm" to let ${name} run too; anything else declines.`
+    : `本轮已执行过一个工具。回复“确认”即可继续执行 ${name}；其他回复视为拒绝。`;
 }
 
 /** A name without characters that could hide or turn round what a person reads (reliability S10). */

@@ -28,7 +28,7 @@ describe("what a person must confirm", () => {
     [{ type: "BatchOperation", count: 10 }, "allow"],
     [{ type: "BatchOperation", count: 11 }, "ask"],
     [{ type: "IrreversibleOperation", path: "a", overwrites: true }, "ask"],
-    [{ type: "IrreversibleOperation", path: "a", overwrites: false }, "allow"],
+    [{ type: "IrreversibleOperation", path: "a", overwrites: false }, "ask"],
     [{ type: "HighRiskOperation", what: "a command" }, "ask"],
   ])("%j: %s", (operation, expected) => {
     expect(verdict(operation)).toBe(expected);
@@ -48,6 +48,9 @@ describe("what a person must confirm", () => {
     ["delete the folder old", { type: "DeleteFolder", path: "old/", entries: 0 }, "allow"],
     ["delete package.json", { type: "ModifyCriticalFile", path: "package.json" }, "ask"],
     ["overwrite a.txt", { type: "IrreversibleOperation", path: "a.txt", overwrites: true }, "allow"],
+    ["rename a.txt to a.sh", { type: "IrreversibleOperation", path: "a.txt", overwrites: false }, "allow"],
+    ["overwrite a.txt", { type: "IrreversibleOperation", path: "a.txt", overwrites: false }, "ask"],
+    ["rename a.txt to b.txt", { type: "IrreversibleOperation", path: "a.txt", overwrites: true }, "ask"],
   ])("after %j, %j: %s", (request, operation, expected) => {
     expect(verdict(operation, request)).toBe(expected);
   });

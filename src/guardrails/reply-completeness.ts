@@ -1,0 +1,44 @@
+import { completionWords, promises } from "./task-words.ts";
+
+/** Characters from which a reply counts as complete without a mark at its end (TASK-06). */
+const longReply = 100;
+
+/** Whether a reply is complete, and by what; or what is missing (TASK-06). */
+export type Completeness =
+  | { complete: true; by: "sentence_end" | "completion_word" | "length" }
+  | { complete: false; why: "empty" | "torn" | "short" };
+
+/** What may stand behind the last mark of a sentence: quotes, brackets, emphasis, pictures. */
+const closers = /[\s"'”’»）)\]】」』*_`~\p{Extended_Pictographic}\u{FE0F}\u{200D}]+$/u;
+
+/** Endings that no finished sentence has. */
+const tornEnds =
+  /(?:[,，、:：;；(（[{“「《—–-]|\b(?:and|or|but|the|a|an|to|of|with|because|then|so|that|which|including)|(?:以及|并且|因为|然后|所以|包括))$/iu;
+
+/**
+ * Judges the end of a reply: a sentence that stops in the middle is not whole, whatever its length; then a sentence end, a
+ * completion word or enough characters make it complete. Characters, not bytes (C-42).
+ */
+export function completenessOf(reply: string, enough: number = longReply): Completeness {
+  const text = reply.trim();
+  if (text === "") return { complete: false, why: "empty" };
+  const isOpenBlock = (text.match(/^\s*```/gmu) ?? []).length % 2 === 1;
+  const bare = text.replace(closers, "");
+  if (isOpenBlock || tornEnds.test(bare)) return { complete: false, why: "torn" };
+  if (/[。.！!？?]$/u.test(bare)) return { complete: true, by: "sentence_end" };
+  if (completionWords.test(text)) return { complete: true, by: "completion_word" };
+  if (text.length >= enough) return { complete: true, by: "length" };
+  return { complete: false, why: "short" };
+}
+
+/** An offer on a condition is no announcement. */
+const offers = /\b(?:if|when|whenever|once|unless)\b|如果|若|需要的话|的话/iu;
+
+/** Whether a reply announces in its last sentence what it then does not do: work remains by its own words. */
+export function breaksOff(reply: string): boolean {
+  const completeness = completenessOf(reply);
+  if (completeness.complete || completeness.why === "empty") return false;
+  const sentences = reply.trim().split(/(?<=[。！？!?]|\.(?=\s))\s*|\n+/u);
+  const last = sentences.findLast((sentence) => sentence.trim() !== "") ?? "";
+  return promises.test(last) && !offers.test(last);
+}

@@ -1,0 +1,83 @@
+import { createHash } from "node:crypto";
+import { canonicalJson } from "../tools/canonical-json.ts";
+import { plainPath, type CallInTurn, type PastCall } from "./turn.ts";
+
+/** Arguments do not change once they stand in a message, so what comes of them is worked out once. */
+function remembered(
+  work: (args: Record<string, unknown>) => unknown,
+): (call: Pick<CallInTurn, "tool" | "args">) => string {
+  const known = new WeakMap<Record<string, unknown>, { tool: string; key: string }>();
+  return ({ tool, args }) => {
+    const earlier = known.get(args);
+    if (earlier?.tool === tool) return earlier.key;
+    const key = `${tool} ${createHash("sha256")
+      .update(canonicalJson(work(args)))
+      .digest("base64url")}`;
+    known.set(args, { tool, key });
+    return key;
+  };
+}
+
+/** What makes two calls the same: the tool and a hash of its canonical parameters, of which the path is one (GUARD-02). */
+export const callKey = remembered((args) => args);
+
+const plainKey = remembered((args) => plainArguments(args, false));
+const plainKeyWithoutDials = remembered((args) => plainArguments(args, true));
+
+/**
+ * What makes two calls nearly the same: case, white space, punctuation at the ends, the order of words and lists, and for
+ * a call that changes nothing also how much is asked for. A number that says *which* (a page, a line, an id) stays.
+ */
+export function similarKey(call: Pick<CallInTurn, "tool" | "args" | "changes">): string {
+  return call.changes ? plainKey(call) : plainKeyWithoutDials(call);
+}
+
+/** Parameters that say how much or how long, never which. */
+const dials =
+  /^(limit|max|max_\w+|count|top|top_k|k|n|depth|page_size|per_page|size|timeout\w*|context|context_lines)$/i;
+/** Texts longer than this are contents, whose order of words means something. */
+const longestQuery = 200;
+
+function plainArguments(value: unknown, withoutDials: boolean): unknown {
+  if (typeof value === "string") return plainString(value);
+  if (Array.isArray(value)) {
+    return value.map((item) => canonicalJson(plainArguments(item, withoutDials))).toSorted();
+  }
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).filter(([name, item]) => {
+    if (item === null || item === "") return false;
+    return !(withoutDials && typeof item === "number" && dials.test(name));
+  });
+  return Object.fromEntries(kept.map(([name, item]) => [name, plainArguments(item, withoutDials)]));
+}
+
+function plainString(text: string): string {
+  const plain = text.trim().toLowerCase();
+  if (plain.length > longestQuery) return plain.replaceAll(/\s+/gu, " ");
+  if (plain.includes("/")) return plainPath(plain);
+  const words = plain
+    .split(/\s+/u)
+    .map((word) => word.replaceAll(/^["'`“”‘’,;:!?。，！？]+|["'`“”‘’.,;:!?。，！？]+$/gu, ""));
+  return words
+    .filter((word) => word !== "")
+    .toSorted()
+    .join(" ");
+}
+
+/** What differs between two runs of the same call although nothing has: ids and times. */
+const passing =
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?|\b\d{1,2}:\d{2}:\d{2}\b|\b\d+(?:\.\d+)? ?ms\b/giu;
+
+/** Whether two results say the same, ids and times aside. */
+export function sameResult(one: PastCall, other: PastCall): boolean {
+  if (one.outcome !== other.outcome) return false;
+  return one.result === other.result || lastingText(one) === lastingText(other);
+}
+
+const lastingTexts = new WeakMap<PastCall, string>();
+
+function lastingText(call: PastCall): string {
+  const text = lastingTexts.get(call) ?? call.result.replaceAll(passing, "#").trim();
+  lastingTexts.set(call, text);
+  return text;
+}
