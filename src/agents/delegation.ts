@@ -1,0 +1,42 @@
+import { parse } from "yaml";
+import { z } from "zod";
+import { errorMessage } from "../errors.ts";
+
+/** Agents that one call may hand work to. */
+export const mostAgents = 8;
+
+/** One piece of work and who is to do it (AGENT-04). */
+export const Assignment = z.object({
+  name: z.string().trim().min(1).describe("the agent's name"),
+  task: z.string().trim().min(1).describe("all that the agent must know: it does not see this conversation"),
+});
+export type Assignment = z.infer<typeof Assignment>;
+
+/** Whether the agents work side by side, or one after the other in the order of the list. */
+export const DelegationMode = z.enum(["parallel", "serial"]);
+export type DelegationMode = z.infer<typeof DelegationMode>;
+
+const Assignments = z.array(Assignment).min(1).max(mostAgents);
+const Whole = z.object({ mode: DelegationMode.optional(), subagents: Assignments });
+const Written = z.union([Whole, Assignments.transform((subagents) => ({ mode: undefined, subagents }))]);
+
+/** The assignments that a text holds, or what is wrong with it. */
+export type ReadDelegation =
+  | { kind: "delegation"; mode: DelegationMode | undefined; subagents: Assignment[] }
+  | { kind: "invalid"; problem: string };
+
+const expected = `Expected a list of 1 to ${mostAgents} entries with name and task, as YAML or JSON: [{"name": "reviewer", "task": "…"}].`;
+
+/** Reads assignments written as YAML or JSON: the list alone, or `mode` and `subagents` as the documents show it. */
+export function readDelegation(text: string): ReadDelegation {
+  let value: unknown;
+  try {
+    value = parse(text, { maxAliasCount: 0, logLevel: "error" });
+  } catch (error) {
+    return { kind: "invalid", problem: `${expected} (${errorMessage(error).split("\n", 1)[0] ?? ""})` };
+  }
+  const read = Written.safeParse(value);
+  if (!read.success) return { kind: "invalid", problem: expected };
+  const { mode, subagents } = read.data;
+  return { kind: "delegation", mode, subagents };
+}

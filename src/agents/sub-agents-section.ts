@@ -1,0 +1,22 @@
+import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
+import { subAgents } from "../prompts/sub-agents.ts";
+import type { Agent } from "./agent-file.ts";
+
+/** What a model is told of the agents that it can hand work to (AGENT-03); empty when there are none. */
+export function subAgentsSection(agents: readonly Agent[], prompts: Prompts = builtInPrompts): string {
+  if (agents.length === 0) return "";
+  const sorted = agents.toSorted((left, right) => (left.name < right.name ? -1 : 1));
+  const examples = (["parallel", "serial"] as const).map((mode) => {
+    const subagents = sorted.slice(0, 2).map(({ name }) => ({ name, task: `the task for ${name}` }));
+    return `- ${mode}: run_named_subagents ${JSON.stringify({ mode, subagents })}`;
+  });
+  return prompts.text(subAgents, {
+    agents: sorted.map((agent) => `- ${agent.name}: ${agent.description} (tools: ${toolsText(agent)})`).join("\n"),
+    examples: examples.join("\n"),
+  });
+}
+
+function toolsText({ tools }: Agent): string {
+  if (tools === null) return "all";
+  return tools.length === 0 ? "none" : tools.join(", ");
+}

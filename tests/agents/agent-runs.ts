@@ -1,0 +1,29 @@
+import { join } from "node:path";
+import { createAgentFolders } from "../../src/agents/agent-folders.ts";
+import { loadConfig } from "../../src/config.ts";
+import { workflow } from "../../src/graph/workflow.ts";
+import { createLogger } from "../../src/logger.ts";
+import { createModelLoader } from "../../src/models/load-model.ts";
+import { Runs } from "../../src/runs/runs.ts";
+import type { Storage } from "../../src/storage/storage.ts";
+import { tools } from "../../src/tools/index.ts";
+import { createLocks } from "../../src/tools/locks.ts";
+import { serve } from "../runs/fixtures.ts";
+import type { ModelServer } from "../support/model-server.ts";
+
+/** Runs of the workflow over a storage, as a process has them, with the agents of a workspace. */
+export function agentRuns(storage: Storage, workspace: string, model: ModelServer): Runs {
+  const logger = createLogger("silent");
+  const services = {
+    ledger: storage.ledger,
+    tasks: storage.tasks,
+    workspace,
+    locks: createLocks(),
+    defaultModel: "openai:scripted",
+    contextLimit: undefined,
+    loadModel: createModelLoader(loadConfig({ OPENAI_API_KEY: "key", OPENAI_BASE_URL: model.url })),
+    agents: createAgentFolders({ workspace, home: join(workspace, "home"), toolNames: Object.keys(tools), logger }),
+  };
+  const graphs = serve({ agent: workflow.compile() }, storage.checkpointer);
+  return new Runs({ storage, graphs, services: () => services, logger, maxConcurrent: 8, retryDelay: 1 });
+}
