@@ -1,11 +1,23 @@
-/** Asks for the structured summary of older messages (COMP-05); the answer is JSON. */
-export function compressPrompt({ previous }: { previous: string | null }): string {
-  return [
-    "<!-- task: compress -->",
+import { builtInPrompts, type Prompts } from "./prompts.ts";
+import { defineTemplate } from "./template.ts";
+
+/** PROMPT_SUMMARIZE_CONVERSATION of table 18.7: the structured summary (COMP-05). */
+export const compress = defineTemplate({
+  name: "compress",
+  title: { en: "Summary of older messages", zh: "旧消息摘要" },
+  description: "Asks for the structured summary that stands for older messages.",
+  optional: ["previous"],
+  marker: "task: compress",
+  content: [
     "Summarise the conversation so far, so that work can go on without the messages. Keep names of files, decisions, numbers",
     "and open questions. At most 1000 characters in all.",
-    ...(previous === null ? [] : [`It continues this earlier summary, which yours replaces: ${previous}`]),
+    "It continues this earlier summary, which yours replaces: {previous}",
     "Answer with JSON only:",
     '{"goal": "…", "completed": ["…"], "todo": ["…"], "attempted_solutions": ["…"], "current_problem": "…", "key_decisions": ["…"]}',
-  ].join("\n");
+  ].join("\n"),
+});
+
+/** Asks for the structured summary of older messages (COMP-05); the answer is JSON. */
+export function compressPrompt({ previous }: { previous: string | null }, prompts: Prompts = builtInPrompts): string {
+  return prompts.text(compress, { previous });
 }

@@ -1,8 +1,11 @@
-import type { ConversationSummary } from "../state.ts";
+import { SystemMessage } from "@langchain/core/messages";
+import type { ConversationSummary, Profile } from "../state.ts";
 import { antiTampering } from "./anti-tampering.ts";
-import { identity } from "./identity.ts";
+import { builtInPrompts, type Prompts } from "./prompts.ts";
+import type { Value } from "./template.ts";
 
-const separator = "\n\n---\n\n";
+/** Stands between the layers (PROMPT-01). */
+export const layerSeparator = "\n\n---\n\n";
 
 /** What the context layer may tell: facts only (PROMPT-04). Empty parts are left out. */
 export interface ContextFacts {
@@ -10,19 +13,45 @@ export interface ContextFacts {
   facts: Record<string, string | null>;
 }
 
+/** What a system text is made of (PROMPT-02). */
+export interface SystemParts {
+  /** L0: whose identity, and the values that it may use. `null`: without one, as a workflow may choose (C-36). */
+  identity?: { profile: Profile; values: Readonly<Record<string, Value>> } | null;
+  /** L1: what this call is about, filled and marked. */
+  task?: string;
+  /** L2. */
+  context: ContextFacts;
+}
+
 /**
- * The one place that makes a system text (PROMPT-02): L0 identity and its protection, L1 the task when there is one, L2
- * facts. Each layer carries its mark. Stable parts come first, so that a provider can cache them (PROMPT-23).
+ * The text of a system message: L0 identity and its protection, L1 the task when there is one, L2 facts, each with its mark.
+ * What stays the same through a session comes first, so that a provider can cache it (PROMPT-03, PROMPT-23).
  */
-export function systemText({ task, context }: { task?: string; context: ContextFacts }): string {
-  const layers = [`<!-- layer: identity -->\n${identity()}\n\n${antiTampering()}`];
+export function systemText(parts: SystemParts, prompts: Prompts = builtInPrompts): string {
+  const { task, context } = parts;
+  const identity = parts.identity === undefined ? { profile: "general" as const, values: {} } : parts.identity;
+  const who = identity === null ? "" : `${prompts.identity(identity.profile, identity.values)}\n\n`;
+  const layers = [`<!-- layer: identity -->\n${who}${prompts.text(antiTampering, {})}`];
   if (task !== undefined) layers.push(task);
   const lines = Object.entries(context.facts)
     .filter(([, value]) => value !== null && value !== "")
     .map(([name, value]) => `${name}: ${value}`);
   if (context.summary !== null) lines.push(`Summary of the earlier conversation: ${summaryText(context.summary)}`);
   if (lines.length > 0) layers.push(`<!-- layer: context -->\n${lines.join("\n")}`);
-  return layers.join(separator);
+  const text = layers.join(layerSeparator);
+  const { length: characters } = text;
+  prompts.onSystemText?.({ layers: layers.length, characters, estimated_tokens: Math.ceil(characters / 4) });
+  return text;
+}
+
+/** The text of a system message for a sub-agent (AGENT-04): its own prompt stands for the identity, protected like it. */
+export function agentSystemText(prompt: string, prompts: Prompts = builtInPrompts): string {
+  return `<!-- layer: identity -->\n${prompt}\n\n${prompts.text(antiTampering, {})}`;
+}
+
+/** The only place where a system message is made (PROMPT-02). */
+export function systemMessage(text: string): SystemMessage {
+  return new SystemMessage(text);
 }
 
 function summaryText(summary: ConversationSummary): string {

@@ -1,0 +1,203 @@
+import { join } from "node:path";
+import { AppError } from "../errors.ts";
+import { checkContent, checkValues, hasError, type PromptProblem } from "./check-content.ts";
+import { builtInIdentities, identityMinimal } from "./identity-profiles.ts";
+import { templates } from "./index.ts";
+import { nodesOfTemplate } from "./node-templates.ts";
+import { templateFormats, type OutputFormat } from "./output-formats.ts";
+import { OverrideFile, type WarnOfFile } from "./override-file.ts";
+import { compose } from "./prompts.ts";
+import type { Template, Values } from "./template.ts";
+
+/** Where a text comes from: built in, from a user, or built in because the user's cannot be used (PROMPT-05). */
+export type PromptSource = "builtin" | "custom" | "fallback";
+
+/** What is known of a template without its text. */
+export interface PromptMetadata {
+  name: string;
+  title: { readonly en: string; readonly zh: string };
+  description: string;
+  source: PromptSource;
+  /** Whether it can be overridden. */
+  editable: boolean;
+  format: OutputFormat | null;
+  /** The nodes that use it. */
+  nodes: string[];
+  variables: string[];
+  required_variables: string[];
+  /** What is wrong with the override, or looks wrong. */
+  problems: PromptProblem[];
+}
+
+/** A template with the text that is used and the built-in one, both unfilled. */
+export interface PromptRecord extends PromptMetadata {
+  content: string;
+  default_content: string;
+}
+
+/** Whether a text can be used, and what it looks like with the given values. */
+export interface PromptVerdict {
+  valid: boolean;
+  problems: PromptProblem[];
+  text: string;
+}
+
+interface Override {
+  content: string;
+  problems: PromptProblem[];
+}
+
+/**
+ * The templates and what users have put in their place (PROMPT-05, PROMPT-06): a file `<name>.txt` in the folder overrides
+ * the text of a template, and nothing else of it. Reading never fails: what cannot be used gives way to the built-in text.
+ */
+export class PromptManager {
+  readonly #files: Map<string, OverrideFile<Override>>;
+
+  constructor(folder: string, warn: WarnOfFile) {
+    this.#files = new Map(
+      Object.values(templates)
+        .filter(isEditable)
+        .map((template) => [
+          template.name,
+          new OverrideFile(join(folder, `${template.name}.txt`), (text) => readOverride(template, text), warn),
+        ]),
+    );
+  }
+
+  /** The filled text of a template, with its output format behind it. */
+  text<Required extends string, Optional extends string>(
+    template: Template<Required, Optional>,
+    values: Values<Required, Optional>,
+  ): string {
+    return compose(template, values, (one) => this.#current(one).content);
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(templates, name);
+  }
+
+  /** All templates without their texts, by name. */
+  list(): PromptMetadata[] {
+    return Object.keys(templates).map((name) => this.metadata(name));
+  }
+
+  metadata(name: string): PromptMetadata {
+    const { content: _content, default_content: _default, ...metadata } = this.get(name);
+    return metadata;
+  }
+
+  /** One template with its text, unfilled. Throws `not_found`. */
+  get(name: string): PromptRecord {
+    const template = requireTemplate(name);
+    return {
+      name,
+      title: template.title,
+      description: template.description,
+      editable: isEditable(template),
+      format: templateFormats[name] ?? null,
+      nodes: nodesOfTemplate(name),
+      variables: [...template.required, ...template.optional],
+      required_variables: [...template.required],
+      default_content: template.content,
+      ...this.#current(template),
+    };
+  }
+
+  /** What would become of a text, or of the current one, with these values (PROMPT-21). Throws `not_found`. */
+  validate(name: string, given: { content?: string; variables?: Readonly<Record<string, unknown>> }): PromptVerdict {
+    const template = requireTemplate(name);
+    const content = given.content ?? this.#current(template).content;
+    const problems = [
+      ...checkContent(content, rulesOf(template)),
+      ...(given.variables === undefined ? [] : checkValues(given.variables, rulesOf(template))),
+    ];
+    const text = compose(template, given.variables ?? {}, (one) =>
+      one === template ? content : this.#current(one).content,
+    );
+    return { valid: !hasError(problems), problems, text };
+  }
+
+  /** Puts a text in the place of the built-in one, at once. Throws `not_found`, `permission`, `invalid_parameter`, `storage_*`. */
+  save(name: string, content: string): PromptRecord {
+    const template = requireTemplate(name);
+    const problems = checkContent(content, rulesOf(template)).filter(({ severity }) => severity === "error");
+    if (problems.length > 0) throw refused(`The text of ${name}`, problems);
+    this.#fileOf(name).write(content);
+    return this.get(name);
+  }
+
+  /** Goes back to the built-in text. Throws `not_found`, `permission`, `storage_*`. */
+  reset(name: string): PromptRecord {
+    requireTemplate(name);
+    this.#fileOf(name).remove();
+    return this.get(name);
+  }
+
+  /** Forgets what was read, so that every file is read again and warned of again. */
+  reload(): void {
+    for (const file of this.#files.values()) file.forget();
+  }
+
+  #fileOf(name: string): OverrideFile<Override> {
+    const file = this.#files.get(name);
+    if (file !== undefined) return file;
+    throw isIdentity(name)
+      ? new AppError("permission", `The prompt ${name} is an identity.`, { suggestion: "PUT /identity changes it." })
+      : new AppError("permission", `The prompt ${name} is fixed: it protects the others.`);
+  }
+
+  #current(template: Template): Override & { source: PromptSource } {
+    const found = this.#files.get(template.name)?.read() ?? { kind: "none" };
+    switch (found.kind) {
+      case "none":
+        return { content: template.content, problems: [], source: "builtin" };
+      case "value":
+        return { ...found.value, source: "custom" };
+      case "unusable":
+        return {
+          content: template.content,
+          problems: [{ kind: "unusable", severity: "error", message: found.problem }],
+          source: "fallback",
+        };
+    }
+  }
+}
+
+/** Identities have their own store, with variables of the user's own: `identity-manager.ts`. */
+function isIdentity(name: string): boolean {
+  return [...Object.values(builtInIdentities), identityMinimal].some((identity) => identity.name === name);
+}
+
+function isEditable({ name, fixed }: Template): boolean {
+  return !fixed && !isIdentity(name);
+}
+
+/** A refusal that says everything that is wrong. */
+export function refused(what: string, problems: readonly PromptProblem[]): AppError {
+  return new AppError("invalid_parameter", `${what} cannot be used: ${messagesOf(problems)}`);
+}
+
+/** The messages of a list, as one text. */
+export function messagesOf(problems: readonly PromptProblem[]): string {
+  return problems.map(({ message }) => message).join(" ");
+}
+
+function readOverride(template: Template, text: string): { value: Override } | { problem: string } {
+  const content = text.replace(/^\u{FEFF}/u, "").trimEnd();
+  const problems = checkContent(content, rulesOf(template));
+  const errors = problems.filter(({ severity }) => severity === "error");
+  return errors.length > 0 ? { problem: messagesOf(errors) } : { value: { content, problems } };
+}
+
+function rulesOf({ required, optional }: Template) {
+  return { variables: [...required, ...optional], required, missing: "error" as const };
+}
+
+function requireTemplate(name: string): Template {
+  const template = Object.hasOwn(templates, name) ? templates[name] : undefined;
+  if (template !== undefined) return template;
+  throw new AppError("not_found", "There is no prompt of this name.", {
+    suggestion: "GET /prompts lists their names.",
+  });
+}

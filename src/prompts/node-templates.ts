@@ -1,0 +1,28 @@
+/** Which templates a node of the workflow uses as its task (PROMPT-08). */
+const nodeTemplates: Readonly<Record<string, readonly string[]>> = {
+  compress: ["compress"],
+  intent: ["intent", "reply", "continue_reply"],
+  clarify: ["clarify"],
+  plan: ["plan", "extract_design_goals", "analyze_simulation"],
+  action: [
+    "free_work",
+    "plan_step",
+    "final_answer",
+    "initial_design",
+    "optimize_parameters",
+    "fix_error",
+    "execute_instruction",
+    "general_conversation",
+  ],
+  free_work: ["free_work"],
+};
+
+/** The templates of a node, the main one first; empty for a node that is not known. */
+export function templatesOfNode(node: string): readonly string[] {
+  return nodeTemplates[node] ?? [];
+}
+
+/** The nodes that use a template. */
+export function nodesOfTemplate(template: string): string[] {
+  return Object.keys(nodeTemplates).filter((node) => templatesOfNode(node).includes(template));
+}

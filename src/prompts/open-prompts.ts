@@ -1,0 +1,29 @@
+import { join } from "node:path";
+import type { Logger } from "../logger.ts";
+import { IdentityManager } from "./identity-manager.ts";
+import { PromptManager } from "./manager.ts";
+import type { Prompts } from "./prompts.ts";
+
+/** The prompts of a server with what users may change of them. */
+export interface EditablePrompts extends Prompts {
+  templates: PromptManager;
+  identities: IdentityManager;
+}
+
+/** Opens the prompts of a data folder; the folder `prompts` in it need not be there. Warnings name the file (PROMPT-06). */
+export function openPrompts(dataDir: string, logger: Pick<Logger, "warn" | "debug">): EditablePrompts {
+  const folder = join(dataDir, "prompts");
+  const ofFile = (warning: { file: string; problem: string }): void => logger.warn(warning, "prompt_override_not_used");
+  const templates = new PromptManager(folder, ofFile);
+  const identities = new IdentityManager(folder, {
+    ofFile,
+    ofValues: (warning) => logger.warn(warning, "identity_variable_missing"),
+  });
+  return {
+    templates,
+    identities,
+    text: (template, values) => templates.text(template, values),
+    identity: (profile, values) => identities.filled(profile, values),
+    onSystemText: (facts) => logger.debug(facts, "system_prompt"),
+  };
+}

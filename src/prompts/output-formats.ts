@@ -1,0 +1,19 @@
+import { analysisOutput } from "./analysis-output.ts";
+import { jsonOutput } from "./json-output.ts";
+import { spiceOutput } from "./spice-output.ts";
+
+/** The blocks that say how an answer is written. */
+export const outputFormats = { json: jsonOutput, spice: spiceOutput, analysis: analysisOutput };
+/** The name of one of them. */
+export type OutputFormat = keyof typeof outputFormats;
+
+/** Which block follows which template (PROMPT-08). What is not here has none: conversation, summaries, free work. */
+export const templateFormats: Readonly<Record<string, OutputFormat | undefined>> = {
+  extract_design_goals: "json",
+  intent: "json",
+  initial_design: "spice",
+  optimize_parameters: "spice",
+  fix_error: "spice",
+  execute_instruction: "spice",
+  analyze_simulation: "analysis",
+};

@@ -1,0 +1,130 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { AppError, errorMessage, type ErrorCode } from "../errors.ts";
+
+/** Bytes that an override may have. */
+const largestFile = 512 * 1024;
+
+/** Told once per state of a file that cannot be used (PROMPT-06). */
+export type WarnOfFile = (warning: { file: string; problem: string }) => void;
+
+/** What stands in a file: nothing, something that can be used, or something that cannot, with the reason. */
+export type Found<T> = { kind: "none" } | { kind: "value"; value: T } | { kind: "unusable"; problem: string };
+
+/** How the text of a file is read: the value, or why it cannot be one. */
+export type ReadText<T> = (text: string) => { value: T } | { problem: string };
+
+/**
+ * One file by which a user overrides something. It is looked at whenever it is used and read again when it has changed, so
+ * that an edit counts from the next use on (PROMPT-05); whatever is wrong with it is a value, never an exception (PROMPT-22).
+ */
+export class OverrideFile<T> {
+  readonly path: string;
+  readonly #readText: ReadText<T>;
+  readonly #warn: WarnOfFile;
+  #seen: { state: string; found: Found<T> } | undefined;
+
+  constructor(path: string, readText: ReadText<T>, warn: WarnOfFile) {
+    this.path = path;
+    this.#readText = readText;
+    this.#warn = warn;
+  }
+
+  /** What the file says at this moment. */
+  read(): Found<T> {
+    const state = this.#state();
+    if (this.#seen?.state === state) return this.#seen.found;
+    const found = state === "" ? { kind: "none" as const } : this.#load();
+    this.#seen = { state, found };
+    if (found.kind === "unusable") this.#warn({ file: this.path, problem: found.problem });
+    return found;
+  }
+
+  /** Forgets what was read, also what was warned of. */
+  forget(): void {
+    this.#seen = undefined;
+  }
+
+  /**
+   * Writes the file whole or not at all: a temporary file takes its place by its name (PROMPT-18). Throws `storage_full`,
+   * `storage_readonly` or `storage_io`; the former file then stays.
+   */
+  write(text: string): void {
+    const temporary = join(dirname(this.path), `.${basename(this.path)}.${process.pid}.tmp`);
+    try {
+      mkdirSync(dirname(this.path), { recursive: true });
+      writeFileSync(temporary, text, { flush: true });
+      renameSync(temporary, this.path);
+    } catch (error) {
+      removeQuietly(temporary);
+      throw unwritable(this.path, error);
+    } finally {
+      this.forget();
+    }
+  }
+
+  /** Removes the file; one that is not there is no failure. Throws as `write` does. */
+  remove(): void {
+    try {
+      rmSync(this.path, { force: true });
+    } catch (error) {
+      throw unwritable(this.path, error);
+    } finally {
+      this.forget();
+    }
+  }
+
+  /** Changes whenever the file does; empty when there is none. */
+  #state(): string {
+    try {
+      const stats = statSync(this.path, { throwIfNoEntry: false });
+      return stats === undefined ? "" : `${stats.mtimeMs} ${stats.ctimeMs} ${stats.size} ${stats.ino}`;
+    } catch (error) {
+      // A part of the path is not a folder, or may not be entered.
+      return codeOf(error) === "ENOTDIR" ? "" : errorMessage(error);
+    }
+  }
+
+  #load(): Found<T> {
+    try {
+      const stats = statSync(this.path);
+      if (!stats.isFile()) return { kind: "unusable", problem: "it is not a file" };
+      if (stats.size > largestFile) {
+        return { kind: "unusable", problem: `it has ${stats.size} bytes, at most ${largestFile} are read` };
+      }
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(this.path));
+      const read = this.#readText(text.replaceAll("\r\n", "\n"));
+      return "value" in read ? { kind: "value", value: read.value } : { kind: "unusable", problem: read.problem };
+    } catch (error) {
+      const problem = error instanceof TypeError ? "it is not UTF-8 text" : errorMessage(error);
+      return { kind: "unusable", problem };
+    }
+  }
+}
+
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // What could not be written cannot always be removed; the failure that is told is the first one.
+  }
+}
+
+const codes: Record<string, ErrorCode> = {
+  ENOSPC: "storage_full",
+  EDQUOT: "storage_full",
+  EACCES: "storage_readonly",
+  EPERM: "storage_readonly",
+  EROFS: "storage_readonly",
+};
+
+function unwritable(path: string, cause: unknown): AppError {
+  return new AppError(codes[codeOf(cause)] ?? "storage_io", `The file ${path} cannot be changed.`, {
+    suggestion: "Look at the space and the permissions of the data folder; what stood there before still counts.",
+    cause,
+  });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

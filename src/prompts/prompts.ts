@@ -1,0 +1,55 @@
+import type { Profile } from "../state.ts";
+import { builtInIdentities, identityMinimal } from "./identity-profiles.ts";
+import { outputFormats, templateFormats } from "./output-formats.ts";
+import { fill, type Template, type Value, type Values } from "./template.ts";
+
+/** Where prompts come from: the built-in texts, or those that somebody has put in their place. */
+export interface Prompts {
+  /** The filled text of a template, with its mark before it and its output format behind it (PROMPT-08). */
+  text<Required extends string, Optional extends string>(
+    template: Template<Required, Optional>,
+    values: Values<Required, Optional>,
+  ): string;
+  /** The filled identity of a profile (L0), without its protection. Never empty. */
+  identity(profile: Profile, values: Readonly<Record<string, Value>>): string;
+  /** Told of every system text that is made, for the log (PROMPT-26); absent where nobody reads one. */
+  onSystemText?: (facts: SystemTextFacts) => void;
+}
+
+/** How large a system text is; its words are never logged. Four characters count as a token. */
+export interface SystemTextFacts {
+  layers: number;
+  characters: number;
+  estimated_tokens: number;
+}
+
+/** Puts a template's text together; `contentOf` says what each template's text is at present. */
+export function compose(
+  template: Template,
+  values: Readonly<Record<string, unknown>>,
+  contentOf: (template: Template) => string,
+): string {
+  const mark = template.marker === null ? "" : `<!-- ${template.marker} -->\n`;
+  const text = mark + fill(contentOf(template), [...template.required, ...template.optional], values);
+  const format = templateFormats[template.name];
+  return format === undefined ? text : `${text}\n\n${contentOf(outputFormats[format])}`;
+}
+
+/** Fills an identity; one that says nothing gives way to the shortest there is (PROMPT-06). */
+export function identityText(
+  content: string,
+  variables: readonly string[],
+  values: Readonly<Record<string, unknown>>,
+): string {
+  const text = fill(content, variables, values).trim();
+  return text === "" ? identityMinimal.content : text;
+}
+
+/** The built-in texts alone, where nobody can override them. */
+export const builtInPrompts: Prompts = {
+  text: (template, values) => compose(template, values, ({ content }) => content),
+  identity: (profile, values) => {
+    const { content, required, optional } = builtInIdentities[profile];
+    return identityText(content, [...required, ...optional], values);
+  },
+};

@@ -1,0 +1,80 @@
+/** What may stand for a variable. Objects and lists become JSON; `null` and a missing optional one become nothing. */
+export type Value = string | number | boolean | null | readonly Value[] | { readonly [name: string]: Value };
+
+/** A prompt's text with its variables (PROMPT-05). `content` is English; the placeholders are `{name}` and `{name.part}`. */
+export interface Template<Required extends string = string, Optional extends string = string> {
+  /** Unique, in snake_case; also the name of a file that overrides it. */
+  readonly name: string;
+  readonly title: { readonly en: string; readonly zh: string };
+  readonly description: string;
+  /** Must be filled, and must stand in the content. */
+  readonly required: readonly Required[];
+  readonly optional: readonly Optional[];
+  /** A comment before the text, by which logs, tests and the offline model know it; no override can lose it (PROMPT-01). */
+  readonly marker: string | null;
+  /** Nobody may override it: it protects the others (PROMPT-04). */
+  readonly fixed: boolean;
+  readonly content: string;
+}
+
+/** The values of a template's variables. */
+export type Values<Required extends string, Optional extends string> = Readonly<
+  Record<Required, Value> & Partial<Record<Optional, Value | undefined>>
+>;
+
+/** Makes a template; its variables get their types from the lists. */
+export function defineTemplate<const Required extends string = never, const Optional extends string = never>(template: {
+  name: string;
+  title: { en: string; zh: string };
+  description: string;
+  required?: readonly Required[];
+  optional?: readonly Optional[];
+  marker?: string;
+  fixed?: boolean;
+  content: string;
+}): Template<Required, Optional> {
+  const { required = [], optional = [], marker = null, fixed = false, ...rest } = template;
+  return { ...rest, required, optional, marker, fixed };
+}
+
+/** What may be written between braces, and what a variable may be called. */
+export const variableName = /^[A-Za-z_]\w{0,63}$/u;
+const placeholder = /\{([A-Za-z_]\w*(?:\.\w+)*)\}/gu;
+/** A line that only tells the value of one variable. */
+const tellingLine = /^\s*(?:[^{}:]*:\s*)?\{([A-Za-z_]\w*(?:\.\w+)*)\}\.?\s*$/u;
+
+/**
+ * Fills a text (PROMPT-07). Only the names in `variables` are placeholders: every other brace, as in JSON or SPICE, stays as
+ * it is, and so do braces in the values. A line that only tells a value (`{name}`, `Label: {name}`) goes when it is empty.
+ */
+export function fill(content: string, variables: readonly string[], values: Readonly<Record<string, unknown>>): string {
+  const known = new Set(variables);
+  const isKnown = (path: string): boolean => known.has(rootOf(path));
+  const lines = content.split("\n").filter((line) => {
+    const told = tellingLine.exec(line)?.[1];
+    return told === undefined || !isKnown(told) || valueText(values, told) !== "";
+  });
+  return lines
+    .join("\n")
+    .replaceAll(placeholder, (written, path: string) => (isKnown(path) ? valueText(values, path) : written));
+}
+
+/** The names between braces in a text, without their parts, each once, in order. */
+export function placeholdersOf(content: string): string[] {
+  return [...new Set([...content.matchAll(placeholder)].map(([, path]) => rootOf(path ?? "")))];
+}
+
+function rootOf(path: string): string {
+  return path.split(".")[0] ?? path;
+}
+
+function valueText(values: Readonly<Record<string, unknown>>, path: string): string {
+  let value: unknown = values;
+  for (const name of path.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return "";
+    // Checked just above: an object with this key of its own.
+    value = (value as Record<string, unknown>)[name];
+  }
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,351 @@
+import { describe, expect, it } from "vitest";
+import { nodes } from "../../src/nodes/index.ts";
+import { checkContent } from "../../src/prompts/check-content.ts";
+import { documentContext } from "../../src/prompts/document-context.ts";
+import { documentReferences, referencesText } from "../../src/prompts/document-references.ts";
+import { builtInIdentities, identityMinimal } from "../../src/prompts/identity-profiles.ts";
+import { templates } from "../../src/prompts/index.ts";
+import { nodesOfTemplate, templatesOfNode } from "../../src/prompts/node-templates.ts";
+import { outputFormats, templateFormats } from "../../src/prompts/output-formats.ts";
+import { builtInPrompts } from "../../src/prompts/prompts.ts";
+import type { Template } from "../../src/prompts/template.ts";
+import { toolText, xmlToolsText } from "../../src/prompts/xml-tools.ts";
+import { Profile } from "../../src/state.ts";
+import { filesBelow, readSource } from "../support/source-files.ts";
+
+const all = Object.entries(templates);
+
+describe("every built-in template", () => {
+  it("covers table 18.7 of the requirements", () => {
+    expect(Object.keys(templates)).toEqual(
+      expect.arrayContaining([
+        "extract_design_goals",
+        "initial_design",
+        "analyze_simulation",
+        "optimize_parameters",
+        "fix_error",
+        "execute_instruction",
+        "general_conversation",
+        "compress",
+        "intent",
+        "free_work",
+        "spice_output",
+        "json_output",
+        "analysis_output",
+        "identity",
+        "identity_circuit",
+        "identity_document",
+        "identity_chat",
+        "identity_planner",
+        "identity_agentic",
+        "identity_minimal",
+        "anti_tampering",
+        "document_context",
+        "document_references",
+        "xml_tools",
+        "library_docs",
+        "library_docs_read",
+        "external_tools",
+        "external_tools_read",
+        "user_rules",
+        "user_rules_read",
+        "sub_agents",
+        "folder_check",
+        "file_move",
+        "task_summary",
+        "file_summary",
+        "iteration_warning",
+        "loop_note",
+        "blocked_call",
+        "background_summary",
+        "search_results",
+        "diagnostics",
+        "tool_cleared",
+        "summary_marker",
+        "plan",
+        "clarify",
+        "confirmation",
+        "forced_tool",
+      ]),
+    );
+  });
+
+  it.each(all)("%s can be used: its variables stand in it, and nothing else that looks like one", (name, template) => {
+    const variables = [...template.required, ...template.optional];
+    // Identities offer variables to those who write their own; a netlist has braces that are no variables.
+    const problems = checkContent(template.content, { variables, required: template.required, missing: "error" });
+    expect(problems.filter(({ variable }) => !(name === "spice_output" && variable === "rload"))).toEqual([]);
+    const unused = template.optional.filter((variable) => !template.content.includes(`{${variable}`));
+    if (!name.startsWith("identity")) expect(unused).toEqual([]);
+  });
+
+  it.each(all)("%s has its own name, titles in two languages, and is English (PROMPT-11)", (name, template) => {
+    expect(template.name).toBe(name);
+    expect(template.title.en).toMatch(/^[A-Z]/u);
+    expect(template.title.zh).toMatch(/\p{Script=Han}/u);
+    expect(template.description).toMatch(/^[A-Z].*\.$/u);
+    expect(template.content).not.toMatch(/\p{Script=Han}/u);
+    expect(template.content).not.toContain("<!--");
+  });
+
+  it("keeps its braces when it is filled with nothing", () => {
+    for (const [, template] of all) {
+      const literal = (text: string): string[] => text.match(/\{[^A-Za-z_][^\n]*\}/gu) ?? [];
+      expect(literal(builtInPrompts.text(template, {})), template.name).toEqual(
+        expect.arrayContaining(literal(template.content)),
+      );
+    }
+  });
+});
+
+describe("the maps of the templates", () => {
+  it("append to each task what its answer looks like (PROMPT-08)", () => {
+    const formats = { intent: "json", extract_design_goals: "json", analyze_simulation: "analysis" };
+    const spice = ["initial_design", "optimize_parameters", "fix_error", "execute_instruction"];
+    expect(templateFormats).toEqual({ ...formats, ...Object.fromEntries(spice.map((name) => [name, "spice"])) });
+    for (const [name, template] of all) {
+      const blocks = Object.values(outputFormats).filter((format) => format.name !== name);
+      const format = templateFormats[name];
+      const text = builtInPrompts.text(template, {});
+      const appended = blocks.filter(({ content }) => text.endsWith(content)).map((block) => block.name);
+      expect(appended, name).toEqual(format === undefined ? [] : [outputFormats[format].name]);
+    }
+  });
+
+  it("name only templates and nodes that there are", () => {
+    for (const node of Object.keys(nodes)) {
+      expect(templatesOfNode(node).length, node).toBeGreaterThan(0);
+      expect(
+        templatesOfNode(node).filter((name) => !(name in templates)),
+        node,
+      ).toEqual([]);
+    }
+    expect(nodesOfTemplate("intent")).toEqual(["intent"]);
+    expect(nodesOfTemplate("fix_error")).toEqual(["action"]);
+    expect(templatesOfNode("nobody")).toEqual([]);
+    expect(Object.keys(builtInIdentities)).toEqual(Profile.options);
+  });
+});
+
+/** What gives Markdown away, and words that no text for the document profile uses (PROMPT-09). */
+const markdown = /\*\*|(^|\s)\*\S|^\s*#{1,6}\s|```|^\s*[-*+]\s|^\s*\d+\.\s|\[[^\]]+\]\([^)]+\)|`/mu;
+const engineering =
+  /execut\w+ (an? |the )?operation|call\w* (an? |the )?function|return\w* (an? |the )?(result|value)|execution (logic|effect)|work summary|system prompt|according to/iu;
+
+describe("the texts of the document profile", () => {
+  const own: Template[] = [
+    builtInIdentities.document,
+    builtInIdentities.chat,
+    documentContext,
+    documentReferences,
+    ...["task_summary", "file_summary", "folder_check", "file_move", "free_work", "reply", "final_answer"].flatMap(
+      (name) => templates[name] ?? [],
+    ),
+  ];
+
+  it.each(own.map((template) => [template.name, template.content]))(
+    "%s are plain: no Markdown, no engineering",
+    (_, content) => {
+      expect(content).not.toMatch(markdown);
+      expect(content).not.toMatch(engineering);
+    },
+  );
+
+  it.each(["**bold**", "a *b*", "## Title", "```ts", "- item", "1. item", "[a](b)", "`code`"])(
+    "may not hold %s",
+    (text) => {
+      expect(text).toMatch(markdown);
+    },
+  );
+
+  it.each(["execute the operation", "call a function", "Returns the result", "According to the rules"])(
+    "may not say: %s",
+    (text) => {
+      expect(text).toMatch(engineering);
+    },
+  );
+
+  it("say how to deal with a failure (PROMPT-10), and end in a full stop", () => {
+    const { content } = builtInIdentities.document;
+    for (const words of [
+      "Never just stop",
+      "without permission",
+      "place\nis wrong",
+      "details were wrong",
+      "ask which one",
+    ]) {
+      expect(content).toContain(words);
+    }
+    for (const { content: text } of own) expect(text).toMatch(/[.}:]$/u);
+  });
+
+  it("leave out what the editor does not tell, and number what the user refers to", () => {
+    expect(builtInPrompts.text(documentContext, { file_path: "a.md" })).toBe("Current document: a.md");
+    const references = [
+      { kind: "file", source: "a.md", content: "A" },
+      { kind: "selection", source: "b.md", content: "{B}" },
+    ];
+    expect(builtInPrompts.text(documentReferences, { references: referencesText(references) })).toContain(
+      "Reference 1: file (source: a.md)\nA\n\nReference 2: selection (source: b.md)\n{B}",
+    );
+  });
+});
+
+describe("the identities", () => {
+  it("has the sections of the agentic prompt in their order (PROMPT-12), with its rules (PROMPT-13)", () => {
+    const values = {
+      working_directory: "/project",
+      os: "Linux",
+      rules: "Rule one.",
+      files: "a.ts",
+      mcp_servers: "MCP: files",
+    };
+    const text = builtInPrompts.identity("agentic", values);
+    const headings = [...text.matchAll(/^====\n\n([A-Z ]+)$/gmu)].map(([, heading]) => heading);
+    expect(headings).toEqual([
+      "TOOL USE",
+      "PROJECT",
+      "CAPABILITIES",
+      "RULES",
+      "SYSTEM INFORMATION",
+      "OBJECTIVE",
+      "DEFAULT WORKFLOW",
+    ]);
+    expect(text).toContain("The working directory is /project. It is fixed");
+    for (const fact of ["Operating system: Linux", "Rule one.", "MCP: files"]) expect(text).toContain(fact);
+    expect(text).not.toContain("Shell:");
+    expect(text).toMatch(/First read the files.*\na\.ts$/u);
+  });
+
+  it("covers what an expert for circuits is, can do and must not do (PROMPT-20)", () => {
+    const text = builtInPrompts.identity("circuit", {});
+    expect(text.match(/^\d\. /gmu)).toHaveLength(7);
+    for (const words of [
+      "```spice",
+      "trade-offs",
+      "next step",
+      "ambiguous",
+      "ngspice",
+      "analog and mixed-signal",
+      "not sure",
+    ]) {
+      expect(text).toContain(words);
+    }
+  });
+
+  it("says what changes at the end of the planner's, so that the rest can be cached (PROMPT-16)", () => {
+    const values = { today: "2026-02-03", user_name: "Ada" };
+    const native = builtInPrompts.identity("planner", values);
+    expect(native).toMatch(/Today: 2026-02-03\nThe user's name: Ada$/u);
+    expect(native).not.toContain("<tool_use>");
+    const tools = xmlToolsText({ tools: [] });
+    expect(builtInPrompts.identity("planner", { ...values, tool_format: tools })).toContain("<tool_use>");
+  });
+
+  it("never is empty", () => {
+    expect(identityMinimal.content).not.toBe("");
+  });
+});
+
+describe("tools as text", () => {
+  const tool = {
+    name: "read_task",
+    description: "Reads a task. Not for schedules.",
+    parameters: [
+      { name: "id", required: true, description: "The task", example: "7" },
+      { name: "full", required: false, description: "Whether all of it" },
+    ],
+    extraRules: ["Only your own tasks."],
+  };
+
+  it("are described by purpose, parameters, a sample and further rules (PROMPT-14)", () => {
+    expect(toolText(tool)).toBe(
+      [
+        "### read_task",
+        "Description: Reads a task. Not for schedules.",
+        "Parameters:",
+        "- id (required): The task",
+        "- full (optional): Whether all of it",
+        "Example:",
+        "<tool_use>",
+        '<invoke name="read_task">',
+        '<parameter name="id">7</parameter>',
+        "</invoke>",
+        "</tool_use>",
+        "Note: Only your own tasks.",
+      ].join("\n"),
+    );
+    expect(toolText({ ...tool, parameters: [] })).toContain("Parameters:\nnone");
+  });
+
+  it("come with the format and the rules of XML (PROMPT-16), and only the tools given", () => {
+    const text = xmlToolsText({ tools: [tool] });
+    for (const words of [
+      "One call at a time",
+      "All values are text",
+      "true and false",
+      "<parameter name=",
+      "### read_task",
+    ]) {
+      expect(text).toContain(words);
+    }
+    expect(text.match(/^### /gmu)).toHaveLength(1);
+  });
+});
+
+describe("who may write prompts (ARCH-08)", () => {
+  const sources = filesBelow("src").map(readSource);
+
+  it("makes a system message in one place", () => {
+    const making = sources.filter(({ text }) => text.includes("new SystemMessage(")).map(({ path }) => path);
+    // The storage gives back messages that were stored.
+    expect(making.filter((path) => !/^src\/(storage|sessions)\//u.test(path))).toEqual(["src/prompts/injector.ts"]);
+  });
+
+  it("keeps prompt texts and override files out of the nodes and the loop", () => {
+    const inner = sources.filter(({ path }) => /^src\/(nodes|loop|guardrails|graph)\//u.test(path));
+    for (const { path, text, imports } of inner) {
+      expect(text, path).not.toMatch(/<!--|defineTemplate|OverrideFile/u);
+      if (!/^src\/(nodes|loop)\//u.test(path)) continue;
+      expect(text, path).not.toMatch(/\b(?:task|instruction|system): *["'`]/u);
+      if (path.startsWith("src/nodes/"))
+        expect(
+          imports.filter((name) => name.startsWith("node:fs")),
+          path,
+        ).toEqual([]);
+    }
+  });
+
+  it("asks for every text through the run's own prompts, so that an override counts everywhere", () => {
+    const overridable = new Set(
+      sources
+        .filter(({ path }) => path.startsWith("src/prompts/"))
+        .flatMap(({ text }) => [
+          ...text.matchAll(/export function (\w+)\([^{]*(?:\{[^)]*)?prompts: Prompts = builtInPrompts/gu),
+        ])
+        .map(([, name]) => name ?? ""),
+    );
+    expect(overridable.size).toBeGreaterThan(15);
+    const forgotten = sources
+      .filter(({ path }) => !path.startsWith("src/prompts/"))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/(?<![\w.])(\w+)\(/gu)]
+          .filter(([, name = ""]) => overridable.has(name) && !text.includes(`function ${name}(`))
+          .filter(({ index }) => !/[pP]rompts/u.test(argumentsAt(text, index)))
+          .map(([, name]) => `${path}: ${name}`),
+      );
+    expect(forgotten).toEqual([]);
+  });
+});
+
+/** What stands between the parentheses of the call that begins at `start`. */
+function argumentsAt(text: string, start: number): string {
+  const open = text.indexOf("(", start);
+  let depth = 0;
+  for (let index = open; index < text.length; index += 1) {
+    if (text[index] === "(") depth += 1;
+    if (text[index] === ")") depth -= 1;
+    if (depth === 0) return text.slice(open + 1, index);
+  }
+  return "";
+}
