@@ -17,6 +17,49 @@ export const LoopPhase = z.enum([
 ]);
 export type LoopPhase = z.infer<typeof LoopPhase>;
 
+/** Where one tool call is (STATE-06): asked for, perhaps waiting for a person, running, and one of four ends. */
+export const ToolCallStatus = z.enum([
+  "pending",
+  "awaiting_confirmation",
+  "awaiting_answer",
+  "executing",
+  "completed",
+  "failed",
+  "blocked",
+  "cancelled",
+]);
+export type ToolCallStatus = z.infer<typeof ToolCallStatus>;
+
+/**
+ * What a session shows to its user (STATE-01). `message_id` is that of the reply, `null` until the reply has one; of
+ * several calls that run side by side, `ToolCalling` speaks of the one that changed last.
+ */
+export const ConversationState = z.discriminatedUnion("state", [
+  z.object({ state: z.literal("Idle") }),
+  z.object({ state: z.literal("WaitingAIResponse"), message_id: z.string().nullable() }),
+  z.object({
+    state: z.literal("StreamingResponse"),
+    message_id: z.string().nullable(),
+    accumulated_text: z.string(),
+  }),
+  z.object({
+    state: z.literal("ToolCalling"),
+    message_id: z.string().nullable(),
+    tool_call_id: z.string(),
+    tool_name: z.string(),
+    status: ToolCallStatus,
+  }),
+  z.object({ state: z.literal("Completed"), message_id: z.string().nullable() }),
+  z.object({
+    state: z.literal("Error"),
+    message_id: z.string().nullable(),
+    error: z.string(),
+    recoverable: z.boolean(),
+    suggestion: z.string().optional(),
+  }),
+]);
+export type ConversationState = z.infer<typeof ConversationState>;
+
 /** How the session works: talk freely, or follow the workflow (STATE-12). */
 export const WorkMode = z.enum(["free_chat", "workflow"]);
 /** Whether the model may use tools at all (STATE-12): `chat` means none. */
@@ -63,9 +106,33 @@ export const ConversationSummary = z.object({
 });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;
 
-/** Where `intent` sends a turn (ARCH-19). */
+/** Where `intent` sends a turn (ARCH-19), and where a run may send it. */
 export const Route = z.enum(["reply", "free_work", "plan", "action"]);
 export type Route = z.infer<typeof Route>;
+/** The same, with the question that goes before an unclear request (CLAR-01). */
+export const TurnRoute = z.enum([...Route.options, "clarify"]);
+export type TurnRoute = z.infer<typeof TurnRoute>;
+
+/**
+ * What a request wants (CLAR-02): its kind, how far the user expects it to go, what matters most, and needs that are not
+ * said. The lists are in the user's words or in English.
+ */
+export const Intent = z.object({
+  kind: z.enum(["information", "action", "emotional", "unclear", "multi_intent"]),
+  extent: z.enum(["view", "partial", "full"]),
+  priorities: z.array(z.string()),
+  implicit_needs: z.array(z.string()),
+});
+export type Intent = z.infer<typeof Intent>;
+
+/** What is assumed of an unclear request, and the one or two questions about it (CLAR-01), in the user's language. */
+export const Clarification = z.object({
+  guess: z.string(),
+  defaults: z.array(z.string()),
+  questions: z.array(z.string()).min(1).max(2),
+  suggestions: z.array(z.string()),
+});
+export type Clarification = z.infer<typeof Clarification>;
 
 /**
  * What the workflow knows of a session (ARCH-02): its messages, and only references and light summaries beside them.
@@ -77,7 +144,6 @@ export const GraphState = new StateSchema({
   project_root: z.string().nullable().default(null),
   work_mode: WorkMode.default("free_chat"),
   chat_mode: ChatMode.default("agent"),
-  workflow_locked: z.boolean().default(false),
   circuit_file_path: z.string().nullable().default(null),
   sim_result_path: z.string().nullable().default(null),
   design_goals_path: z.string().nullable().default(null),
@@ -91,12 +157,20 @@ export const GraphState = new StateSchema({
     last_tool: null,
     last_result_summary: null,
   }),
-  route: Route.nullable().default(null),
+  route: TurnRoute.nullable().default(null),
+  /** What the request of this turn wants. */
+  wanted: Intent.nullable().default(null),
+  /** Set while an unclear request waits for its answer. */
+  clarification: Clarification.nullable().default(null),
   task_plan: TaskPlan.nullable().default(null),
 });
 export type GraphState = typeof GraphState.State;
 
-/** Limits of one loop call (LOOP-03); times in seconds, sizes in characters. */
+/** What a model costs, in money per million tokens; the unit is the run's own (LOOP-17). */
+export const ModelPrice = z.object({ input: z.number().nonnegative(), output: z.number().nonnegative() });
+export type ModelPrice = z.infer<typeof ModelPrice>;
+
+/** Limits of one loop call (LOOP-03, GUARD-02..08); times in seconds, sizes in characters. */
 export const LoopLimits = z.object({
   max_iterations: z.number().int().positive().default(15),
   soft_warning_at: z.number().int().positive().default(10),
@@ -105,8 +179,42 @@ export const LoopLimits = z.object({
   max_parallel_tools: z.number().int().positive().default(3),
   max_tool_retries: z.number().int().nonnegative().default(2),
   tool_result_max_length: z.number().int().positive().default(5000),
+  /** Tokens of all model calls together; without it there is no such limit. */
+  max_tokens: z.number().int().positive().optional(),
+  /** Money of all model calls together, in the unit of `price`; it binds only where a price is known. */
+  max_cost: z.number().positive().optional(),
+  price: ModelPrice.optional(),
+  same_failure_limit: z.number().int().positive().default(2),
+  stagnation_threshold: z.number().int().min(2).default(3),
+  max_force_continue: z.number().int().nonnegative().default(5),
+  /** Further pieces of one output that was cut at the length limit (LOOP-15). */
+  generate_max_rounds: z.number().int().nonnegative().default(5),
+  /** Further tries of a model call that could not be made; -1 is without limit within the time-out (LOOP-16). */
+  agentic_connection_retries: z.number().int().min(-1).default(3),
 });
 export type LoopLimits = z.infer<typeof LoopLimits>;
+
+/**
+ * How far the model may go with tools in a turn on its own (C-04): several calls, side by side (`auto`); one after the
+ * other (`serial`); one, and each further one only after the user's word (`guarded`, CONF-07).
+ */
+export const ToolPolicy = z.enum(["auto", "guarded", "serial"]);
+export type ToolPolicy = z.infer<typeof ToolPolicy>;
+
+/** What becomes of a tool's result (LOOP-23): it goes back to the model, or it is the reply that ends the turn. */
+export const ResultMode = z.enum(["feed", "show"]);
+export type ResultMode = z.infer<typeof ResultMode>;
+
+/** From when on a request is broken into steps (DECOMP-01): its characters, and the tool calls it is estimated to cost. */
+export const DecompositionLimits = z.object({
+  max_characters: z.number().int().positive().default(300),
+  max_estimated_calls: z.number().int().positive().default(10),
+});
+export type DecompositionLimits = z.infer<typeof DecompositionLimits>;
+
+/** Whose identity the assistant has: one for each kind of work (PROMPT-18). */
+export const Profile = z.enum(["general", "document", "chat", "circuit", "planner", "agentic"]);
+export type Profile = z.infer<typeof Profile>;
 
 /** What a run may choose (API-03). `model` is a `provider:name`; `mode` overrules what `intent` would decide. */
 export const RunContext = z.object({
@@ -115,9 +223,25 @@ export const RunContext = z.object({
   work_mode: WorkMode.optional(),
   chat_mode: ChatMode.optional(),
   mode: Route.optional(),
+  /** Whose identity the assistant has. Default `general`. */
+  profile: Profile.optional(),
+  /** Whether the identity also stands before the task in the work mode `workflow` (PROMPT-02). Default yes. */
+  identity_in_workflow: z.boolean().optional(),
   tools: z.array(z.string()).optional(),
   selected_tool: z.string().optional(),
+  /** Several tool calls at once (`auto`, the default), one after the other, or each further one by the user's word. */
+  tool_policy: ToolPolicy.optional(),
   compress: z.boolean().optional(),
+  /** Whether an unclear request may be asked about (CLAR-01). Default yes. */
+  clarify: z.boolean().optional(),
+  /** From when on a request is broken into steps (DECOMP-01). */
+  decomposition: DecompositionLimits.optional(),
+  /** What becomes of tool results: `feed` goes back to the model, `show` is the reply and ends the turn (LOOP-23). */
+  result_mode: ResultMode.optional(),
+  /** The model that is asked where `model` cannot be: `provider:name` (ERR-03). */
+  fallback_model: z.string().min(1).optional(),
+  /** What becomes of a model call that fails for good: `ask` waits for a person to decide, `fail` ends the run (ERR-03). */
+  on_error: z.enum(["ask", "fail"]).optional(),
   /** What to do with the reply that a stop left unfinished at the end of the session (STOP-09). */
   partial: z.enum(["continue", "regenerate"]).optional(),
   limits: LoopLimits.partial().optional(),

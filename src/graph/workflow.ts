@@ -7,12 +7,13 @@ import { nextWork } from "../nodes/plan-progress.ts";
 import { GraphState, RunContext } from "../state.ts";
 
 /**
- * The workflow (ARCH-01, ARCH-19): compress when due, find the intent, then reply, work freely, or plan and act. A builder:
+ * The workflow (ARCH-01, ARCH-19): compress when due, find the intent, ask when it is unclear, then reply, work freely, or plan and act. A builder:
  * whoever serves it compiles it with a checkpointer.
  */
 export const workflow = new StateGraph(GraphState, { context: RunContext })
   .addNode("compress", nodes.compress, { subgraphs: [loop] })
   .addNode("intent", nodes.intent, { subgraphs: [loop] })
+  .addNode("clarify", nodes.clarify)
   .addNode("plan", nodes.plan, { subgraphs: [loop] })
   .addNode("free_work", nodes.free_work, { subgraphs: [loop] })
   .addNode("action", nodes.action, { subgraphs: [loop] })
@@ -25,8 +26,10 @@ export const workflow = new StateGraph(GraphState, { context: RunContext })
     "free_work",
     "plan",
     "action",
+    "clarify",
     END,
   ])
+  .addConditionalEdges("clarify", (state) => (endsWithRequest(state.messages) ? "intent" : END), ["intent", END])
   .addEdge("plan", "action")
   .addConditionalEdges(
     "action",

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { mayRemember } from "../guardrails/grants.ts";
+import { canonicalJson } from "../tools/canonical-json.ts";
 import type { Operation } from "../tools/tool.ts";
 
 /**
@@ -62,14 +63,6 @@ export function approvalHash(bound: {
   operation: Operation;
 }): string {
   return createHash("sha256").update(canonicalJson(bound)).digest("hex");
-}
-
-/** JSON with the keys of every object in order, so that the same value has the same text. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) => {
-    if (typeof item !== "object" || item === null || Array.isArray(item)) return item;
-    return Object.fromEntries(Object.entries(item).toSorted(([one], [other]) => (one < other ? -1 : 1)));
-  });
 }
 
 /** Builds the question for one call. */

@@ -3,45 +3,74 @@ import { weigh } from "../context/compress.ts";
 import { countMessages, countText } from "../context/tokens.ts";
 import { chooseWindow } from "../context/view.ts";
 import { modelLimits } from "../models/model-limits.ts";
-import { reachedLimit } from "./limits.ts";
-import { emit, loopCall, move } from "./request.ts";
+import { afterTools } from "./decide.ts";
+import { reachedBudget, reachedLimit } from "./limits.ts";
+import { emit, loopCall, move, type LoopCall } from "./request.ts";
+import { findingsOf, tellFindings } from "./review.ts";
 import { servicesOf } from "./services.ts";
-import type { LoopState, LoopUpdate } from "./state.ts";
+import type { EndReason, LoopState, LoopUpdate, ViewPlan } from "./state.ts";
 
 /**
- * Begins an iteration: looks at the limits and decides what of the history the model sees. It changes nothing else, so it
- * may run twice.
+ * Begins an iteration: looks at what the tools gave, at the limits and the rules against loops, and decides what of the
+ * history the model sees. It changes nothing else, so it may run twice.
  */
 export async function assemble(state: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
-  const { limits } = call;
   const iteration = state.iteration_count + 1;
-  if (iteration === 1) {
-    emit(config, { type: "agentic_loop.started", node: call.node, max_iterations: limits.max_iterations });
-    move(config, "start", state.phase, iteration);
-  } else {
-    move(config, "tool_complete", state.phase, iteration);
-  }
+  begin(iteration, state, config);
+  const shown = afterTools(state.messages);
+  if (shown !== null) return over(shown.reason, state, config);
 
   const now = Date.now();
   const start_time = state.start_time === 0 ? now : state.start_time;
-  const closing = state.closing ?? reachedLimit({ ...state, start_time }, limits, now);
+  const view = viewOf(state, call, config);
+  const budget = reachedBudget({ ...state, next: view.tokens }, call.limits);
+  if (budget?.stage === "spent") return over(budget.reason, state, config);
+  const findings = findingsOf(state.messages, call);
+  tellFindings(findings, config);
+  const found = findings.some(({ stage }) => stage === "finish") ? "guardrail" : null;
+  const limit = reachedLimit({ ...state, start_time }, call.limits, now);
+  const closing = state.closing ?? limit ?? budget?.reason ?? found;
+
+  const phase = move(
+    config,
+    iteration === 1 || state.forced !== null ? "prompt_ready" : "results_ready",
+    state.phase,
+    iteration,
+  );
+  // Only what changes is written: every field here is stored with every step.
+  return {
+    iteration_count: iteration,
+    phase,
+    view,
+    ...(closing === state.closing ? {} : { closing }),
+    ...(start_time === state.start_time ? {} : { start_time }),
+  };
+}
+
+function begin(iteration: number, state: LoopState, config: LangGraphRunnableConfig): void {
+  if (iteration === 1) {
+    const { node, limits } = loopCall(config);
+    emit(config, { type: "agentic_loop.started", node, max_iterations: limits.max_iterations });
+    move(config, "start", state.phase, iteration);
+  } else if (state.forced === null) {
+    move(config, "tool_complete", state.phase, iteration);
+  }
+}
+
+/** The turn ends without another model call. */
+function over(reason: EndReason, state: LoopState, config: LangGraphRunnableConfig): LoopUpdate {
+  return { end_reason: reason, phase: move(config, "turn_over", state.phase, state.iteration_count) };
+}
+
+function viewOf(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): ViewPlan {
   const limit = modelLimits(call.model, servicesOf(config).contextLimit).context;
   const fixedTokens =
     countText(call.system) + countText(call.instruction ?? "") + countMessages(state.messages) + toolTokens(call.tools);
   const window = chooseWindow(call.history, { summary: call.summary, fixedTokens, limit });
   const tokens = fixedTokens + window.tokens;
   emit(config, { type: "context_usage", ...weigh(tokens, limit) });
-
-  const phase = move(config, iteration === 1 ? "prompt_ready" : "results_ready", state.phase, iteration);
-  // Only what changes is written: every field here is stored with every step.
-  return {
-    iteration_count: iteration,
-    phase,
-    view: { first: window.first, tokens },
-    ...(closing === state.closing ? {} : { closing }),
-    ...(start_time === state.start_time ? {} : { start_time }),
-  };
+  return { first: window.first, tokens };
 }
 
 const tokensOfTools = new WeakMap<object, number>();

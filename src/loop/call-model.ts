@@ -1,196 +1,173 @@
-import { randomUUID } from "node:crypto";
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import {
-  AIMessage,
-  HumanMessage,
-  SystemMessage,
-  type AIMessageChunk,
-  type AIMessageFields,
-  type BaseMessage,
-  type UsageMetadata,
-} from "@langchain/core/messages";
+import { isHumanMessage, type AIMessage, type AIMessageChunk } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { repairToolPairs } from "../context/repair.ts";
-import { textOf } from "../context/tokens.ts";
-import { AppError, isAppError } from "../errors.ts";
-import { closingNote } from "../prompts/closing-note.ts";
-import { iterationWarning } from "../prompts/iteration-warning.ts";
-import { modelTarget } from "../models/load-model.ts";
-import { callWithRetry } from "../models/resilience.ts";
-import { toLangChainTools } from "../tools/registry.ts";
-import type { Tool } from "../tools/tool.ts";
-import { remainingMs } from "./limits.ts";
-import { withinTime } from "./within-time.ts";
-import { brokenArguments } from "./tool-task.ts";
+import { countMessages, textOf } from "../context/tokens.ts";
+import { isAppError } from "../errors.ts";
+import { assessTask, owed } from "../guardrails/continuation.ts";
+import { handle, type AlternativePlan } from "../error-strategy.ts";
+import { userSentence } from "../error-texts.ts";
+import { askInStages } from "./ask-in-stages.ts";
+import { modelOf, offeredTools } from "./ask-model.ts";
+import { afterReply, type Decision } from "./decide.ts";
+import { costOf, remainingMs } from "./limits.ts";
+import { toMessage, usageOf, withEnd } from "./reply-message.ts";
 import { emit, loopCall, move, note, type LoopCall } from "./request.ts";
+import { tellTask, turnOf } from "./review.ts";
 import { servicesOf, taskPathOf } from "./services.ts";
-import type { LoopState, LoopUpdate } from "./state.ts";
+import type { ForcedRound, LoopState, LoopUpdate } from "./state.ts";
 
 /**
- * One model call, with its retries (law 4). A call that fails for good ends the run when nothing has been done yet, since
- * nothing is lost then; later in the loop it ends the turn with what is known.
+ * One model call, with its retries (law 4) and other ways (ERR-03). A call that fails for good is put to a person where the
+ * run wants that. Else it ends the run when nothing has been done yet, since nothing is lost then; later in the loop it
+ * ends the turn with what is known.
  */
-export async function callModel(state: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
+export async function callModel(before: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
-  note(config, state.messages);
+  note(config, before.messages);
   const { progress } = servicesOf(config);
-  let answer: AIMessageChunk;
-  try {
-    answer = await ask(state, call, config);
-  } catch (error) {
-    if (config.signal?.aborted !== true) progress?.answered(taskPathOf(config));
-    if (config.signal?.aborted === true || !isAppError(error) || state.messages.length === 0) {
-      move(config, config.signal?.aborted === true ? "cancel" : "error", state.phase, state.iteration_count);
-      throw error;
-    }
-    const phase = move(config, "error", state.phase, state.iteration_count);
-    emit(config, { type: "agentic_loop.error", error_type: error.code, message: error.message });
-    return { phase, end_reason: "error", last_error: error.message };
-  }
-  const message = toMessage(answer, [...call.history, ...state.messages]);
-  note(config, [message]);
+  const asked = await askInStages(before, call, config);
+  if (asked.kind === "failed") return failed(asked.error, asked.plans, before, config);
+  const { answer, prompt, state } = asked;
+  const message = toMessage(answer, [...call.history, ...state.messages], {
+    model: modelOf(state, call),
+    price: call.limits.price,
+    conversationRound: prompt.length - 1,
+    forcedBy: state.forced?.kind,
+  });
+  const decision = decideOn(message, state, call, config);
+  // A reply without anything is no message: some providers refuse it in a history.
+  const isEmpty = decision.kind !== "calls" && textOf(message.content).trim() === "";
+  if (decision.kind === "end") withEnd(message, decision.reason);
+  if (!isEmpty) note(config, [message]);
   progress?.answered(taskPathOf(config));
-  move(config, "response_complete", state.phase, state.iteration_count);
-  const calls = message.tool_calls?.length ?? 0;
-  const phase = move(config, calls > 0 ? "tools_detected" : "no_tools", state.phase, state.iteration_count);
-  tellUsage(answer, calls, state, call, config);
+  tellUsage(answer, message, { state, call, round: prompt.length - 1 }, config);
   return {
-    messages: [message],
-    phase,
-    total_tokens_used: state.total_tokens_used + (usageOf(answer)?.total_tokens ?? 0),
+    ...(isEmpty ? {} : { messages: [message] }),
+    ...spent(answer, state, call),
+    ...(state.alternative === before.alternative ? {} : { alternative: state.alternative }),
+    ...afterwards(decision, state, config),
   };
 }
 
-async function ask(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): Promise<AIMessageChunk> {
-  const services = servicesOf(config);
-  const model = services.loadModel(call.model, call.temperature === undefined ? {} : { temperature: call.temperature });
-  const prompt = promptOf(state, call);
-  const bound = bindTools(model, state, call);
-  move(config, "stream_started", state.phase, state.iteration_count);
-  const time = Math.max(1000, remainingMs(state, call.limits, Date.now()));
-  return await withinTime(time, config.signal, (signal) =>
-    callWithRetry(
-      async (attemptSignal) =>
-        await bound.invoke(prompt, {
-          ...config,
-          signal: attemptSignal,
-          runName: `llm_call_iter_${state.iteration_count}`,
-        }),
-      {
-        signal,
-        target: modelTarget(model),
-        onRetry: (attempt, error) => emit(config, { type: "retry", what: "model", attempt, reason: error.message }),
-      },
-    ),
+/** What the reply comes to (law 7). The turn is read only where there is something to owe. */
+function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): Decision {
+  const calls = message.tool_calls?.length ?? 0;
+  const { max_force_continue } = call.limits;
+  let turn: ReturnType<typeof turnOf> | undefined;
+  const read = (): ReturnType<typeof turnOf> => (turn ??= turnOf([...state.messages, message], call));
+  const text = textOf(message.content);
+  // Without tools nothing can be owed but words.
+  const mayOwe = offeredTools(state, call).length > 0;
+  if (calls === 0 && mayOwe && !call.silent) tellTask(read(), config);
+  return afterReply(
+    { text, calls },
+    {
+      closing: state.closing,
+      forced: state.forced_count,
+      maxForced: call.silent ? 0 : max_force_continue,
+      owed: () =>
+        mayOwe || text.trim() === ""
+          ? owedNow(owed(read(), state.forced_count, max_force_continue, call.prompts), call)
+          : null,
+      isIncomplete: () => mayOwe && assessTask(read()).verdict === "incomplete",
+    },
   );
 }
 
-/** The view: system text, the shown part of the history, this turn's messages, and the notes of this call (LOOP-18). */
-export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
-  const shown = call.history.slice(state.view?.first ?? 0).filter((message) => !isEmptyPartial(message));
-  const instruction = call.instruction === undefined ? [] : [new HumanMessage(call.instruction)];
-  const body = repairToolPairs([...shown, ...instruction, ...state.messages]);
-  return [new SystemMessage(call.system), ...body, ...notesFor(state, call).map((note) => new HumanMessage(note))];
+/** A step of several owes no summary of its own (TASK-09). */
+function owedNow(round: ForcedRound | null, { isPart }: LoopCall): ForcedRound | null {
+  return isPart && (round?.kind === "task_summary" || round?.kind === "file_summary") ? null : round;
 }
 
-/** A stop in the middle of the reasoning leaves a message without words, which some providers refuse. */
-function isEmptyPartial(message: BaseMessage): boolean {
-  return message.additional_kwargs["is_partial"] === true && textOf(message.content) === "";
-}
-
-/** The notes of this call only: they travel apart from the system text, which stays the same (LOOP-05, GUARD-10). */
-function notesFor(state: LoopState, { tools, limits }: LoopCall): string[] {
-  if (tools.length === 0) return [];
-  if (state.closing !== null) return [closingNote({ reason: state.closing })];
-  if (state.iteration_count < limits.soft_warning_at) return [];
-  const used = state.iteration_count - 1;
-  return [iterationWarning({ used, left: limits.max_iterations - used })];
-}
-
-function bindTools(model: BaseChatModel, state: LoopState, call: LoopCall): Pick<BaseChatModel, "invoke"> {
-  const tools = offeredTools(state, call);
-  if (tools.length === 0) return model;
-  if (model.bindTools === undefined) {
-    throw new AppError("unavailable_tool_mode", `The model ${call.model} cannot call tools.`, {
-      suggestion: "Choose a model that can, or set chat_mode to chat.",
-    });
+function afterwards(decision: Decision, state: LoopState, config: LangGraphRunnableConfig): LoopUpdate {
+  move(config, "response_complete", state.phase, state.iteration_count);
+  const cleared = state.forced === null ? {} : { forced: null };
+  switch (decision.kind) {
+    case "calls":
+      return { ...cleared, phase: move(config, "tools_detected", state.phase, state.iteration_count) };
+    case "force": {
+      const { round } = decision;
+      const forced_count = state.forced_count + 1;
+      emit(config, { type: "forced_continuation", kind: round.kind, count: forced_count });
+      return {
+        forced: round,
+        forced_count,
+        phase: move(config, "reply_continued", state.phase, state.iteration_count),
+      };
+    }
+    case "end":
+      return {
+        ...cleared,
+        end_reason: decision.reason,
+        phase: move(config, "no_tools", state.phase, state.iteration_count),
+      };
   }
-  const forced = call.forcedTool === undefined ? {} : { tool_choice: call.forcedTool };
-  return model.bindTools(toLangChainTools(tools), forced);
 }
 
-function offeredTools(state: LoopState, call: LoopCall): Tool[] {
-  if (state.closing !== null) return [];
-  if (call.forcedTool === undefined) return call.tools;
-  return state.iteration_count === 1 ? call.tools.filter((tool) => tool.name === call.forcedTool) : [];
+function failed(
+  error: unknown,
+  plans: AlternativePlan[],
+  state: LoopState,
+  config: LangGraphRunnableConfig,
+): LoopUpdate {
+  const isStop = config.signal?.aborted === true;
+  if (isStop) {
+    move(config, "cancel", state.phase, state.iteration_count);
+    throw error;
+  }
+  servicesOf(config).progress?.answered(taskPathOf(config));
+  const phase = move(config, "error", state.phase, state.iteration_count);
+  if (!isAppError(error)) throw error;
+  emit(config, { type: "agentic_loop.error", error_type: error.code, message: error.message });
+  const { history, limits, onError } = loopCall(config);
+  const isLate = remainingMs(state, limits, Date.now()) === 0;
+  const request = textOf(history.findLast(isHumanMessage)?.content ?? "");
+  // What the user reads; what exactly happened is in the event and in the log (ERR-17).
+  const last_error = userSentence(error.code, /\p{Script=Han}/u.test(request) ? "zh" : "en");
+  const decision = handle(error, "ask_user", { plans, mayAsk: onError === "ask" && !isLate });
+  if (decision.kind === "pause_for_user_decision") {
+    const { code, message, suggestion } = error;
+    const about = { code, message, ...(suggestion === undefined ? {} : { suggestion }) };
+    return { phase, failure: { ...about, plans, at: Date.now() }, last_error };
+  }
+  if (state.messages.length === 0) throw error;
+  return { phase, end_reason: isLate ? "timeout" : "error", last_error };
 }
 
-/**
- * The answer as a whole message with ids that are its own: some servers repeat message ids or call ids, and two messages
- * with one id would replace each other.
- */
-export function toMessage(answer: AIMessageChunk, earlier: readonly BaseMessage[]): AIMessage {
-  const { id } = answer;
+function spent(answer: AIMessageChunk, state: LoopState, { limits }: LoopCall): LoopUpdate {
   const usage = usageOf(answer);
-  const taken = id === undefined || earlier.some((message) => message.id === id);
-  const seen = new Set<string>();
-  const calls = (answer.tool_calls ?? []).map((call) => {
-    const fresh = call.id !== undefined && call.id !== "" && !seen.has(call.id) ? call.id : `call_${randomUUID()}`;
-    seen.add(fresh);
-    return { ...call, id: fresh };
-  });
-  const broken = (answer.invalid_tool_calls ?? []).map((call) => ({
-    name: call.name ?? "",
-    args: { [brokenArguments]: call.args ?? "" },
-    id: call.id !== undefined && !seen.has(call.id) ? call.id : `call_${randomUUID()}`,
-    type: "tool_call" as const,
-  }));
-  const fields = {
-    id: taken ? randomUUID() : id,
-    content: answer.content,
-    tool_calls: [...calls, ...broken],
-    additional_kwargs: withoutRawCalls(answer.additional_kwargs),
-    response_metadata: withoutUsage(answer.response_metadata),
-    ...(usage === undefined ? {} : { usage_metadata: usage }),
+  if (usage === undefined) return {};
+  const cost =
+    limits.price === undefined ? 0 : costOf({ input: usage.input_tokens, output: usage.output_tokens }, limits.price);
+  return {
+    total_tokens_used: state.total_tokens_used + usage.total_tokens,
+    ...(cost === 0 ? {} : { total_cost: state.total_cost + cost }),
   };
-  // The constructor's type is computed from a message structure that we do not name; it takes these fields for all.
-  return new AIMessage(fields as AIMessageFields);
-}
-
-function usageOf(answer: AIMessageChunk): UsageMetadata | undefined {
-  return answer.usage_metadata;
-}
-
-/** Usage is said once, as `usage_metadata`; providers repeat it here up to three times. */
-function withoutUsage(metadata: AIMessageChunk["response_metadata"]): Record<string, unknown> {
-  const { usage: _usage, tokenUsage: _tokens, estimatedTokenUsage: _estimate, ...rest } = metadata;
-  return rest;
-}
-
-function withoutRawCalls(kwargs: AIMessageChunk["additional_kwargs"]): AIMessage["additional_kwargs"] {
-  const { tool_calls: _, ...rest } = kwargs;
-  return { ...rest, timestamp: new Date().toISOString() };
 }
 
 function tellUsage(
   answer: AIMessageChunk,
-  calls: number,
-  state: LoopState,
-  call: LoopCall,
+  message: AIMessage,
+  { state, call, round }: { state: LoopState; call: LoopCall; round: number },
   config: LangGraphRunnableConfig,
 ): void {
+  const usage = usageOf(answer);
+  if (usage !== undefined) {
+    const { input_tokens, output_tokens, total_tokens } = usage;
+    emit(config, { type: "token_usage", input_tokens, output_tokens, total_tokens });
+  }
   emit(config, {
     type: "agentic_loop.iteration",
     iteration: state.iteration_count,
     max_iterations: call.limits.max_iterations,
-    tool_calls_count: calls,
+    tool_calls_count: message.tool_calls?.length ?? 0,
+    total_tokens: state.total_tokens_used + (usage?.total_tokens ?? 0),
   });
-  const usage = usageOf(answer);
-  if (usage === undefined) return;
+  const seen = state.view?.tokens ?? 0;
+  const unseen = countMessages(call.history.slice(0, state.view?.first ?? 0));
   emit(config, {
-    type: "token_usage",
-    input_tokens: usage.input_tokens,
-    output_tokens: usage.output_tokens,
-    total_tokens: usage.total_tokens,
+    type: "window_length",
+    tokens_used: seen + unseen,
+    pruned_tokens_used: seen,
+    conversation_round: round,
   });
 }

@@ -1,15 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { ToolMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { AppError } from "../errors.ts";
+import type { ResultMode } from "../state.ts";
 import { toolSpan } from "../tracing.ts";
 import { toolNotFound } from "../tools/registry.ts";
-import { prepareCall, runTool } from "../tools/run-tool.ts";
+import { executeCall } from "../tools/execute-call.ts";
+import { prepareCall } from "../tools/run-tool.ts";
 import type { Tool, ToolResult } from "../tools/tool.ts";
+import { notApproved } from "./judge-call.ts";
+import { callsAtOnce } from "./limits.ts";
+import { handOver } from "./hand-over.ts";
 import { emit, loopCall, move, note } from "./request.ts";
 import { lookAt, toolContext } from "./rulings.ts";
-import { runIdOf, servicesOf, sessionIdOf } from "./services.ts";
-import type { LoopUpdate } from "./state.ts";
+import { runIdOf, servicesOf } from "./services.ts";
+import { announcing } from "./slow-call.ts";
+import type { EndReason, LoopUpdate } from "./state.ts";
 import { writtenArguments, type ToolTask } from "./tool-task.ts";
 
 /**
@@ -27,8 +32,30 @@ export async function callTool(task: ToolTask, config: LangGraphRunnableConfig):
     tool_name: call.name,
     arguments: task.outcome.kind === "run" ? (task.outcome.edited ?? call.args) : call.args,
   });
-  const result = await resultOf(task, config);
-  const message = toToolMessage(task, result, loopCall(config).limits.tool_result_max_length);
+  const handed = handOver(task, config);
+  if (handed?.kind === "work") return { delegations: { [task.ledger_id]: handed.work } };
+  const result =
+    handed?.result ??
+    (await announcing(
+      () => resultOf(task, config),
+      (elapsed_seconds) => emit(config, { ...status, status: "executing", elapsed_seconds }),
+    ));
+  return { messages: [tellResult(task.call, result, config)] };
+}
+
+/** The message that a result becomes: noted, and told. Each call has exactly one (law 6). */
+export function tellResult(
+  call: { id: string; name: string },
+  result: ToolResult,
+  config: LangGraphRunnableConfig,
+): ToolMessage {
+  const status = { type: "tool_status", tool_call_id: call.id, tool_name: call.name } as const;
+  const { limits, tools } = loopCall(config);
+  const tool = tools.find(({ name }) => name === call.name);
+  const end = tool === undefined ? undefined : endOf(tool, result, loopCall(config).resultMode);
+  // What the model itself has written as the final result is not cut.
+  const maxLength = end === "completed" ? Infinity : limits.tool_result_max_length;
+  const message = toToolMessage({ call }, result, maxLength, end);
   note(config, [message]);
   emit(config, {
     type: "agentic_loop.tool_result",
@@ -37,9 +64,20 @@ export async function callTool(task: ToolTask, config: LangGraphRunnableConfig):
     success: result.success,
     result_preview: result.message.slice(0, 200),
   });
-  const refused = task.outcome.kind === "refuse";
+  if (result.operation !== undefined) {
+    const { type: operation, ...more } = result.operation;
+    emit(config, { type: "operation_recorded", tool_call_id: call.id, operation, ...more });
+  }
+  const refused = result.errorType === "blocked" || result.errorType === "denied";
   emit(config, { ...status, status: result.success ? "completed" : refused ? "blocked" : "failed" });
-  return { messages: [message] };
+  return message;
+}
+
+/** Why this result ends the turn, if it does (LOOP-13, LOOP-23): what the run says counts before what the tool says. */
+function endOf(tool: Tool, { success }: ToolResult, ofRun: ResultMode | undefined): EndReason | undefined {
+  if (!success) return undefined;
+  if (tool.completes === true) return "completed";
+  return (ofRun ?? tool.resultMode) === "show" ? "answered" : undefined;
 }
 
 async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promise<ToolResult> {
@@ -57,14 +95,25 @@ async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promis
       );
     case "run": {
       const tool = tools.find((candidate) => candidate.name === task.call.name);
-      if (tool === undefined)
-        throw new AppError("invalid_state", `The tool ${task.call.name} is not offered any more.`);
+      if (tool === undefined) return toolLost(task.call.name);
       const prepared = prepareCall(tool, outcome.edited ?? writtenArguments(task.call.args));
       return prepared.kind === "ready"
         ? await runOnce(tool, prepared.input, outcome.approved, task, config)
         : prepared.result;
     }
   }
+}
+
+/** A tool of a source was there when the call was decided, and is not when the run goes on after a crash (EXT-05). */
+function toolLost(name: string): ToolResult {
+  return {
+    success: false,
+    code: "TOOL_LOST",
+    message:
+      `${name} is not there any more, and was not run now. Whether it was run before the interruption is not known. ` +
+      "Look at the present state before you go on, and tell the user.",
+    errorType: "tool_not_found",
+  };
 }
 
 async function runOnce(
@@ -76,65 +125,35 @@ async function runOnce(
 ): Promise<ToolResult> {
   // After a stop no effect begins, not even a row that says so.
   config.signal?.throwIfAborted();
-  const services = servicesOf(config);
-  const sessionId = sessionIdOf(config);
-  const answer = await services.ledger.start({
-    session_id: sessionId,
-    tool_call_id: task.ledger_id,
-    run_id: runIdOf(config),
-    tool: tool.name,
-    effect: tool.effect,
-  });
-  if (answer.kind === "finished") {
-    // The ledger stores what finish() below wrote: a ToolResult.
-    return answer.result as ToolResult;
-  }
-  if (answer.kind === "unknown") return outcomeUnknown(tool, answer.started_at);
   const { limits } = loopCall(config);
-  // A repeated call may have begun to change what was approved: then the facts say nothing any more.
-  const bound = approved === undefined || answer.kind === "repeat" ? tool : boundTo(approved, tool, config);
-  const result = await toolSpan(tool.name, input, config, async () =>
-    runTool(bound, input, toolContext(config, answer.kind === "repeat"), {
-      locks: services.locks,
+  const call = {
+    tool,
+    input,
+    context: toolContext(config, task.ledger_id),
+    run_id: runIdOf(config),
+    message_id: loopCall(config).agent?.messageId ?? task.ledger_id.slice(0, task.ledger_id.lastIndexOf("/")),
+    ...(approved === undefined ? {} : { refuse: () => refuseUnless(approved, tool, input, config) }),
+  };
+  const result = await toolSpan(tool.name, input, config, () =>
+    executeCall(call, servicesOf(config), {
       retries: limits.max_tool_retries,
-      maxParallel: limits.max_parallel_tools,
+      maxParallel: callsAtOnce(loopCall(config)),
+      onRetry: (attempt, reason) => emit(config, { type: "retry", what: `tool_${tool.name}`, attempt, reason }),
     }),
   );
-  // A call that a stop cut off has no known end: it stays open in the ledger. One that ended just before has.
-  if (result.errorType !== "cancelled") await services.ledger.finish(sessionId, task.ledger_id, result);
   config.signal?.throwIfAborted();
   return result;
 }
 
-/** The tool, which runs only while the call would do what the approved hash stands for. It looks under the call's locks. */
-function boundTo(approved: string, tool: Tool, config: LangGraphRunnableConfig): Tool {
-  return {
-    ...tool,
-    run: async (input, context) => {
-      const { hash } = await lookAt(tool, input, config);
-      context.signal.throwIfAborted();
-      if (hash === approved) return tool.run(input, context);
-      return {
-        success: false,
-        code: "NOT_APPROVED",
-        message:
-          `Not run: what ${tool.name} would do now is not what was approved. Look at the present state; if the call is ` +
-          "still needed, make it again, and it will be asked about again.",
-        errorType: "denied",
-      };
-    },
-  };
-}
-
-function outcomeUnknown(tool: Tool, startedAt: string): ToolResult {
-  return {
-    success: false,
-    code: "OUTCOME_UNKNOWN",
-    message:
-      `The server stopped while ${tool.name} was running (started ${startedAt}). Whether it took effect is not known, and ` +
-      "it was not repeated. Look at the present state before you go on, and tell the user.",
-    errorType: "execution_failed",
-  };
+/** The refusal of a call that would not do any more what the approved hash stands for. */
+async function refuseUnless(
+  approved: string,
+  tool: Tool,
+  input: Record<string, unknown>,
+  config: LangGraphRunnableConfig,
+): Promise<ToolResult | undefined> {
+  const { hash } = await lookAt(tool, input, config);
+  return hash === approved ? undefined : notApproved(tool);
 }
 
 /** The message the model reads: the content, or the message with its data; cut with a visible mark (LOOP-09). */
@@ -142,6 +161,7 @@ export function toToolMessage(
   task: { call: { id: string; name: string } },
   result: ToolResult,
   maxLength: number,
+  endsTurn?: EndReason,
 ): ToolMessage {
   const text =
     result.content ??
@@ -152,12 +172,15 @@ export function toToolMessage(
     tool_call_id: task.call.id,
     name: task.call.name,
     status: result.success ? "success" : "error",
-    content: cut(content, maxLength),
+    content: cut(content, maxLength).toWellFormed(),
     additional_kwargs: {
       timestamp: new Date().toISOString(),
       success: result.success,
       code: result.code,
       ...(result.errorType === undefined ? {} : { errorType: result.errorType }),
+      ...(result.metrics === undefined ? {} : { metrics: result.metrics }),
+      ...(endsTurn === undefined ? {} : { ends_turn: endsTurn }),
+      ...(result.operation === undefined ? {} : { operations: [result.operation] }),
     },
   });
 }

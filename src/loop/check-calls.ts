@@ -1,27 +1,76 @@
 import { Command, interrupt, Send, task, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { prepareCall } from "../tools/run-tool.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { Tool, ToolResult, UserQuestion } from "../tools/tool.ts";
 import { confirmationRequest, readDecision, type Asked } from "./approval.ts";
-import { emit, loopCall } from "./request.ts";
+import { chainRequest, declinedChain, readChainAnswer } from "./chain.ts";
+import { questionRequest, readAnswer } from "./question.ts";
+import { loopCall } from "./request.ts";
 import { lookAt, ruleOn, ruleOnInput } from "./rulings.ts";
-import { writtenArguments, type Outcome, type Ruling, type RuledCall, type ToolTask } from "./tool-task.ts";
+import {
+  writtenArguments,
+  type CallRuling,
+  type Outcome,
+  type Ruling,
+  type RuledCall,
+  type ToolTask,
+} from "./tool-task.ts";
 
 /**
  * Decides about one requested call, and does nothing (law 1): on resume it starts again from its first line. The only
  * step that interrupts, once per call. Every call, refused or not, goes on to exactly one `call_tool` (law 6).
  */
 export async function checkCalls(ruled: RuledCall, config: LangGraphRunnableConfig): Promise<Command> {
-  const { ruling = await ruleOn(ruled, config), ...requested } = ruled;
-  const outcome = ruling.kind === "ask" ? await askAbout(requested, ruling.asked, config) : ruling;
+  const { ruling = await ruleOn(ruled, undefined, config), ...requested } = ruled;
+  const hasAsked = ruling.kind === "ask" || ruling.kind === "question" || ruling.kind === "chain";
   const toolTask: ToolTask = {
     ...requested,
-    outcome,
-    waited_ms: ruling.kind === "ask" ? Date.now() - requested.asked_at : 0,
+    outcome: await outcomeOf(ruling, requested, config),
+    waited_ms: hasAsked ? Date.now() - requested.asked_at : 0,
   };
   return new Command({
     goto: new Send("call_tool", toolTask),
     ...(toolTask.waited_ms > 0 ? { update: { waits: { [toolTask.iteration]: toolTask.waited_ms } } } : {}),
   });
+}
+
+async function outcomeOf(
+  ruling: Ruling,
+  requested: Omit<RuledCall, "ruling">,
+  config: LangGraphRunnableConfig,
+): Promise<Outcome> {
+  switch (ruling.kind) {
+    case "ask":
+      return askAbout(requested, ruling.asked, config);
+    case "chain":
+      return askForWord(requested, config);
+    case "question":
+      return { kind: "answer", result: askUser(requested, ruling.asked) };
+    default:
+      return ruling;
+  }
+}
+
+/** Waits for the word that confirms a further tool of this turn; anything else declines it (CONF-07). */
+async function askForWord(requested: Omit<RuledCall, "ruling">, config: LangGraphRunnableConfig): Promise<Outcome> {
+  const { call } = requested;
+  const answer = readChainAnswer(interrupt(chainRequest(call)));
+  if (answer.kind === "declined") return declinedChain(answer.said);
+  const tool = loopCall(config).tools.find((candidate) => candidate.name === call.name);
+  if (tool === undefined) return { kind: "unknown_tool" };
+  const prepared = prepareCall(tool, writtenArguments(call.args));
+  if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
+  // What the call would do may have changed while it waited: then it is a question of its own.
+  return outcomeOf(await remembered(() => ruleOnInput(tool, prepared.input, config)), requested, config);
+}
+
+/** Puts the call's own question to the user (LOOP-14), and again until the answer can be used. */
+function askUser({ call }: Pick<RuledCall, "call">, asked: UserQuestion): ToolResult {
+  let problem: string | undefined;
+  for (;;) {
+    const answer = readAnswer(interrupt(questionRequest(call, asked, problem)), asked);
+    if (answer.kind === "result") return answer.result;
+    ({ problem } = answer);
+  }
 }
 
 async function askAbout(
@@ -34,12 +83,6 @@ async function askAbout(
   if (tool === undefined) return { kind: "unknown_tool" };
   const prepared = prepareCall(tool, writtenArguments(call.args));
   if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
-  emit(config, {
-    type: "tool_status",
-    tool_call_id: call.id,
-    tool_name: tool.name,
-    status: "awaiting_confirmation",
-  });
   return confirmed(tool, prepared.input, call.id, asked, config);
 }
 
@@ -98,7 +141,7 @@ function lookAgain(
   input: Record<string, unknown>,
   asked: Asked,
   config: LangGraphRunnableConfig,
-): Promise<Ruling> {
+): Promise<CallRuling> {
   return remembered(async () => {
     const { hash } = await lookAt(tool, input, config);
     return hash === asked.hash ? { kind: "run", approved: hash } : ruleOnInput(tool, input, config);
@@ -126,6 +169,6 @@ async function approveEdit(
  * What was found after an answer is stored with the task: a later resume must come to the same questions in the same
  * order, or one answer would be taken for another's.
  */
-async function remembered(look: () => Promise<Ruling>): Promise<Ruling> {
+async function remembered(look: () => Promise<CallRuling>): Promise<CallRuling> {
   return await task("look_again", look)();
 }

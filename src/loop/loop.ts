@@ -1,30 +1,51 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { END, START, StateGraph, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { askAboutFailure } from "./ask-about-failure.ts";
 import { assemble } from "./assemble.ts";
 import { callModel } from "./call-model.ts";
 import { callTool } from "./call-tool.ts";
 import { checkCalls } from "./check-calls.ts";
+import { delegate } from "./delegate.ts";
 import { finish } from "./finish.ts";
-import { recursionLimit } from "./limits.ts";
+import { recursionLimit, workedMs } from "./limits.ts";
+import { stateAfterLoop, type TurnState } from "./orchestration.ts";
 import { withLoopCall, type LoopRequest } from "./request.ts";
-import { afterModel } from "./route.ts";
+import { afterAssemble, afterCalls, afterModel } from "./route.ts";
 import { LoopState, type EndReason } from "./state.ts";
+import { subAgent } from "./sub-agent.ts";
 
 /**
- * The agentic loop (LOOP-01), a subgraph that every node calls: assemble → call model → check calls → call tools ↺ →
- * finish. Each requested call is checked and run in a task of its own (law 2).
+ * The steps of the agentic loop (LOOP-01): assemble → call model → check calls → call tools ↺ → finish. A model call that
+ * fails for good may first ask a person. Each requested call is checked and run in a task of its own (law 2).
  */
-export const loop = new StateGraph(LoopState)
-  .addNode("assemble", assemble)
-  .addNode("call_model", callModel)
-  .addNode("check_calls", checkCalls, { ends: ["call_tool"] })
-  .addNode("call_tool", callTool)
-  .addNode("finish", finish)
-  .addEdge(START, "assemble")
-  .addEdge("assemble", "call_model")
-  .addConditionalEdges("call_model", afterModel, ["check_calls", "finish"])
-  .addEdge("call_tool", "assemble")
-  .addEdge("finish", END)
+function steps() {
+  return new StateGraph(LoopState)
+    .addNode("assemble", assemble)
+    .addNode("call_model", callModel)
+    .addNode("ask_about_failure", askAboutFailure)
+    .addNode("check_calls", checkCalls, { ends: ["call_tool"] })
+    .addNode("call_tool", callTool)
+    .addNode("finish", finish)
+    .addEdge(START, "assemble")
+    .addConditionalEdges("assemble", afterAssemble, ["call_model", "finish"])
+    .addConditionalEdges("call_model", afterModel, ["check_calls", "assemble", "ask_about_failure", "finish"])
+    .addConditionalEdges("ask_about_failure", afterAssemble, ["call_model", "finish"])
+    .addEdge("finish", END);
+}
+
+/** The loop of a sub-agent: the same steps, without agents of its own (AGENT-04). */
+const agentLoop = steps().addEdge("call_tool", "assemble").compile({ name: "agentic_loop" });
+
+/** The agentic loop, a subgraph that every node calls. A call may hand work to agents, each in a task of its own. */
+export const loop = steps()
+  .addNode("delegate", delegate, { ends: ["sub_agent", "assemble"] })
+  .addNode(
+    "sub_agent",
+    subAgent((request, config) => run(agentLoop, request, config)),
+    { subgraphs: [agentLoop] },
+  )
+  .addConditionalEdges("call_tool", afterCalls, ["assemble", "delegate"])
+  .addEdge("sub_agent", "delegate")
   .compile({ name: "agentic_loop" });
 
 /** What one call of the loop came to: the messages it added, in order and valid, and why it ended. */
@@ -32,11 +53,26 @@ export interface LoopOutcome {
   messages: BaseMessage[];
   end_reason: EndReason;
   iterations: number;
+  /** Tokens and money of all model calls, those of its agents too. */
+  total_tokens: number;
+  total_cost: number;
+  /** Milliseconds, without the time that people took to answer. */
+  worked_ms: number;
+  /** Where the turn is now (STATE-03). */
+  turnState: TurnState;
 }
 
 /** Runs the loop once for a node. Throws what the model could not recover from, and the reason of a stop. */
 export async function runLoop(request: LoopRequest, config: LangGraphRunnableConfig): Promise<LoopOutcome> {
-  const outcome = await loop.invoke(
+  return run(loop, request, config);
+}
+
+async function run(
+  graph: Pick<typeof agentLoop, "invoke">,
+  request: LoopRequest,
+  config: LangGraphRunnableConfig,
+): Promise<LoopOutcome> {
+  const outcome = await graph.invoke(
     {},
     {
       ...withLoopCall(config, request),
@@ -49,5 +85,9 @@ export async function runLoop(request: LoopRequest, config: LangGraphRunnableCon
     messages: outcome.messages,
     end_reason: outcome.end_reason ?? "answered",
     iterations: outcome.iteration_count,
+    total_tokens: outcome.total_tokens_used,
+    total_cost: outcome.total_cost,
+    worked_ms: workedMs(outcome, Date.now()),
+    turnState: stateAfterLoop(request.turnState ?? "plan", outcome.messages),
   };
 }

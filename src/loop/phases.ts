@@ -9,9 +9,11 @@ export type PhaseEvent =
   | "response_complete"
   | "tools_detected"
   | "no_tools"
+  | "reply_continued"
   | "tool_started"
   | "tool_complete"
   | "results_ready"
+  | "turn_over"
   | "cancel"
   | "error"
   | "reset";
@@ -19,13 +21,18 @@ export type PhaseEvent =
 const moves: Record<Exclude<PhaseEvent, "cancel" | "error">, Partial<Record<LoopPhase, LoopPhase>>> = {
   start: { idle: "preparing" },
   prompt_ready: { preparing: "calling_llm" },
-  stream_started: { calling_llm: "streaming" },
+  // Asked again in another way (ERR-03), it streams as before.
+  stream_started: { calling_llm: "streaming", streaming: "streaming" },
   response_complete: { streaming: "parsing", calling_llm: "parsing" },
   tools_detected: { parsing: "executing" },
   no_tools: { parsing: "complete" },
+  // A forced continuation (TASK-04) begins a round without tools before it; the table knows no such round.
+  reply_continued: { parsing: "preparing" },
   tool_started: { executing: "waiting_tool", waiting_tool: "waiting_tool" },
   tool_complete: { waiting_tool: "aggregating", executing: "aggregating" },
   results_ready: { aggregating: "calling_llm" },
+  // A result that is the reply (LOOP-13, LOOP-23), or a budget that is used up.
+  turn_over: { aggregating: "complete", preparing: "complete" },
   reset: { complete: "idle", cancelled: "idle", error: "idle" },
 };
 

@@ -69,9 +69,10 @@ export function createProgress(): Progress {
       open.delete(path);
     },
     unfinished() {
-      const tasks = records.filter(({ silent }) => !silent).map(({ task }) => task);
+      // Of calls of the loop inside each other, the innermost says whether its answer is the session's.
+      const innermost = records.toSorted((left, right) => right.task.length - left.task.length);
       return [...open]
-        .filter(([path]) => tasks.some((task) => path.startsWith(`${task}|`)))
+        .filter(([path]) => innermost.find(({ task }) => path.startsWith(`${task}|`))?.silent === false)
         .map(([, answer]) => ({ ...answer, calls: answer.calls.filter(Boolean) }));
     },
   };

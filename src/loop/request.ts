@@ -1,12 +1,16 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { textOf } from "../context/tokens.ts";
 import { AppError } from "../errors.ts";
 import type { CustomEvent } from "../events.ts";
-import type { ConversationSummary, LoopLimits, LoopPhase } from "../state.ts";
+import type { Finding } from "../guardrails/manager.ts";
+import type { Prompts } from "../prompts/prompts.ts";
+import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, ToolPolicy } from "../state.ts";
 import type { Tool } from "../tools/tool.ts";
+import { advance, stateInPhase, type TurnState } from "./orchestration.ts";
 import { nextPhase, type PhaseEvent } from "./phases.ts";
 import { addMessages, type LoopRecord } from "./progress.ts";
-import { servicesOf, taskPathOf } from "./services.ts";
+import { servicesOf, taskPathOf, tellEvent } from "./services.ts";
 
 /**
  * What a node hands to the loop. It travels beside the loop's state, not in it: after a crash the node runs again from its
@@ -17,6 +21,8 @@ export interface LoopRequest {
   node: string;
   /** The system text, the same through all iterations (LOOP-05). */
   system: string;
+  /** Where the notes of the loop come from; absent: the built-in texts. */
+  prompts?: Prompts;
   history: BaseMessage[];
   summary: ConversationSummary | null;
   /** What to do now, where it is not simply the last message of the history. Seen by the model, never stored. */
@@ -26,26 +32,67 @@ export interface LoopRequest {
   /** The tool that the first iteration must call (TOOL-08); later iterations then have none. */
   forcedTool?: string;
   limits: LoopLimits;
+  /** How far the model may go with tools on its own (C-04); default `auto`. */
+  toolPolicy?: ToolPolicy;
+  /** What becomes of tool results, where the run says so (LOOP-23); else each tool knows. */
+  resultMode?: ResultMode;
   model: string;
+  /** The model that is asked where the other one cannot be (ERR-03). */
+  fallbackModel?: string;
+  /** Whether a person decides about a model call that fails for good (ERR-03); else it fails. */
+  onError?: "ask" | "fail";
   temperature?: number;
   /** The session waits for a confirmation: every tool call is refused (STATE-04). */
   requiresConfirm: boolean;
+  /** Where the turn is when the loop begins (STATE-03); without it, at its plan. */
+  turnState?: TurnState;
+  /** One step of several: what is owed at the end of the whole is not owed here (TASK-09). */
+  isPart?: boolean;
   /** The answer is for the program, not for the reader: its tokens are not streamed. */
   silent: boolean;
+  /** The user's own words, where the last human message of the history is not theirs; only those can be a yes. */
+  userRequest?: string;
+  /** Set in the loop of a sub-agent (AGENT-04). */
+  agent?: AgentPlace;
 }
 
-/** The request with what the steps of this one call share in memory: the phase as last told, and what was added. */
+/** Which sub-agent works, and for which call. */
+export interface AgentPlace {
+  name: string;
+  /** The same after a crash, never used twice in a session: the ledger's name of the call, and the agent's place in it. */
+  id: string;
+  /** The session's message that asked for the work; what the agent changes is kept under it. */
+  messageId: string;
+}
+
+/** The request with what the steps of this one call share in memory; all of it can be found again from the state. */
 export interface LoopCall extends LoopRequest {
+  /** The phase as last told. */
   phase: LoopPhase;
+  turnState: TurnState;
   record: LoopRecord | undefined;
+  /** What the rules against loops said of the messages up to `last`. */
+  review: { last: BaseMessage | undefined; count: number; findings: Finding[] } | undefined;
+  /** Keys of what is told only once. */
+  told: Set<string>;
 }
 
 const callKey = "__millrace_loop";
 
 /** The configuration that hands a request to the loop's steps. */
 export function withLoopCall(config: LangGraphRunnableConfig, request: LoopRequest): LangGraphRunnableConfig {
-  const record = servicesOf(config).progress?.begin(taskPathOf(config), request.silent);
-  const call: LoopCall = { ...request, phase: "idle", record };
+  // A sub-agent's messages are not the session's.
+  const isInside = request.silent || request.agent !== undefined;
+  const record = servicesOf(config).progress?.begin(taskPathOf(config), isInside);
+  const turnState = request.turnState ?? "plan";
+  const call: LoopCall = {
+    ...request,
+    turnState,
+    phase: "idle",
+    record,
+    review: undefined,
+    told: new Set(),
+  };
   return { ...config, configurable: { ...config.configurable, [callKey]: call } };
 }
 
@@ -59,15 +106,26 @@ export function loopCall(config: LangGraphRunnableConfig): LoopCall {
   return call;
 }
 
+/** The user's own words that this call works for. */
+export function userWords({ userRequest, history }: LoopRequest): string {
+  return userRequest ?? textOf(history.findLast((message) => isHumanMessage(message))?.content ?? "");
+}
+
 /** Notes messages of this call at once, so that a stop before the next checkpoint does not lose them (STOP-10). */
 export function note(config: LangGraphRunnableConfig, messages: readonly BaseMessage[]): void {
   const { record } = loopCall(config);
   if (record !== undefined) addMessages(record, messages);
 }
 
-/** Tells the run's readers (`custom` stream mode). */
+/**
+ * Tells the run's readers (`custom` stream mode). What a sub-agent tells bears its name and id, and is not taken for what
+ * the session does.
+ */
 export function emit(config: LangGraphRunnableConfig, event: CustomEvent): void {
-  config.writer?.(event);
+  // Only withLoopCall sets this key; a node that emits outside of the loop has none.
+  const agent = (config.configurable?.[callKey] as LoopCall | undefined)?.agent;
+  if (agent === undefined) tellEvent(config, event);
+  else config.writer?.({ ...event, agent: { name: agent.name, id: agent.id } });
 }
 
 /**
@@ -81,10 +139,16 @@ export function move(
   iteration: number,
 ): LoopPhase {
   const call = loopCall(config);
-  if (call.phase === "idle" && event !== "start") call.phase = stored;
+  if (call.phase === "idle" && event !== "start") {
+    call.phase = stored;
+    call.turnState = stateInPhase(iteration > 1 ? "decide" : call.turnState, stored);
+  }
   const from = call.phase;
   const to = nextPhase(from, event);
   call.phase = to;
+  // What only the program reads is a part of planning, and what a sub-agent does is one of a call: no step of the turn.
+  if (!call.silent && call.agent === undefined)
+    call.turnState = advance(config, call.turnState, stateInPhase(call.turnState, to));
   if (from !== to) {
     emit(config, { type: "agentic_loop.state_changed", from_state: from, to_state: to, iteration });
   }

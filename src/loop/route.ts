@@ -1,42 +1,80 @@
-import { isAIMessage } from "@langchain/core/messages";
+import { isAIMessage, type AIMessage } from "@langchain/core/messages";
 import { Send, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { loopCall } from "./request.ts";
+import { AppError } from "../errors.ts";
+import { callsPerReply } from "./limits.ts";
+import { cutCalls } from "./reply-message.ts";
+import { emit, loopCall, type LoopCall } from "./request.ts";
+import { turnOf } from "./review.ts";
 import { ruleOn } from "./rulings.ts";
+import type { ToolCallStatus } from "../state.ts";
 import type { LoopState } from "./state.ts";
 import type { RequestedCall, RuledCall } from "./tool-task.ts";
 
+/** After the view is made, or a person has decided about a failure: the model, or the end that was found. */
+export function afterAssemble(state: Pick<LoopState, "end_reason">): "call_model" | "finish" {
+  return state.end_reason === null ? "call_model" : "finish";
+}
+
 /**
- * What comes after a model call: one check per requested call, with what the rules say of it, or the end. Calls of a
- * closing reply are not followed.
+ * What comes after a model call, as was decided there: one check per requested call, with what the rules say of it; another
+ * round that is forced; the question about a call that failed; or the end.
  */
 export async function afterModel(
-  state: Pick<LoopState, "messages" | "closing" | "end_reason" | "iteration_count">,
+  state: Pick<LoopState, "messages" | "forced" | "failure" | "end_reason" | "iteration_count">,
   config: LangGraphRunnableConfig,
-): Promise<Send[] | "finish"> {
-  const calls = requestedCalls(state, loopCall(config).limits.max_tool_calls_per_turn, Date.now());
-  if (calls.length === 0) return "finish";
+): Promise<Send[] | "assemble" | "ask_about_failure" | "finish"> {
+  if (state.failure !== null) return "ask_about_failure";
+  if (state.end_reason !== null) return "finish";
+  if (state.forced !== null) return "assemble";
+  const call = loopCall(config);
+  const answer = state.messages.at(-1);
+  if (answer === undefined || !isAIMessage(answer)) {
+    throw new AppError("invalid_state", "The loop goes on without a reply to go on from.");
+  }
+  const turn = turnOf(state.messages, call);
   return Promise.all(
-    calls.map(async (call) => {
-      const ruled: RuledCall = { ...call, ruling: await ruleOn(call, config) };
+    requestedCalls(answer, state.iteration_count, call).map(async (requested) => {
+      tellStatus(requested, "pending", config);
+      const ruling = await ruleOn(requested, turn, config);
+      // Told here and not by `check_calls`, which begins anew at every answer.
+      if (ruling.kind === "ask" || ruling.kind === "chain") tellStatus(requested, "awaiting_confirmation", config);
+      if (ruling.kind === "question") tellStatus(requested, "awaiting_answer", config);
+      const ruled: RuledCall = { ...requested, ruling };
       return new Send("check_calls", ruled);
     }),
   );
 }
 
-/** The calls that the last reply asks for. `maxCalls` is the number that one reply may hold (LOOP-03). */
-function requestedCalls(
-  state: Pick<LoopState, "messages" | "closing" | "end_reason" | "iteration_count">,
-  maxCalls: number,
-  now: number,
-): RequestedCall[] {
-  if (state.end_reason !== null || state.closing !== null) return [];
-  const answer = state.messages.at(-1);
-  if (answer === undefined || !isAIMessage(answer)) return [];
+function tellStatus({ call }: RequestedCall, status: ToolCallStatus, config: LangGraphRunnableConfig): void {
+  emit(config, { type: "tool_status", tool_call_id: call.id, tool_name: call.name, status });
+}
+
+/** After the calls of a reply: the agents that one of them may have asked for (AGENT-04), else the next iteration. */
+export function afterCalls(
+  state: Pick<LoopState, "messages">,
+  config: LangGraphRunnableConfig,
+): "delegate" | "assemble" {
+  const reply = state.messages.findLast((message) => isAIMessage(message));
+  const { tools } = loopCall(config);
+  const asksAgents = (reply?.tool_calls ?? []).some(({ name }) =>
+    tools.some((tool) => tool.name === name && tool.delegates !== undefined),
+  );
+  return asksAgents ? "delegate" : "assemble";
+}
+
+/** The calls that a reply asks for, up to the number that one reply may hold (LOOP-03). */
+function requestedCalls(answer: AIMessage, iteration: number, loop: LoopCall): RequestedCall[] {
+  const now = Date.now();
+  const maxCalls = callsPerReply(loop);
+  // Agents that work side by side do not see each other's ids, which some servers repeat.
+  const place = loop.agent === undefined ? "" : `${loop.agent.id}/`;
+  const cut = cutCalls(answer);
   return (answer.tool_calls ?? []).map((call, index) => ({
     call: { id: call.id ?? "", name: call.name, args: call.args },
-    ledger_id: `${answer.id}/${index}`,
-    iteration: state.iteration_count,
+    ledger_id: `${place}${answer.id}/${index}`,
+    iteration,
     asked_at: now,
     over_limit: index >= maxCalls,
+    ...(cut.has(call.id) ? { cut: true as const } : {}),
   }));
 }

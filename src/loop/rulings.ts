@@ -1,32 +1,66 @@
-import { isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { textOf } from "../context/tokens.ts";
-import { isAppError } from "../errors.ts";
-import { grantCovers, mayRemember } from "../guardrails/grants.ts";
-import type { Verdict } from "../guardrails/guardrail.ts";
-import { guardrails } from "../guardrails/index.ts";
-import { locate } from "../tools/files/workspace-path.ts";
+import { reviewCall, type Finding } from "../guardrails/manager.ts";
+import { callInTurn, type Turn } from "../guardrails/turn.ts";
 import { prepareCall } from "../tools/run-tool.ts";
-import type { Operation, Tool, ToolContext } from "../tools/tool.ts";
-import { approvalHash } from "./approval.ts";
-import { loopCall } from "./request.ts";
-import { servicesOf, sessionIdOf } from "./services.ts";
-import { writtenArguments, type RequestedCall, type Ruling } from "./tool-task.ts";
+import type { Operation, Tool, ToolContext, ToolResult } from "../tools/tool.ts";
+import { isChained } from "./chain.ts";
+import { callsPerReply } from "./limits.ts";
+import { completionProblem } from "./completion.ts";
+import { judgeCall, lookAtCall } from "./judge-call.ts";
+import { loopCall, userWords } from "./request.ts";
+import { tellFindings } from "./review.ts";
+import { servicesOf, sessionIdOf, type RunServices } from "./services.ts";
+import { writtenArguments, type CallRuling, type RequestedCall, type Ruling } from "./tool-task.ts";
 
-/** What the rules say of a requested call. It looks and changes nothing, so it may run twice (law 1). */
-export async function ruleOn(requested: RequestedCall, config: LangGraphRunnableConfig): Promise<Ruling> {
+/**
+ * What the rules say of a requested call. `turn` ends with the reply that asks for it; it is missing for a call that an
+ * older version of the program has stored. It looks and changes nothing, so it may run twice (law 1).
+ */
+export async function ruleOn(
+  requested: RequestedCall,
+  turn: Turn | undefined,
+  config: LangGraphRunnableConfig,
+): Promise<Ruling> {
   const { call } = requested;
   if (requested.over_limit) {
-    const limit = loopCall(config).limits.max_tool_calls_per_turn;
+    const limit = callsPerReply(loopCall(config));
     const reason = `Not run: one reply may hold at most ${limit} tool calls. Ask for this one again if it is still needed.`;
     return { kind: "refuse", code: "TOO_MANY_CALLS", errorType: "blocked", reason };
   }
-  const tool = loopCall(config).tools.find((candidate) => candidate.name === call.name);
+  if (requested.cut === true) {
+    const reason =
+      "Not run: the reply reached the length limit in the middle of this call. Make the call again with less in it, for " +
+      "example a long text in several parts.";
+    return { kind: "refuse", code: "CUT_OFF", errorType: "invalid_format", reason };
+  }
+  const { tools, limits } = loopCall(config);
+  const tool = tools.find((candidate) => candidate.name === call.name);
   if (tool === undefined) return { kind: "unknown_tool" };
   const prepared = prepareCall(tool, writtenArguments(call.args));
-  return prepared.kind === "invalid"
-    ? { kind: "answer", result: prepared.result }
-    : ruleOnInput(tool, prepared.input, config);
+  if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
+  if (turn !== undefined) {
+    const problem = tool.completes === true ? completionProblem(turn, call.id, completing(tools)) : null;
+    if (problem !== null) return { kind: "refuse", code: "NOT_COMPLETE", errorType: "blocked", reason: problem };
+    const finding = reviewCall(turn, callInTurn(call.name, call.args, tools), limits);
+    if (finding !== null) {
+      tellFindings([finding], config);
+      return { kind: "answer", result: blocked(finding) };
+    }
+  }
+  if (tool.asks !== undefined) return { kind: "question", asked: tool.asks(prepared.input) };
+  const ruling = await ruleOnInput(tool, prepared.input, config);
+  // A call that is asked about anyway gets its yes there.
+  return ruling.kind === "run" && isChained(tool, turn, loopCall(config)) ? { kind: "chain" } : ruling;
+}
+
+function completing(tools: readonly Tool[]): ReadonlySet<string> {
+  return new Set(tools.filter(({ completes }) => completes === true).map(({ name }) => name));
+}
+
+/** What the model reads instead of the result of a blocked call (GUARD-03). */
+function blocked({ reason, suggestions }: Finding): ToolResult {
+  const data = { blocked: true, reason, suggestions };
+  return { success: false, code: "BLOCKED", message: reason, data, errorType: "blocked" };
 }
 
 /** What the rules, and the yeses that were remembered, say of a call with valid arguments. */
@@ -34,19 +68,11 @@ export async function ruleOnInput(
   tool: Tool,
   input: Record<string, unknown>,
   config: LangGraphRunnableConfig,
-): Promise<Ruling> {
-  const { operation, hash } = await lookAt(tool, input, config);
-  const verdict = applyRules(tool, input, operation, config);
-  switch (verdict.kind) {
-    case "allow":
-      return { kind: "run" };
-    case "deny":
-      return { kind: "refuse", code: "BLOCKED", errorType: "blocked", reason: verdict.reason };
-    case "ask":
-      return (await isGranted(tool, operation, config))
-        ? { kind: "run", approved: hash }
-        : { kind: "ask", asked: { question: verdict.question, hash, operation } };
-  }
+): Promise<CallRuling> {
+  const { requiresConfirm } = loopCall(config);
+  const { grants } = servicesOf(config);
+  const userRequest = userWords(loopCall(config));
+  return judgeCall(tool, input, toolContext(config), { userRequest, requiresConfirm, grants });
 }
 
 /** What a call would do now, and the hash of exactly that. */
@@ -55,55 +81,24 @@ export async function lookAt(
   input: Record<string, unknown>,
   config: LangGraphRunnableConfig,
 ): Promise<{ operation: Operation; hash: string }> {
-  const context = toolContext(config, false);
-  const operation = await tool.operation(input, context);
-  const { workspace } = context;
-  return { operation, hash: approvalHash({ tool: tool.name, args: input, workspace, operation }) };
+  return lookAtCall(tool, input, toolContext(config));
 }
 
-function applyRules(
-  tool: Tool,
-  input: Record<string, unknown>,
-  operation: Operation,
-  config: LangGraphRunnableConfig,
-): Verdict {
-  const userRequest = textOf(loopCall(config).history.findLast(isHumanMessage)?.content ?? "");
-  const { requiresConfirm } = loopCall(config);
-  for (const rule of Object.values(guardrails)) {
-    const verdict = rule({ tool, input, operation, userRequest, requiresConfirm });
-    if (verdict.kind !== "allow") return verdict;
-  }
-  return { kind: "allow" };
+/** What the operator wants to be asked about besides the rules (CONF-04, CONF-10). */
+export function askedBesides(services: RunServices): Pick<ToolContext, "criticalFiles" | "confirmTasks"> {
+  return { criticalFiles: services.criticalFiles ?? [], confirmTasks: services.confirmTasks ?? false };
 }
 
-async function isGranted(tool: Tool, operation: Operation, config: LangGraphRunnableConfig): Promise<boolean> {
-  if (!mayRemember(operation) || !("path" in operation)) return false;
-  const { grants, workspace } = servicesOf(config);
-  const known = (await grants?.(sessionIdOf(config)))?.filter((grant) => grant.tool === tool.name) ?? [];
-  if (known.length === 0) return false;
-  const paths = await placesOf(workspace, operation.path);
-  return known.some((grant) => grantCovers(grant, { tool: tool.name, paths }));
-}
-
-/** A path as written and as it lies in the workspace once links are followed; none when it is refused. */
-async function placesOf(workspace: string, path: string): Promise<string[]> {
-  try {
-    const place = await locate(workspace, path, "keep");
-    return [place.path, place.real.slice(workspace.length).replaceAll("\\", "/").replace(/^\/+/u, "")];
-  } catch (error) {
-    if (isAppError(error)) return [];
-    throw error;
-  }
-}
-
-/** What a tool may touch in this run. */
-export function toolContext(config: LangGraphRunnableConfig, repeated: boolean): ToolContext {
+/** What a tool may touch in this run. `callId` names the call that runs; none while one only looks. */
+export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolContext {
   const services = servicesOf(config);
   return {
     workspace: services.workspace,
     tasks: services.tasks,
+    ...askedBesides(services),
     sessionId: sessionIdOf(config),
-    repeated,
+    callId,
+    repeated: false,
     signal: config.signal ?? new AbortController().signal,
   };
 }

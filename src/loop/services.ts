@@ -1,11 +1,23 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { createAgentFolders, type AgentSource } from "../agents/agent-folders.ts";
 import { currentConfig } from "../config.ts";
+import type { CustomEvent } from "../events.ts";
+import { createLogger, type Logger } from "../logger.ts";
 import { createModelLoader, type ModelLoader } from "../models/load-model.ts";
+import { openPrompts } from "../prompts/open-prompts.ts";
+import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
 import type { Grant } from "../storage/records.ts";
 import { createMemoryLedger, createMemoryTasks } from "../storage/memory.ts";
-import type { Ledger, TaskStore } from "../storage/storage.ts";
+import type { Ledger, OperationStore, TaskStore } from "../storage/storage.ts";
+import type { ToolHook } from "../tools/hooks.ts";
+import { tools } from "../tools/index.ts";
 import { createLocks, type Locks } from "../tools/locks.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { ToolSource } from "../tools/tool-source.ts";
+import type { Rate } from "../tools/rates.ts";
 import type { Progress } from "./progress.ts";
 
 /** What the server lends to a run: the ledger, the planner's tasks and the workspace (absolute, links resolved). */
@@ -13,8 +25,25 @@ export interface RunServices {
   ledger: Ledger;
   tasks: TaskStore;
   workspace: string;
+  /** What the operator wants to be asked about besides the rules; see `ToolContext`. */
+  criticalFiles?: readonly string[];
+  confirmTasks?: boolean;
   /** The yeses that a session remembers; absent where nobody stores any. */
   grants?: (sessionId: string) => Promise<Pick<Grant, "tool" | "path_pattern">[]>;
+  /** What tools change in the workspace, kept for undo; absent where nobody can undo it. */
+  operations?: OperationStore;
+  /** Who watches tool calls, and who is told what they throw (TOOL-04). */
+  hooks?: readonly ToolHook[];
+  onHookProblem?: (hook: string, error: unknown) => void;
+  /** How many tool calls and model calls of all runs may begin in a second (QUEUE-04); absent: as many as come. */
+  toolRate?: Rate | undefined;
+  modelRate?: Rate | undefined;
+  /** Model calls of all runs that may be under way at once; absent: as many as come. */
+  modelRequests?: number | undefined;
+  /** Where tools come from that are not of the house. Each run asks them once, when it begins or goes on. */
+  toolSources?: readonly ToolSource[];
+  /** What they had for this run: the same tools to its end, also when a source is lost meanwhile. */
+  addedTools?: readonly Tool[];
   /** Locks of the process, shared by all runs. */
   locks: Locks;
   /** The model used when a run names none. */
@@ -22,12 +51,25 @@ export interface RunServices {
   /** Tokens a model may read at most, where the operator said so. */
   contextLimit: number | undefined;
   loadModel: ModelLoader;
+  /** Where prompts come from; absent: the built-in texts. */
+  prompts?: Prompts;
+  /** The agents that work can be handed to (AGENT-02); absent: none. */
+  agents?: AgentSource;
+  /** Where a detected loop is logged (GUARD-09); absent where nobody reads a log. */
+  logger?: Pick<Logger, "warn">;
+  /** Told of every event in the moment it is emitted, whether or not a reader of the run has asked for it. */
+  onEvent?: ((event: CustomEvent) => void) | undefined;
   /** Collects what the run does, where somebody can stop it. */
   progress?: Progress | undefined;
 }
 
 /** The key in `configurable`; the two underscores keep it out of checkpoint metadata and traces. */
 export const servicesKey = "__millrace";
+
+/** The prompts of this run. */
+export function promptsOf(config: RunnableConfig): Prompts {
+  return servicesOf(config).prompts ?? builtInPrompts;
+}
 
 /** The session of this run: LangGraph's thread id. */
 export function sessionIdOf(config: RunnableConfig): string {
@@ -47,6 +89,19 @@ export function taskPathOf(config: RunnableConfig): string {
 function textAt(config: RunnableConfig, key: string): string {
   const value: unknown = config.configurable?.[key];
   return typeof value === "string" ? value : "";
+}
+
+/** Tells the run's readers (`custom` stream mode), and the server that has lent its services. */
+export function tellEvent(config: Pick<LangGraphRunnableConfig, "writer" | "configurable">, event: CustomEvent): void {
+  config.writer?.(event);
+  // Only runs/execute.ts sets this key, and it sets a RunServices.
+  const lent = config.configurable?.[servicesKey] as RunServices | undefined;
+  lent?.onEvent?.(event);
+}
+
+/** The agents of a workspace, and of the user who runs the program. */
+export function openAgents(workspace: string, logger: Pick<Logger, "error">): AgentSource {
+  return createAgentFolders({ workspace, home: homedir(), toolNames: Object.keys(tools), logger });
 }
 
 let ownServices: RunServices | undefined;
@@ -70,6 +125,8 @@ export function servicesOf(config: RunnableConfig): RunServices {
       defaultModel: settings.model,
       contextLimit: settings.contextLimit,
       loadModel: createModelLoader(settings),
+      agents: openAgents(settings.workspace, createLogger(settings.logLevel)),
+      prompts: openPrompts(settings.dataDir, createLogger(settings.logLevel)),
     };
   }
   return ownServices;

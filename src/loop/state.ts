@@ -1,10 +1,30 @@
 import { MessagesValue, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
+import { alternativePlans } from "../error-strategy.ts";
 import { LoopPhase } from "../state.ts";
+import { Delegation, DelegationProgress, mergeDelegations } from "./delegation.ts";
+import { Failure } from "./failure.ts";
 
 /** Why the loop ended (LOOP-02). */
-export const EndReason = z.enum(["answered", "iteration_limit", "timeout", "token_limit", "error"]);
+export const EndReason = z.enum([
+  "answered",
+  "completed",
+  "iteration_limit",
+  "timeout",
+  "token_limit",
+  "cost_limit",
+  "guardrail",
+  "cancelled",
+  "error",
+]);
 export type EndReason = z.infer<typeof EndReason>;
+
+/** What the next model call is asked to do before the turn may end (TASK-04, LOOP-15). */
+export const ForcedRound = z.object({
+  kind: z.enum(["folder_check", "file_move", "task_summary", "file_summary", "incomplete_reply", "empty_reply"]),
+  prompt: z.string(),
+});
+export type ForcedRound = z.infer<typeof ForcedRound>;
 
 /** What of the history the model sees in one call: decided by `assemble`, applied by `call_model` (law 5). */
 export const ViewPlan = z.object({
@@ -24,6 +44,12 @@ const longestWaits = new ReducedValue(z.record(z.string(), z.number()).default({
   },
 });
 
+/** The work of agents, by the ledger's name of the call that asked; `null` removes it, reports are added. */
+const delegations = new ReducedValue(z.record(z.string(), Delegation).default({}), {
+  inputSchema: z.record(z.string(), z.union([Delegation, DelegationProgress, z.null()])),
+  reducer: mergeDelegations,
+});
+
 /**
  * One call of the loop (LOOP-06). `messages` holds only what this call added. `start_time` is milliseconds since 1970;
  * `waits` are the milliseconds spent waiting for a person, by iteration, which no limit counts (C-28).
@@ -35,7 +61,19 @@ export const LoopState = new StateSchema({
   start_time: z.number().default(0),
   waits: longestWaits,
   total_tokens_used: z.number().default(0),
+  /** Money of all model calls; stays 0 where no price is known. */
+  total_cost: z.number().default(0),
+  /** What agents are at work on (AGENT-04). */
+  delegations,
+  /** The forced continuation that the next model call answers. */
+  forced: ForcedRound.nullable().default(null),
+  /** Forced continuations so far: the one thing about a turn that its messages do not tell. */
+  forced_count: z.number().int().default(0),
   view: ViewPlan.nullable().default(null),
+  /** The other way in which the model is asked since the usual one failed (ERR-03). */
+  alternative: z.enum(alternativePlans).nullable().default(null),
+  /** Set while a person decides about a failed model call. */
+  failure: Failure.nullable().default(null),
   /** Set when a limit is reached: the next model call is the last and has no tools. */
   closing: EndReason.nullable().default(null),
   end_reason: EndReason.nullable().default(null),

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../errors.ts";
-import type { ToolResult } from "../tools/tool.ts";
+import type { ToolResult, UserQuestion } from "../tools/tool.ts";
 import type { Asked } from "./approval.ts";
 
 /** One call as the model asked for it, on its way through `check_calls`. */
@@ -12,6 +12,8 @@ export interface RequestedCall {
   asked_at: number;
   /** Beyond the number of calls that one reply may hold. */
   over_limit: boolean;
+  /** The length limit cut the reply in the middle of this call (LOOP-15). */
+  cut?: true;
 }
 
 /** What is to become of a call. */
@@ -25,8 +27,14 @@ export type Outcome =
   | { kind: "refuse"; code: string; errorType: ErrorCode; reason: string }
   | { kind: "unknown_tool" };
 
-/** What the rules say of a call: an outcome, or a question to a person. */
-export type Ruling = Outcome | { kind: "ask"; asked: Asked };
+/** What the rules say of a call that would do something: an outcome, or the question whether it may run. */
+export type CallRuling = Outcome | { kind: "ask"; asked: Asked };
+
+/**
+ * What the rules say of any call: one may itself be a question to the user (LOOP-14), and a further one of a guarded turn
+ * waits for the word that confirms (CONF-07).
+ */
+export type Ruling = CallRuling | { kind: "question"; asked: UserQuestion } | { kind: "chain" };
 
 /**
  * A call on its way to `check_calls`, with what the rules said when it was fanned out. The ruling is stored with the task:

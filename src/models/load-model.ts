@@ -40,6 +40,7 @@ export function createModel(model: string, options: ModelOptions, config: Config
     address: provider.address(config),
     unreachableHint: provider.unreachableHint,
     unknownModelHint: provider.unknownModelHint(name),
+    keyHint: provider.keyHint,
   });
   return made;
 }

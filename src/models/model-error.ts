@@ -48,7 +48,11 @@ export function toModelError(error: unknown, target?: ModelTarget): AppError {
         "Compress the conversation, or choose a model with a larger context.",
       );
     case "auth":
-      return make("auth", `${who}${where} refused the key (${signs.status}).`, "Check the key of this provider.");
+      return make(
+        "auth",
+        `${who}${where} refused the key (${signs.status}).`,
+        target?.keyHint ?? "Check the key of this provider.",
+      );
     case "quota":
       return make(
         "quota",
@@ -159,5 +163,5 @@ function cleanText(text: string): string {
     .replace(/\s*Troubleshooting URL: \S+/gu, "")
     .replace(/\b(sk|key|Bearer)[-_ ][\w-]{6,}/gu, "[redacted]")
     .trim();
-  return plain.length > 300 ? `${plain.slice(0, 300)}…` : plain;
+  return plain.length > 300 ? `${plain.slice(0, 300).replace(/\p{Cs}$/u, "")}…` : plain;
 }

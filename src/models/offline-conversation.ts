@@ -39,9 +39,12 @@ const noteForms = [/^<!-- task: /u, /^Note: \d+ rounds are used/u];
 const stepForm = /^Step \d+ of \d+: ([\s\S]*?)(?:\nInput: ([\s\S]*))?$/u;
 const finalForm = /^All steps are through\. The request was: /u;
 
-/** A call id that says which action of the request, and which step of it, the call belongs to. Unique. */
+/**
+ * A call id that says which action of the request, and which step of it, the call belongs to. Unique, and within the 40
+ * characters that OpenAI's service takes: the loop gives a longer one another.
+ */
 export function callId(action: number, step: number): string {
-  return `call_${action}_${step}_${crypto.randomUUID().replaceAll("-", "")}`;
+  return `call_${action}_${step}_${crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`;
 }
 
 /** Reads a list of messages as `Conversation`. */

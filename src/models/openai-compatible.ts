@@ -67,6 +67,7 @@ function provider(vendor: Vendor): Provider {
     },
     address,
     unreachableHint: `Check the network, and the address of ${vendor.title}.`,
+    keyHint: `Check the key in ${vendor.keyVariable}.`,
     unknownModelHint: (name) => `Check the name "${name}" against the list of models of ${vendor.title}.`,
   };
 }

@@ -16,6 +16,8 @@ export interface Provider {
   unreachableHint: string;
   /** Added when the provider does not know the model. */
   unknownModelHint(name: string): string;
+  /** Added when the provider refuses the key: what to set (ERR-05). */
+  keyHint?: string;
 }
 
 /** Which model a client is, for events and error messages. */
@@ -25,4 +27,5 @@ export interface ModelTarget {
   address: string | undefined;
   unreachableHint: string;
   unknownModelHint: string;
+  keyHint?: string | undefined;
 }

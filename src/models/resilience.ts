@@ -1,15 +1,15 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { ExponentialBackoff, handleWhen, retry } from "cockatiel";
+import { handleWhen, retry } from "cockatiel";
+import { handle } from "../error-strategy.ts";
 import { AppError, isAppError } from "../errors.ts";
 import { toModelError } from "./model-error.ts";
 import type { ModelTarget } from "./provider.ts";
 import { brokeMidStream } from "./watch-stream.ts";
 
-/** At most this many further tries (SVC-02), of which so many after a 429 (C-19). */
+/** At most this many further tries (SVC-02). */
 const maxRetries = 3;
-const maxRateLimitRetries = 2;
-/** A provider that asks for a longer wait is told to the user instead. Milliseconds. */
-const longestAskedWaitMs = 60_000;
+/** A wait is shorter by up to this share, so that runs which failed together do not come back together. */
+const spread = 0.2;
 
 /** How a model call is repeated. */
 export interface RetryOptions {
@@ -18,8 +18,10 @@ export interface RetryOptions {
   onRetry?: (attempt: number, error: AppError, delayMs: number) => void;
   /** Names the model in error messages; see `modelTarget`. */
   target?: ModelTarget | undefined;
-  /** Milliseconds of the first and the longest wait; default 1 s and 30 s (SVC-02). */
+  /** Milliseconds of the first and the longest wait; default is the strategy's (SVC-02, ERR-04). */
   delays?: { initialMs: number; maxMs: number };
+  /** Further tries at most; default 3 (SVC-02), -1 for as many as the signal allows (LOOP-16). */
+  maxRetries?: number;
 }
 
 /**
@@ -28,26 +30,34 @@ export interface RetryOptions {
  * at once with `cancelled`, `timeout` or the signal's own AppError.
  */
 export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>, options: RetryOptions): Promise<T> {
-  const { signal } = options;
-  const delays = options.delays ?? { initialMs: 1000, maxMs: 30_000 };
-  let backoff = new ExponentialBackoff({ initialDelay: delays.initialMs, maxDelay: delays.maxMs }).next();
+  const { signal, delays } = options;
+  const wanted = options.maxRetries ?? maxRetries;
+  const maxAttempts = wanted < 0 ? Infinity : wanted;
+  let tries = 0;
   let rateLimits = 0;
-  let lastError: AppError | undefined;
+  let next: { error: AppError; delayMs: number } | undefined;
   const isWorthAnotherTry = (error: unknown): boolean => {
-    if (!isAppError(error) || signal.aborted || brokeMidStream(error) || brokeMidStream(error.cause)) return false;
-    lastError = error;
-    if (error.code !== "rate_limit") return error.recoverable;
-    rateLimits += 1;
-    return rateLimits <= maxRateLimitRetries && (askedWaitMs(error) ?? 0) <= longestAskedWaitMs;
+    if (!isAppError(error) || signal.aborted) return false;
+    const askedMs = askedWaitMs(error);
+    const isRateLimit = error.code === "rate_limit";
+    const decision = handle(error, "same_way", {
+      ...(isRateLimit ? { tries: rateLimits } : { tries, maxTries: maxAttempts }),
+      ...(delays === undefined ? {} : { delays }),
+      askedWaitMs: askedMs,
+      hasBegun: hasBegun(error),
+    });
+    if (decision.kind !== "retry") return false;
+    tries += 1;
+    if (isRateLimit) rateLimits += 1;
+    next = { error, delayMs: askedMs ?? decision.delayMs * (1 - spread * Math.random()) };
+    return true;
   };
   // The policy counts; the wait is ours, because the policy's own does not end with the signal.
-  const policy = retry(handleWhen(isWorthAnotherTry), { maxAttempts: maxRetries });
+  const policy = retry(handleWhen(isWorthAnotherTry), { maxAttempts });
   const attempts = policy.execute(async ({ attempt }) => {
-    if (attempt > 0 && lastError !== undefined) {
-      const delayMs = askedWaitMs(lastError) ?? backoff.duration;
-      backoff = backoff.next(undefined);
-      options.onRetry?.(attempt, lastError, delayMs);
-      await wait(delayMs, undefined, { signal });
+    if (attempt > 0 && next !== undefined) {
+      options.onRetry?.(attempt, next.error, next.delayMs);
+      await wait(next.delayMs, undefined, { signal });
     }
     signal.throwIfAborted();
     try {
@@ -57,6 +67,11 @@ export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>
     }
   });
   return await untilAborted(attempts, signal);
+}
+
+/** Whether a reader had already seen the beginning of the answer that failed (SVC-05). */
+export function hasBegun(error: AppError): boolean {
+  return brokeMidStream(error) || brokeMidStream(error.cause);
 }
 
 /** The wait a 429 asks for (`Retry-After`: seconds or a date), in milliseconds; `undefined` when it asks for none. */

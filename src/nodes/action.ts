@@ -1,15 +1,16 @@
-import type { BaseMessage } from "@langchain/core/messages";
-import { isHumanMessage } from "@langchain/core/messages";
-import { textOf } from "../context/tokens.ts";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { assertNever } from "../errors.ts";
-import { runLoop } from "../loop/loop.ts";
+import { runLoop, type LoopOutcome } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
-import { finalAnswerPrompt } from "../prompts/final-answer.ts";
+import { promptsOf } from "../loop/services.ts";
+import { finalAnswerInstruction, finalAnswerPrompt } from "../prompts/final-answer.ts";
 import { freeWorkPrompt } from "../prompts/free-work.ts";
 import { planStepInstruction, planStepPrompt } from "../prompts/plan-step.ts";
-import type { GraphState, TaskPlan, WorkflowNode } from "../state.ts";
-import { lastToolOf, nodeRequest, replyText } from "./node-request.ts";
+import type { GraphState, PlanStep, TaskPlan, WorkflowNode } from "../state.ts";
+import { nodeRequest, replyText } from "./node-request.ts";
 import { nextWork, withStep } from "./plan-progress.ts";
+import { requestOf } from "./read-intent.ts";
+import { afterLoop, endTurn } from "./turn.ts";
 
 const resultLength = 500;
 
@@ -18,61 +19,53 @@ const resultLength = 500;
  * the dependencies, and after the last step one short answer. Each visit calls the loop once.
  */
 export const action: WorkflowNode = async (state, config) => {
-  const respond = (messages: BaseMessage[]) => ({
-    messages,
-    orchestration: { ...state.orchestration, ...lastToolOf(messages), state: "respond" as const },
-  });
+  const respond = (outcome: LoopOutcome) => ({ messages: outcome.messages, ...endTurn(state, outcome, config) });
   const taskPlan = state.task_plan;
   if (taskPlan === null) {
-    const { messages } = await runLoop(nodeRequest("action", state, config, { task: freeWorkPrompt() }), config);
-    return respond(messages);
+    const task = freeWorkPrompt(promptsOf(config));
+    return respond(await runLoop(nodeRequest("action", state, config, { task }), config));
   }
   const work = nextWork(taskPlan);
   switch (work.kind) {
-    case "step": {
-      const { step, number } = work;
-      emit(config, { type: "plan", plan: withStep(taskPlan, step.id, { status: "running" }) });
-      const instruction = planStepInstruction({
-        number,
-        total: taskPlan.steps.length,
-        goal: step.goal,
-        input: step.input,
-      });
-      const request = nodeRequest("action", state, config, { task: planStepPrompt({ tool: step.tool }), instruction });
-      const { messages, end_reason } = await runLoop(request, config);
-      const done = withStep(taskPlan, step.id, {
-        status: end_reason === "answered" ? "done" : "failed",
-        result: replyText(messages).slice(0, resultLength),
-      });
-      emit(config, { type: "plan", plan: done });
-      return {
-        messages,
-        task_plan: single(done) ? { ...done, status: done.steps[0]?.status === "done" ? "done" : "failed" } : done,
-        orchestration: { ...state.orchestration, ...lastToolOf(messages), state: "decide" },
-      };
-    }
+    case "step":
+      return await carryOut(work, taskPlan, state, config);
     case "answer": {
       const request = nodeRequest("action", state, config, {
-        task: finalAnswerPrompt(),
+        task: finalAnswerPrompt(promptsOf(config)),
         tools: [],
-        instruction: originalRequest(state),
+        instruction: finalAnswerInstruction({ request: requestOf(state.messages) }),
       });
-      const { messages } = await runLoop(request, config);
-      return { ...respond(messages), task_plan: { ...taskPlan, status: work.failed ? "failed" : "done" } };
+      const answered = respond(await runLoop(request, config));
+      return { ...answered, task_plan: { ...taskPlan, status: work.failed ? "failed" : "done" } };
     }
     case "over":
-      return { orchestration: { ...state.orchestration, state: "respond" } };
+      return endTurn(state, undefined, config);
     default:
       return assertNever(work);
   }
 };
 
-/** A plan of one step needs no summary of its own: the step's reply is the answer. */
-function single(taskPlan: TaskPlan): boolean {
-  return taskPlan.steps.length === 1;
-}
-
-function originalRequest(state: GraphState): string {
-  const request = textOf(state.messages.findLast(isHumanMessage)?.content ?? "");
-  return `All steps are through. The request was: ${request}`;
+/** One step. A plan of one step needs no summary of its own: the step's reply is the answer, and the turn is over. */
+async function carryOut(
+  { step, number }: { step: PlanStep; number: number },
+  taskPlan: TaskPlan,
+  state: GraphState,
+  config: LangGraphRunnableConfig,
+) {
+  const total = taskPlan.steps.length;
+  emit(config, { type: "plan", plan: withStep(taskPlan, step.id, { status: "running" }) });
+  const request = nodeRequest("action", state, config, {
+    task: planStepPrompt({ tool: step.tool }, promptsOf(config)),
+    instruction: planStepInstruction({ number, total, goal: step.goal, input: step.input }),
+    isPart: total > 1,
+  });
+  const outcome = await runLoop(request, config);
+  const status = ["answered", "completed"].includes(outcome.end_reason) ? "done" : "failed";
+  const done = withStep(taskPlan, step.id, { status, result: replyText(outcome.messages).slice(0, resultLength) });
+  emit(config, { type: "plan", plan: done });
+  const { messages } = outcome;
+  // A person who ends the turn ends the plan.
+  return total === 1 || outcome.end_reason === "cancelled"
+    ? { messages, task_plan: { ...done, status }, ...endTurn(state, outcome, config) }
+    : { messages, task_plan: done, ...afterLoop(state, outcome, "decide", config) };
 }

@@ -5,7 +5,7 @@ import { compressible, fitSummary, plainSummary, SummaryAnswer, usage } from "..
 import { isAppError } from "../errors.ts";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
-import { servicesOf } from "../loop/services.ts";
+import { promptsOf, servicesOf } from "../loop/services.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import { compressPrompt } from "../prompts/compress.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
@@ -47,7 +47,7 @@ async function summarise(
   const previous = state.conversation_summary;
   try {
     const request = nodeRequest("compress", { ...state, conversation_summary: null }, config, {
-      task: compressPrompt({ previous: previous === null ? null : JSON.stringify(previous) }),
+      task: compressPrompt({ previous: previous === null ? null : JSON.stringify(previous) }, promptsOf(config)),
       tools: [],
       history: old,
       silent: true,

@@ -1,13 +1,13 @@
 import { runLoop } from "../loop/loop.ts";
+import { promptsOf } from "../loop/services.ts";
 import { freeWorkPrompt } from "../prompts/free-work.ts";
 import type { WorkflowNode } from "../state.ts";
-import { lastToolOf, nodeRequest } from "./node-request.ts";
+import { nodeRequest } from "./node-request.ts";
+import { endTurn } from "./turn.ts";
 
 /** Answers with the whole tool set that the run may use. */
 export const freeWork: WorkflowNode = async (state, config) => {
-  const { messages } = await runLoop(nodeRequest("free_work", state, config, { task: freeWorkPrompt() }), config);
-  return {
-    messages,
-    orchestration: { ...state.orchestration, ...lastToolOf(messages), state: "respond" },
-  };
+  const task = freeWorkPrompt(promptsOf(config));
+  const outcome = await runLoop(nodeRequest("free_work", state, config, { task }), config);
+  return { messages: outcome.messages, ...endTurn(state, outcome, config) };
 };

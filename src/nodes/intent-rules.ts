@@ -1,55 +1,101 @@
-import type { Route } from "../state.ts";
+import type { DecompositionLimits, Intent, Route } from "../state.ts";
+import {
+  asksForFacts,
+  bareTopics,
+  dropsTheWork,
+  extents,
+  goalVerbs,
+  impliedNeeds,
+  joining,
+  namedFile,
+  ofTheWorkspace,
+  pleasantries,
+  priority,
+  toolVerbs,
+  upToDate,
+  vagueRequests,
+} from "./intent-words.ts";
 
-/** Inputs longer than this are broken into steps (DECOMP-01). Characters. */
-const longRequest = 300;
-
-const pleasantries =
-  /^\s*(?:(?:hi|hello|hey|good (?:morning|evening|afternoon)|thanks?|thank you|thx|ok(?:ay)?|great|bye|goodbye)(?:\s+(?:there|you|so much|a lot|very much|all|for (?:your|the) help))*|你好|您好|谢谢|多谢|感谢|再见|好的)[\s!.,。！，~]*$/iu;
-
-/** Several of these in one message are several goals (DECOMP-01, table 18.10, with English equivalents). */
-const goalVerbs = [
-  /\bcompar(?:e|ing)\b|比较|对比/iu,
-  /\bsummar(?:y|i[sz]e|i[sz]ing)\b|总结|概述/iu,
-  /\bwrite (?:it |them |this |that )?(?:up|down|as|into)\b|写成/iu,
-  /\bsave\b|保存/iu,
-  /\btranslat(?:e|ing)\b|翻译/iu,
-  /\banaly[sz](?:e|ing)\b|分析/iu,
-];
-
-/** Words for one kind of tool each; two kinds in one message need more than one tool. */
-const toolVerbs = [
-  /\b(?:read|open|show|look at)\b|读取|阅读|查看|打开|读一下/iu,
-  /\b(?:create|make|write|add)\b|创建|新建|写入|添加/iu,
-  /\b(?:delete|remove|erase)\b|删除|删掉|移除/iu,
-  /\b(?:move|rename|copy)\b|移动|重命名|改名|复制/iu,
-  /\b(?:search|find|grep|look for)\b|搜索|查找|寻找/iu,
-  /\b(?:list|what files)\b|列出|有哪些文件/iu,
-  /\b(?:update|change|edit|replace|append)\b|更新|修改|编辑|替换/iu,
-  /\b(?:simulate|simulation)\b|仿真|模拟/iu,
-  /\b(?:schedule|remind)\b|安排|提醒/iu,
-];
-
-/** Words that join one task to the next. */
-const joining = /\b(?:and then|then|after that|afterwards|finally|first)\b|然后|接着|之后|最后|首先|并且|再/iu;
-
-/** A route and why it was chosen. */
-export interface RuledRoute {
+/** What a request wants, where it goes, and why. */
+export interface ReadIntent extends Intent {
   route: Route;
   reason: string;
 }
 
+/** Around the request. */
+export interface IntentSetting {
+  limits: DecompositionLimits;
+  /** Something before or beside this message may say what it is about. */
+  hasContext: boolean;
+  /** The run names its tools: then questions may be meant for them. */
+  namesTools: boolean;
+}
+
 /**
- * Where a message goes by rules alone, or `undefined` when only a model can tell: when the message joins tasks in words
- * that the rules do not know. Pure; checked by table.
+ * What a message wants by rules alone (CLAR-02), or `undefined` when only a model can tell: when the message joins tasks in
+ * words that the rules do not know. Pure; checked by table.
  */
-export function routeByRules(text: string): RuledRoute | undefined {
-  if (pleasantries.test(text)) return { route: "reply", reason: "greeting or thanks" };
-  if (text.length > longRequest) return { route: "plan", reason: `longer than ${longRequest} characters` };
+export function intentByRules(text: string, setting: IntentSetting): ReadIntent | undefined {
+  const details = {
+    extent: extentOf(text),
+    priorities: [...text.matchAll(priority)].map(([, what = ""]) => what.trim()),
+    implicit_needs: impliedNeeds.filter(({ when }) => when.test(text)).map(({ need }) => need),
+  };
+  const found = kindOf(text, setting);
+  return found && { ...details, ...found };
+}
+
+function kindOf(text: string, setting: IntentSetting): Pick<ReadIntent, "kind" | "route" | "reason"> | undefined {
+  const { limits } = setting;
+  if (pleasantries.test(text)) return { kind: "emotional", route: "reply", reason: "greeting or thanks" };
+  if (dropsTheWork.test(text)) return { kind: "emotional", route: "reply", reason: "the user drops what was asked" };
+  if (isUnclear(text, setting)) {
+    return { kind: "unclear", route: "free_work", reason: "names nothing, and nothing before it does" };
+  }
+  if (text.length > limits.max_characters) {
+    return { kind: "action", route: "plan", reason: `longer than ${limits.max_characters} characters` };
+  }
   const goals = goalVerbs.filter((verb) => verb.test(text)).length;
-  if (goals >= 2) return { route: "plan", reason: "several goals in one message" };
   const tools = toolVerbs.filter((verb) => verb.test(text)).length;
-  if (tools + goals >= 2 && (joining.test(text) || tools >= 2))
-    return { route: "plan", reason: "needs more than one tool" };
+  if (goals >= 2) return { kind: "multi_intent", route: "plan", reason: "several goals in one message" };
+  if (tools >= 2 || (tools + goals >= 2 && joining.test(text))) {
+    return { kind: "multi_intent", route: "plan", reason: "needs more than one tool" };
+  }
+  const calls = estimatedCalls(text, tools + goals);
+  if (calls > limits.max_estimated_calls) {
+    return { kind: "action", route: "plan", reason: `about ${calls} tool calls` };
+  }
+  if (isGeneralQuestion(text) && !setting.namesTools) {
+    return { kind: "information", route: "reply", reason: "a question that needs no tool" };
+  }
   if (tools + goals === 0 && joining.test(text)) return undefined;
-  return { route: "free_work", reason: "one request" };
+  return { kind: tools + goals === 0 ? "information" : "action", route: "free_work", reason: "one request" };
+}
+
+/** Knowledge that stands in no file of the user and does not change by the day: no tool could add to it. */
+function isGeneralQuestion(text: string): boolean {
+  return asksForFacts.test(text) && !ofTheWorkspace.test(text) && !upToDate.test(text);
+}
+
+/** Characters beyond which a message says something, whatever it is. */
+const longestVague = 80;
+
+/** A request without any object, where nothing else says what it is about (CLAR-01): rare by intention. */
+function isUnclear(text: string, { hasContext }: IntentSetting): boolean {
+  return (
+    !hasContext &&
+    text.length <= longestVague &&
+    vagueRequests.some((form) => form.test(text)) &&
+    !bareTopics.test(text)
+  );
+}
+
+/** What a request is likely to cost, in tool calls: each thing it wants done, for each file that it names (DECOMP-01). */
+export function estimatedCalls(text: string, wishes: number): number {
+  const files = new Set([...text.matchAll(namedFile)].map(([name]) => name.toLowerCase())).size;
+  return Math.max(1, wishes) * Math.max(1, files);
+}
+
+function extentOf(text: string): Intent["extent"] {
+  return extents.find(({ words }) => words.test(text))?.extent ?? "full";
 }

@@ -1,21 +1,18 @@
-import { isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { z } from "zod";
-import { textOf } from "../context/tokens.ts";
 import { isYes } from "../loop/approval.ts";
 import { runLoop } from "../loop/loop.ts";
+import { advance } from "../loop/orchestration.ts";
 import { emit } from "../loop/request.ts";
-import { sessionIdOf } from "../loop/services.ts";
+import { promptsOf, sessionIdOf } from "../loop/services.ts";
 import { continueReply } from "../prompts/continue-reply.ts";
-import { intentPrompt } from "../prompts/intent.ts";
 import { replyPrompt } from "../prompts/reply.ts";
-import { Route, type GraphState, type WorkflowNode } from "../state.ts";
-import { readJson } from "./answer.ts";
-import { routeByRules, type RuledRoute } from "./intent-rules.ts";
-import { nodeRequest, offeredTools, replyText, runContext } from "./node-request.ts";
+import type { GraphState, Intent, TurnRoute, WorkflowNode } from "../state.ts";
+import { clarificationOf, clarificationMessage } from "./clarification.ts";
+import type { ReadIntent } from "./intent-rules.ts";
+import { nodeRequest, replyText, runContext } from "./node-request.ts";
 import { completedReply, partialReply, removal } from "./partial-reply.ts";
-
-const IntentAnswer = z.object({ route: Route, reason: z.string().default("") });
+import { readIntent, requestOf } from "./read-intent.ts";
+import { beginTurn, endTurn } from "./turn.ts";
 
 /**
  * Decides where a turn goes (ARCH-19): what the run says, then the rules, then a model call. A direct reply is given here,
@@ -28,77 +25,74 @@ export const intent: WorkflowNode = async (state, config) => {
     case "regenerate": {
       const parts = partialReply(state.messages);
       const messages = state.messages.filter((message) => !parts.some(({ id }) => id === message.id));
-      const update = await beginTurn({ ...state, messages }, config);
+      const update = await takeUp({ ...state, messages }, config);
       return { ...update, messages: [...removal(parts), ...update.messages] };
     }
     default:
-      return await beginTurn(state, config);
+      return await takeUp(state, config);
   }
 };
 
 /** The rest of a partial reply, without tools. The turn ends with it. */
 async function completeReply(state: GraphState, config: LangGraphRunnableConfig) {
   const parts = partialReply(state.messages);
-  emit(config, { type: "intent", route: "reply", reason: "continues a partial reply" });
-  const request = nodeRequest("intent", state, config, {
-    task: replyPrompt(),
+  const begun = beginTurn(state, config);
+  const known: Intent = { kind: "information", extent: "full", priorities: [], implicit_needs: [] };
+  emit(config, { type: "intent", route: "reply", reason: "continues a partial reply", ...known });
+  const request = nodeRequest("intent", { ...state, ...begun }, config, {
+    task: replyPrompt(promptsOf(config)),
     tools: [],
-    instruction: continueReply(),
+    instruction: continueReply(promptsOf(config)),
   });
-  const { messages } = await runLoop(request, config);
+  const outcome = await runLoop(request, config);
   return {
     route: "reply" as const,
-    messages: completedReply(parts, replyText(messages)),
-    orchestration: { ...state.orchestration, state: "respond" as const },
+    ...endTurn(begun, outcome, config),
+    messages: completedReply(parts, replyText(outcome.messages)),
   };
 }
 
-async function beginTurn(state: GraphState, config: LangGraphRunnableConfig) {
-  const context = runContext(config);
-  const decided = await decide(state, config);
-  const confirmed = isYes(textOf(state.messages.findLast(isHumanMessage)?.content ?? ""));
+/** Reads the intent and sends the turn on its way; asks before an unclear one, and answers what needs no tools. */
+async function takeUp(before: GraphState, config: LangGraphRunnableConfig) {
+  const begun = beginTurn(before, config);
+  const state = { ...before, ...begun };
+  const read = await readIntent(state, before.clarification !== null, config);
+  const { route: found, reason, ...wanted } = read;
+  const confirmed = isYes(requestOf(state.messages));
   const orchestration = {
-    ...state.orchestration,
-    requires_confirm: state.orchestration.requires_confirm && !confirmed,
+    ...begun.orchestration,
+    requires_confirm: begun.orchestration.requires_confirm && !confirmed,
   };
-  emit(config, { type: "intent", route: decided.route, reason: decided.reason });
+  const route: TurnRoute = mayAsk(read, config) ? "clarify" : found;
+  emit(config, { type: "intent", route, reason, ...wanted });
   const update = {
+    ...begun,
     session_id: sessionIdOf(config) || state.session_id,
-    work_mode: context.work_mode ?? state.work_mode,
-    chat_mode: context.chat_mode ?? state.chat_mode,
-    route: decided.route,
-    // A plan that is still worked on goes on; one that is through has nothing to do with this request.
-    task_plan: goesOn(state, decided.route, context.selected_tool) ? state.task_plan : null,
-    orchestration: { ...orchestration, state: decided.route === "plan" ? "plan" : "decide" } as const,
+    wanted,
+    route,
+    // A plan that is still worked on goes on; one that is through has nothing to do with this request (CLAR-03).
+    task_plan: goesOn(state, route, config) ? state.task_plan : null,
+    orchestration,
+    messages: [],
   };
-  if (decided.route !== "reply") return { ...update, messages: [] };
-  const reply = await runLoop(nodeRequest("intent", state, config, { task: replyPrompt(), tools: [] }), config);
-  return { ...update, messages: reply.messages, orchestration: { ...orchestration, state: "respond" as const } };
+  if (route === "clarify") {
+    const clarification = await clarificationOf(state, config);
+    const decided = { ...orchestration, state: advance(config, orchestration.state, "decide") };
+    return { ...update, clarification, orchestration: decided, messages: [clarificationMessage(clarification)] };
+  }
+  if (route !== "reply") return update;
+  const task = replyPrompt(promptsOf(config));
+  const outcome = await runLoop(nodeRequest("intent", state, config, { task, tools: [] }), config);
+  return { ...update, ...endTurn({ orchestration }, outcome, config), messages: outcome.messages };
 }
 
-function goesOn(state: GraphState, route: Route, selectedTool: string | undefined): boolean {
-  return route === "action" && selectedTool === undefined && state.task_plan?.status === "active";
+/** An unclear request is asked about once, unless the run forbids it or says itself what to do. */
+function mayAsk({ kind, route }: ReadIntent, config: LangGraphRunnableConfig): boolean {
+  const { clarify = true, mode, selected_tool } = runContext(config);
+  return kind === "unclear" && route !== "reply" && clarify && mode === undefined && selected_tool === undefined;
 }
 
-async function decide(state: GraphState, config: LangGraphRunnableConfig): Promise<RuledRoute> {
-  const context = runContext(config);
-  if (context.mode !== undefined) return { route: context.mode, reason: "chosen by the run" };
-  if (context.selected_tool !== undefined)
-    return { route: "action", reason: `the tool ${context.selected_tool} was selected` };
-  if ((context.chat_mode ?? state.chat_mode) === "chat") return { route: "reply", reason: "chat mode" };
-  const text = textOf(state.messages.findLast(isHumanMessage)?.content ?? "");
-  return routeByRules(text) ?? (await askModel(state, config));
-}
-
-/** An answer that cannot be read means free work: it can do everything the other routes can. */
-async function askModel(state: GraphState, config: LangGraphRunnableConfig): Promise<RuledRoute> {
-  const request = nodeRequest("intent", state, config, {
-    task: intentPrompt({ tools: offeredTools(runContext(config)).map((tool) => tool.name) }),
-    tools: [],
-    silent: true,
-  });
-  const { messages } = await runLoop(request, config);
-  const answer = readJson(replyText(messages), IntentAnswer);
-  if (answer.kind === "value") return answer.value;
-  return { route: "free_work", reason: `the model's choice could not be read: ${answer.problem}` };
+function goesOn(state: GraphState, route: TurnRoute, config: LangGraphRunnableConfig): boolean {
+  const { selected_tool } = runContext(config);
+  return route === "action" && selected_tool === undefined && state.task_plan?.status === "active";
 }

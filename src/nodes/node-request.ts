@@ -1,15 +1,21 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { Agent } from "../agents/agent-file.ts";
+import { subAgentsSection } from "../agents/sub-agents-section.ts";
 import { textOf } from "../context/tokens.ts";
 import { AppError } from "../errors.ts";
 import type { LoopRequest } from "../loop/request.ts";
-import { servicesOf } from "../loop/services.ts";
+import { promptsOf, servicesOf } from "../loop/services.ts";
+import { confirmation } from "../prompts/confirmation.ts";
+import { forcedTool } from "../prompts/forced-tool.ts";
 import { systemText } from "../prompts/injector.ts";
+import type { Prompts } from "../prompts/prompts.ts";
 import { LoopLimits, RunContext, type GraphState } from "../state.ts";
 import { tools } from "../tools/index.ts";
 import { createRegistry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
+import { identityValues } from "./identity-values.ts";
 
 /** What the run chose: `context`, or the same keys in `configurable` as older clients send them. */
 export function runContext(config: LangGraphRunnableConfig): RunContext {
@@ -26,12 +32,27 @@ export function runContext(config: LangGraphRunnableConfig): RunContext {
   });
 }
 
+/** Words by which a person confirms in a message, as `loop/approval.ts` reads them. */
+const confirmingWords = "yes, ok, confirm, 是, 同意, 确认";
+
 const registry = createRegistry(Object.values(tools));
 
-/** The tools a run may use: the default set, or those it names. An unknown name throws `tool_not_found`. */
-export function offeredTools(context: RunContext): Tool[] {
+/**
+ * The tools a run may use: the default set, or those it names, of the house and of the sources that were asked when the run
+ * began. An unknown name throws `tool_not_found`.
+ */
+export function offeredTools(context: RunContext, config: LangGraphRunnableConfig): Tool[] {
+  const { addedTools = [] } = servicesOf(config);
+  const known = addedTools.length === 0 ? registry : createRegistry([...registry.list(), ...addedTools]);
   const names = context.selected_tool === undefined ? context.tools : [context.selected_tool];
-  return names === undefined ? registry.defaults() : registry.restrict(names);
+  const offered = names === undefined ? known.defaults() : known.restrict(names);
+  if (agentsOf(config).length > 0) return offered;
+  // Without agents there is nobody to hand work to; a user who has chosen the tool is told so by its result.
+  return offered.filter((tool) => tool.delegates === undefined || tool.name === context.selected_tool);
+}
+
+function agentsOf(config: LangGraphRunnableConfig): readonly Agent[] {
+  return servicesOf(config).agents?.list() ?? [];
 }
 
 /**
@@ -42,37 +63,102 @@ export function nodeRequest(
   node: string,
   state: GraphState,
   config: LangGraphRunnableConfig,
-  options: { task?: string; tools?: Tool[]; instruction?: string; history?: BaseMessage[]; silent?: boolean },
+  options: {
+    task?: string;
+    tools?: Tool[];
+    instruction?: string;
+    history?: BaseMessage[];
+    silent?: boolean;
+    isPart?: boolean;
+  },
 ): LoopRequest {
   const context = runContext(config);
   const services = servicesOf(config);
+  const { workspace } = services;
+  const prompts = promptsOf(config);
   const chat = (context.chat_mode ?? state.chat_mode) === "chat";
+  const usable = chat ? [] : (options.tools ?? offeredTools(context, config));
   return {
     node,
-    system: systemText({
-      ...(options.task === undefined ? {} : { task: options.task }),
-      context: {
-        summary: state.conversation_summary,
-        facts: {
-          "Design goals": state.design_goals_summary,
-          "Circuit file": state.circuit_file_path,
-          "Last error": state.error_context,
-        },
-      },
-    }),
+    prompts,
+    system: systemOf(state, context, { task: taskText(options.task, usable, context, config), workspace, prompts }),
     history: options.history ?? state.messages,
     summary: state.conversation_summary,
-    tools: chat ? [] : (options.tools ?? offeredTools(context)),
+    tools: usable,
     limits: LoopLimits.parse(context.limits ?? {}),
     model: context.model ?? services.defaultModel,
     requiresConfirm: state.orchestration.requires_confirm,
+    turnState: state.orchestration.state === "decide" ? "decide" : "plan",
+    isPart: options.isPart ?? false,
     silent: options.silent ?? false,
+    ...(context.fallback_model === undefined ? {} : { fallbackModel: context.fallback_model }),
+    ...(context.on_error === undefined ? {} : { onError: context.on_error }),
+    ...(context.tool_policy === undefined ? {} : { toolPolicy: context.tool_policy }),
+    ...(context.result_mode === undefined ? {} : { resultMode: context.result_mode }),
     ...(context.temperature === undefined ? {} : { temperature: context.temperature }),
     ...(options.instruction === undefined ? {} : { instruction: options.instruction }),
     ...(context.selected_tool === undefined || options.tools?.length === 0
       ? {}
       : { forcedTool: context.selected_tool }),
   };
+}
+
+/** The layers of the system text (PROMPT-01). In a workflow the run may do without the identity (C-36). */
+function systemOf(
+  state: GraphState,
+  context: RunContext,
+  { task, workspace, prompts }: { task: string; workspace: string; prompts: Prompts },
+): string {
+  const profile = context.profile ?? "general";
+  const hasIdentity = (context.work_mode ?? state.work_mode) !== "workflow" || context.identity_in_workflow !== false;
+  const parts = {
+    identity: hasIdentity ? { profile, values: identityValues(state, workspace) } : null,
+    ...(task === "" ? {} : { task }),
+    context: { summary: state.conversation_summary, facts: factsOf(state) },
+  };
+  return systemText(parts, prompts);
+}
+
+/** L1: the task of the node, and where there are tools, which of them wait for a yes and which the user chose (PROMPT-17). */
+function taskText(
+  task: string | undefined,
+  usable: readonly Tool[],
+  context: RunContext,
+  config: LangGraphRunnableConfig,
+): string {
+  const prompts = promptsOf(config);
+  const parts = task === undefined ? [] : [task];
+  if (usable.length > 0) parts.push(prompts.text(confirmation, { keywords: confirmingWords }));
+  const chosen = usable.find(({ name }) => name === context.selected_tool);
+  if (chosen !== undefined) parts.push(prompts.text(forcedTool, { tool: chosen.name }));
+  const hasAgents = usable.some((tool) => tool.delegates !== undefined);
+  const agents = hasAgents ? subAgentsSection(agentsOf(config), prompts) : "";
+  if (agents !== "") parts.push(agents);
+  return parts.join("\n\n");
+}
+
+/** What the session works on, and what the request wants beyond its words. */
+function factsOf(state: GraphState): Record<string, string | null> {
+  return {
+    "Design goals": state.design_goals_summary,
+    "Circuit file": state.circuit_file_path,
+    "Last error": state.error_context,
+    "Matters most to the user": state.wanted?.priorities.join("; ") ?? null,
+    "Goes without saying": state.wanted?.implicit_needs.join("; ") ?? null,
+    Wanted: extentText(state),
+  };
+}
+
+/** Only what is unusual is said: that all of it is wanted goes without saying (CLAR-02). */
+function extentText({ wanted }: GraphState): string | null {
+  switch (wanted?.extent) {
+    case "view":
+      return "a look, nothing more";
+    case "partial":
+      return "a part only, as the user says";
+    default:
+      return null;
+  }
 }
 
 /** The last words of a loop call. */

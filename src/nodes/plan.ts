@@ -5,9 +5,11 @@ import { z } from "zod";
 import { textOf } from "../context/tokens.ts";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
+import { promptsOf } from "../loop/services.ts";
 import { planPrompt } from "../prompts/plan.ts";
 import type { GraphState, TaskPlan, WorkflowNode } from "../state.ts";
 import { readJson } from "./answer.ts";
+import { goalVerbs, seams, toolVerbs } from "./intent-words.ts";
 import { nodeRequest, offeredTools, replyText, runContext } from "./node-request.ts";
 
 const maxSteps = 10;
@@ -30,7 +32,7 @@ const PlanAnswer = z.object({
 
 /**
  * Writes the plan of the request (DECOMP-02) and tells it briefly before the work begins (DECOMP-03). A model that twice
- * gives no usable plan leaves a plan of one step, the request itself.
+ * gives no usable plan leaves one of the tasks that the request joins, or of the request itself.
  */
 export const plan: WorkflowNode = async (state, config) => {
   const request = textOf(state.messages.findLast(isHumanMessage)?.content ?? "");
@@ -45,20 +47,19 @@ export const plan: WorkflowNode = async (state, config) => {
   return {
     task_plan: taskPlan,
     messages: taskPlan.steps.length > 1 ? [announcement] : [],
-    orchestration: { ...state.orchestration, state: "plan" },
   };
 };
 
 async function makePlan(state: GraphState, config: LangGraphRunnableConfig, request: string): Promise<TaskPlan> {
-  const tools = offeredTools(runContext(config)).map((tool) => tool.name);
+  const tools = offeredTools(runContext(config), config).map((tool) => tool.name);
   const ask = async (problem: string | null) => {
-    const task = planPrompt({ tools, problem });
+    const task = planPrompt({ tools, problem }, promptsOf(config));
     const { messages } = await runLoop(nodeRequest("plan", state, config, { task, tools: [], silent: true }), config);
     return readJson(replyText(messages), PlanAnswer);
   };
   const first = await ask(null);
   const answer = first.kind === "value" ? first : await ask(first.problem);
-  if (answer.kind === "unreadable") return onePlan(request);
+  if (answer.kind === "unreadable") return plainPlan(request);
   return toTaskPlan(answer.value, tools);
 }
 
@@ -75,6 +76,20 @@ export function toTaskPlan(answer: z.infer<typeof PlanAnswer>, tools: readonly s
   return { goal: answer.goal, steps, status: "active" };
 }
 
-function onePlan(request: string): TaskPlan {
-  return toTaskPlan({ goal: request, steps: [{ id: "1", goal: request, tool: null, input: "", depends_on: [] }] }, []);
+/**
+ * The plan when the model gives none: the tasks in the order in which the request joins them, each after the one before
+ * (DECOMP-06); the request itself when it joins none.
+ */
+export function plainPlan(request: string): TaskPlan {
+  const parts = request.split(seams).flatMap((part) => (part.trim() === "" ? [] : [part.trim()]));
+  const isTask = (part: string): boolean => [...toolVerbs, ...goalVerbs].some((verb) => verb.test(part));
+  const goals = parts.length <= maxSteps && parts.every(isTask) ? parts : [request];
+  const steps = goals.map((goal, index) => ({
+    id: String(index + 1),
+    goal,
+    tool: null,
+    input: "",
+    depends_on: index === 0 ? [] : [String(index)],
+  }));
+  return toTaskPlan({ goal: request, steps }, []);
 }

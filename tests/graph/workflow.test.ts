@@ -166,7 +166,7 @@ describe("compress", () => {
 });
 
 describe("the drawing", () => {
-  it("shows the five nodes, and the steps of the loop inside them", async () => {
+  it("shows the nodes, and the steps of the loop inside them", async () => {
     const drawing = (await workflow.compile().getGraphAsync({ xray: true })).toJSON();
     // A drawing has its nodes under this name; LangChain types it as any object.
     const ids = (drawing as { nodes: { id: string }[] }).nodes.map(({ id }) => id);

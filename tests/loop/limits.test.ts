@@ -14,6 +14,11 @@ describe("the limits of the loop", () => {
       max_parallel_tools: 3,
       max_tool_retries: 2,
       tool_result_max_length: 5000,
+      same_failure_limit: 2,
+      stagnation_threshold: 3,
+      max_force_continue: 5,
+      generate_max_rounds: 5,
+      agentic_connection_retries: 3,
     });
   });
 

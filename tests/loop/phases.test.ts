@@ -7,6 +7,7 @@ const table: [LoopPhase, PhaseEvent, LoopPhase][] = [
   ["idle", "start", "preparing"],
   ["preparing", "prompt_ready", "calling_llm"],
   ["calling_llm", "stream_started", "streaming"],
+  ["streaming", "stream_started", "streaming"],
   ["streaming", "response_complete", "parsing"],
   ["calling_llm", "response_complete", "parsing"],
   ["parsing", "tools_detected", "executing"],
@@ -16,6 +17,9 @@ const table: [LoopPhase, PhaseEvent, LoopPhase][] = [
   ["waiting_tool", "tool_complete", "aggregating"],
   ["executing", "tool_complete", "aggregating"],
   ["aggregating", "results_ready", "calling_llm"],
+  ["parsing", "reply_continued", "preparing"],
+  ["aggregating", "turn_over", "complete"],
+  ["preparing", "turn_over", "complete"],
   ["complete", "reset", "idle"],
   ["cancelled", "reset", "idle"],
   ["error", "reset", "idle"],
@@ -30,6 +34,8 @@ const events: PhaseEvent[] = [
   "tool_started",
   "tool_complete",
   "results_ready",
+  "reply_continued",
+  "turn_over",
   "reset",
 ];
 

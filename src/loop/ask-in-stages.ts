@@ -1,0 +1,56 @@
+import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { alternativePlans, handle, type AlternativePlan } from "../error-strategy.ts";
+import { isAppError } from "../errors.ts";
+import { hasBegun } from "../models/resilience.ts";
+import { ask, offeredTools } from "./ask-model.ts";
+import { remainingMs } from "./limits.ts";
+import { promptOf } from "./prompt.ts";
+import { emit, type LoopCall } from "./request.ts";
+import type { LoopState } from "./state.ts";
+
+/** An answer, with the state it was asked in; or why there is none, and the other ways that nobody has tried. */
+export type StagedAnswer =
+  | { kind: "answer"; answer: AIMessageChunk; prompt: BaseMessage[]; state: LoopState }
+  | { kind: "failed"; error: unknown; plans: AlternativePlan[] };
+
+/**
+ * Asks the model, and in another way where the usual one fails for good (stages one and two of ERR-03). Each other way is
+ * taken once, and told as `degraded` (ERR-13). Never throws.
+ */
+export async function askInStages(
+  state: LoopState,
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): Promise<StagedAnswer> {
+  let asked = state;
+  let plans = possiblePlans(state, call);
+  for (;;) {
+    try {
+      const prompt = promptOf(asked, call);
+      return { kind: "answer", answer: await ask(prompt, asked, call, config), prompt, state: asked };
+    } catch (error) {
+      const isOver = config.signal?.aborted === true || remainingMs(state, call.limits, Date.now()) === 0;
+      if (isOver || !isAppError(error)) return { kind: "failed", error, plans };
+      const decision = handle(error, "another_way", { plans, hasBegun: hasBegun(error) });
+      if (decision.kind !== "retry_with_alternative") return { kind: "failed", error, plans };
+      const { plan } = decision;
+      plans = plans.filter((other) => other !== plan);
+      asked = { ...asked, alternative: plan };
+      emit(config, { type: "degraded", plan, error_type: error.code, reason: error.message });
+    }
+  }
+}
+
+function possiblePlans(state: LoopState, call: LoopCall): AlternativePlan[] {
+  const isLong = call.history.length + state.messages.length > 1;
+  const hasTools = offeredTools(state, call).length > 0 && call.forcedTool === undefined;
+  const hasFallback = call.fallbackModel !== undefined && call.fallbackModel !== call.model;
+  const possible: Record<AlternativePlan, boolean> = {
+    shorter_context: isLong && state.alternative !== "summary",
+    summary: isLong,
+    without_tools: hasTools,
+    other_model: hasFallback,
+  };
+  return alternativePlans.filter((plan) => possible[plan] && plan !== state.alternative);
+}

@@ -1,0 +1,99 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { AppError, errorMessage } from "../errors.ts";
+import { modelTarget } from "../models/load-model.ts";
+import { callWithRetry } from "../models/resilience.ts";
+import { toLangChainTools } from "../tools/registry.ts";
+import type { Tool } from "../tools/tool.ts";
+import { ContinuedModel } from "./continued-model.ts";
+import { remainingMs } from "./limits.ts";
+import { emit, move, type LoopCall } from "./request.ts";
+import { servicesOf, type RunServices } from "./services.ts";
+import type { LoopState } from "./state.ts";
+import { withinTime } from "./within-time.ts";
+
+/**
+ * Asks the model once and gives its whole answer: retried where it could not be reached (LOOP-16), continued where it was
+ * cut (LOOP-15), within the time that is left. Throws AppErrors, and the reason of a stop.
+ */
+export async function ask(
+  prompt: BaseMessage[],
+  state: LoopState,
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): Promise<AIMessageChunk> {
+  const services = servicesOf(config);
+  const { generate_max_rounds, agentic_connection_retries } = call.limits;
+  const name = modelOf(state, call);
+  const model = services.loadModel(name, call.temperature === undefined ? {} : { temperature: call.temperature });
+  const whole = new ContinuedModel(model, {
+    rounds: generate_max_rounds,
+    prompts: call.prompts,
+    onPiece: (round) => emit(config, { type: "output_continued", round, max_rounds: generate_max_rounds }),
+    onFailure: (error) =>
+      emit(config, { type: "agentic_loop.error", error_type: "output_not_continued", message: errorMessage(error) }),
+  });
+  const bound = bindTools(model, whole, offeredTools(state, call), { ...call, model: name });
+  move(config, "stream_started", state.phase, state.iteration_count);
+  const time = Math.max(1000, remainingMs(state, call.limits, Date.now()));
+  return await withinTime(time, config.signal, (signal) =>
+    callWithRetry(
+      (attemptSignal) =>
+        inTurn(services, attemptSignal, () =>
+          bound.invoke(prompt, {
+            ...config,
+            signal: attemptSignal,
+            runName: `llm_call_iter_${state.iteration_count}`,
+          }),
+        ),
+      {
+        signal,
+        target: modelTarget(model),
+        maxRetries: agentic_connection_retries,
+        onRetry: (attempt, error) => emit(config, { type: "retry", what: "model", attempt, reason: error.message }),
+      },
+    ),
+  );
+}
+
+/** Makes one request when the process may make another (QUEUE-04); the wait counts as time of the turn. */
+async function inTurn<T>(
+  { modelRate, modelRequests, locks }: RunServices,
+  signal: AbortSignal,
+  request: () => Promise<T>,
+): Promise<T> {
+  const begin = async (): Promise<T> => {
+    await modelRate?.take(signal);
+    return await request();
+  };
+  return modelRequests === undefined ? begin() : locks.withSlot("models", modelRequests, signal, begin);
+}
+
+function bindTools(
+  model: BaseChatModel,
+  whole: ContinuedModel,
+  tools: Tool[],
+  call: LoopCall,
+): Pick<BaseChatModel, "invoke"> {
+  if (tools.length === 0) return whole;
+  if (model.bindTools === undefined) {
+    throw new AppError("unavailable_tool_mode", `The model ${call.model} cannot call tools.`, {
+      suggestion: "Choose a model that can, or set chat_mode to chat.",
+    });
+  }
+  const forced = call.forcedTool === undefined ? {} : { tool_choice: call.forcedTool };
+  return whole.bindTools(toLangChainTools(tools), forced);
+}
+
+/** The model that this call asks. */
+export function modelOf({ alternative }: Pick<LoopState, "alternative">, call: LoopCall): string {
+  return alternative === "other_model" && call.fallbackModel !== undefined ? call.fallbackModel : call.model;
+}
+
+/** The tools that this call of the model may use; a closing one has none (LOOP-02, TOOL-08). */
+export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
+  if (state.closing !== null || state.alternative === "without_tools") return [];
+  if (call.forcedTool === undefined) return call.tools;
+  return state.iteration_count === 1 ? call.tools.filter((tool) => tool.name === call.forcedTool) : [];
+}

@@ -1,0 +1,94 @@
+import { isHumanMessage } from "@langchain/core/messages";
+import { chainKeywords, chainQuestion } from "../guardrails/questions.ts";
+import { readTurn, type PastCall, type Turn } from "../guardrails/turn.ts";
+import type { Tool } from "../tools/tool.ts";
+import { readDecision } from "./approval.ts";
+import type { LoopRequest } from "./request.ts";
+import type { Outcome } from "./tool-task.ts";
+
+/**
+ * The question whether a further tool of a guarded turn may run (API-13, kind `chain_confirm`), with the words that confirm
+ * (CONF-09). It carries LangChain's human-in-the-loop request too, in both spellings, so that existing clients can show it.
+ */
+export interface ChainRequest {
+  kind: "chain_confirm";
+  question: string;
+  keywords: readonly string[];
+  tool_call_id: string;
+  tool: string;
+  actionRequests: { name: string; args: Record<string, unknown>; description: string }[];
+  reviewConfigs: { actionName: string; allowedDecisions: readonly string[] }[];
+  action_requests: { name: string; args: Record<string, unknown>; description: string }[];
+  review_configs: { action_name: string; allowed_decisions: readonly string[] }[];
+}
+
+const allowed = ["approve", "reject", "respond", "answer"] as const;
+
+/**
+ * Whether a call is a further one of a guarded turn (CONF-07): a tool has run since the user's last message, in this loop
+ * call or an earlier one of the turn.
+ */
+export function isChained(
+  tool: Tool,
+  turn: Turn | undefined,
+  { toolPolicy, history, tools, agent }: Pick<LoopRequest, "toolPolicy" | "history" | "tools" | "agent">,
+): boolean {
+  if (toolPolicy !== "guarded" || tool.completes === true) return false;
+  // The call that sent the agent was the turn's first tool.
+  if (agent !== undefined) return true;
+  const before = history.slice(history.findLastIndex((message) => isHumanMessage(message)) + 1);
+  const rounds = [...readTurn(before, { userRequest: "", tools }).rounds, ...(turn?.rounds ?? [])];
+  return rounds.some(({ calls }) => calls.some((call) => hasRun(call) && isPart(call.tool, tools)));
+}
+
+/** Failures of a call that never came to its tool, as `toToolMessage` writes them. */
+const neverBegun = /^Error \((tool_not_found|invalid_format|invalid_parameter|missing_parameter)\)/u;
+
+function hasRun({ outcome, result }: PastCall): boolean {
+  return outcome === "success" || (outcome === "failed" && !neverBegun.test(result));
+}
+
+/** A question to the user and the end of the turn are no tools of a chain. */
+function isPart(name: string, tools: readonly Tool[]): boolean {
+  const known = tools.find((candidate) => candidate.name === name);
+  return known?.asks === undefined && known?.completes === undefined;
+}
+
+/** Builds the question for one call. */
+export function chainRequest(call: { id: string; name: string; args: Record<string, unknown> }): ChainRequest {
+  const question = chainQuestion(call.name, "en");
+  const action = { name: call.name, args: call.args, description: question };
+  return {
+    kind: "chain_confirm",
+    question,
+    keywords: chainKeywords,
+    tool_call_id: call.id,
+    tool: call.name,
+    actionRequests: [action],
+    reviewConfigs: [{ actionName: call.name, allowedDecisions: allowed }],
+    action_requests: [action],
+    review_configs: [{ action_name: call.name, allowed_decisions: allowed }],
+  };
+}
+
+/** What was answered. `said`: the words of somebody who did not confirm. */
+export type ChainAnswer = { kind: "confirmed" } | { kind: "declined"; said: string | null };
+
+/** Reads an answer: a word that confirms, or a decision to approve. Anything else declines. */
+export function readChainAnswer(answer: unknown): ChainAnswer {
+  const decision = readDecision(answer);
+  if (decision.kind === "approve") return { kind: "confirmed" };
+  if (typeof answer === "string" && answer.trim() !== "") return { kind: "declined", said: answer.trim() };
+  return { kind: "declined", said: decision.kind === "reject" ? (decision.message ?? null) : null };
+}
+
+/** The refusal that the model reads. */
+export function declinedChain(said: string | null): Outcome {
+  const words = said === null ? "" : ` They said: ${said}`;
+  return {
+    kind: "refuse",
+    code: "CHAIN_DECLINED",
+    errorType: "denied",
+    reason: `The user did not confirm a further tool in this turn.${words} Call no further tool; answer with what is known.`,
+  };
+}

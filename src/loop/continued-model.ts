@@ -1,0 +1,172 @@
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import {
+  BaseChatModel,
+  type BaseChatModelCallOptions,
+  type BindToolsInput,
+} from "@langchain/core/language_models/chat_models";
+import { isAIMessage, isAIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
+import { textOf } from "../context/tokens.ts";
+import type { Prompts } from "../prompts/prompts.ts";
+import { asPart, cutEnd, isCutMark } from "./cut-output.ts";
+import { askForRest, goesOn, join } from "./join-pieces.ts";
+import { overlapAtSeam, overlapMayGrow } from "./seam.ts";
+
+/** How an output that was cut at the length limit is continued. */
+export interface Continuation {
+  /** Further pieces at most. */
+  rounds: number;
+  /** Where the words come from that ask for the next piece; absent: the built-in ones. */
+  prompts?: Prompts | undefined;
+  /** Told before each further piece, counted from 1. */
+  onPiece: (round: number) => void;
+  /** A further piece could not be had; what is there stands. */
+  onFailure: (error: unknown) => void;
+}
+
+/** What is known of an answer that comes in pieces. */
+interface Answer {
+  id: string | undefined;
+  text: string;
+  /** It asks for tools: half a call cannot be continued. */
+  hasCalls: boolean;
+}
+
+/**
+ * A model whose answers do not end at the length limit (LOOP-15): the model is asked for the rest, and the pieces are one
+ * message for whoever reads, streamed or not, with nothing said twice at the seams.
+ */
+export class ContinuedModel extends BaseChatModel {
+  readonly #model: BaseChatModel;
+  readonly #continuation: Continuation;
+
+  constructor(model: BaseChatModel, continuation: Continuation) {
+    super({
+      ...(model.callbacks === undefined ? {} : { callbacks: model.callbacks }),
+      ...(model.tags === undefined ? {} : { tags: model.tags }),
+      ...(model.metadata === undefined ? {} : { metadata: model.metadata }),
+    });
+    this.#model = model;
+    this.#continuation = continuation;
+  }
+
+  override _llmType(): string {
+    // The base class asks before it has been told which model this is.
+    return #model in this ? this.#model._llmType() : "continued";
+  }
+
+  override invocationParams(options?: this["ParsedCallOptions"]): unknown {
+    return this.#model.invocationParams(options);
+  }
+
+  override getLsParams(options: this["ParsedCallOptions"]): ReturnType<BaseChatModel["getLsParams"]> {
+    return this.#model.getLsParams(options);
+  }
+
+  /** In traces the model is itself. */
+  override toJSON(): ReturnType<BaseChatModel["toJSON"]> {
+    return this.#model.toJSON();
+  }
+
+  override bindTools(
+    tools: BindToolsInput[],
+    more: Partial<BaseChatModelCallOptions> = {},
+  ): ReturnType<typeof this.withConfig> {
+    // Tools are call options; the model they reach reads them in OpenAI's format, in which they are given.
+    return this.withConfig({ ...more, tools } as Partial<BaseChatModelCallOptions>);
+  }
+
+  override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
+    const first = await this.#model._generate(messages, options);
+    let whole = first;
+    for (let round = 1; round <= this.#continuation.rounds; round += 1) {
+      const [generation] = whole.generations;
+      const message = generation?.message;
+      if (message === undefined || !isAIMessage(message) || !goesOn(message, generation?.generationInfo)) break;
+      this.#continuation.onPiece(round);
+      try {
+        const next = await this.#model._generate(
+          askForRest(messages, textOf(message.content), this.#continuation.prompts),
+          options,
+        );
+        const joined = join(message, next.generations[0]);
+        if (joined === undefined) break;
+        whole = { ...first, generations: [joined] };
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        this.#continuation.onFailure(error);
+        break;
+      }
+    }
+    return whole;
+  }
+
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    options: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    for await (const chunk of this.#pieces(messages, options)) {
+      yield chunk;
+      await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
+    }
+  }
+
+  async *#pieces(messages: BaseMessage[], options: this["ParsedCallOptions"]): AsyncGenerator<ChatGenerationChunk> {
+    const { rounds, prompts, onPiece, onFailure } = this.#continuation;
+    const answer: Answer = { id: undefined, text: "", hasCalls: false };
+    let isOpen = yield* this.#piece(messages, answer, rounds > 0, options);
+    for (let round = 1; isOpen; round += 1) {
+      onPiece(round);
+      const known = answer.text.length;
+      try {
+        isOpen = yield* this.#piece(askForRest(messages, answer.text, prompts), answer, round < rounds, options);
+        // A piece that only repeats would be followed by another such.
+        if (isOpen && answer.text.length === known) {
+          yield cutEnd(answer.id);
+          return;
+        }
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        onFailure(error);
+        yield cutEnd(answer.id);
+        return;
+      }
+    }
+  }
+
+  /** One piece of the answer; says whether another has to follow. `mayContinue`: there may be one. */
+  async *#piece(
+    messages: BaseMessage[],
+    answer: Answer,
+    mayContinue: boolean,
+    options: this["ParsedCallOptions"],
+  ): AsyncGenerator<ChatGenerationChunk, boolean> {
+    const before = answer.text;
+    let held: string | undefined = before === "" ? undefined : "";
+    let isOpen = false;
+    for await (const chunk of this.#model._streamResponseChunks(messages, options)) {
+      answer.id ??= chunk.message.id;
+      answer.hasCalls ||= isAIMessageChunk(chunk.message) && (chunk.message.tool_call_chunks?.length ?? 0) > 0;
+      let text = chunk.text;
+      if (held !== undefined) {
+        held += text;
+        text = "";
+        if (!overlapMayGrow(before, held)) {
+          text = held.slice(overlapAtSeam(before, held));
+          held = undefined;
+        }
+      }
+      answer.text += text;
+      isOpen ||= mayContinue && isCutMark(chunk) && answer.text.trim() !== "" && !answer.hasCalls;
+      if (before === "" && !isCutMark(chunk)) yield chunk;
+      else yield asPart(chunk, { id: answer.id, text, unmarked: isOpen });
+    }
+    const rest = held?.slice(overlapAtSeam(before, held)) ?? "";
+    if (rest !== "") {
+      answer.text += rest;
+      yield asPart(cutEnd(answer.id), { id: answer.id, text: rest, unmarked: true });
+    }
+    return isOpen;
+  }
+}

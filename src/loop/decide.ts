@@ -1,0 +1,53 @@
+import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import type { ForcedRound } from "./state.ts";
+import { EndReason } from "./state.ts";
+
+/** What follows a reply of the model. */
+export type Decision = { kind: "calls" } | { kind: "force"; round: ForcedRound } | { kind: "end"; reason: EndReason };
+
+/** Where the turn stands when a reply has come. */
+export interface Standing {
+  /** This call was the last one of the turn, for that reason. */
+  closing: EndReason | null;
+  /** Forced continuations so far, and how many there may be; none where the program reads the reply. */
+  forced: number;
+  maxForced: number;
+  /** What is still owed (TASK-03); asked only where it matters. */
+  owed: () => ForcedRound | null;
+  /** Work is known to be left. */
+  isIncomplete: () => boolean;
+}
+
+/**
+ * The one place that says whether a reply ends the turn (law 7, LOOP-02). Calls are followed; an empty reply and one that
+ * leaves something owed are asked again, within a limit (TASK-04); any other is the answer. A closing reply always ends.
+ */
+export function afterReply(reply: { text: string; calls: number }, standing: Standing): Decision {
+  if (standing.closing !== null) return { kind: "end", reason: standing.closing };
+  if (reply.calls > 0) return { kind: "calls" };
+  if (standing.maxForced === 0) return { kind: "end", reason: "answered" };
+  const round = standing.forced < standing.maxForced ? standing.owed() : null;
+  if (round !== null) return { kind: "force", round };
+  // Asked again and again, it did not get on (GUARD-06, GUARD-08).
+  const isStuck = standing.forced > 0 && (reply.text.trim() === "" || standing.isIncomplete());
+  return { kind: "end", reason: isStuck ? "guardrail" : "answered" };
+}
+
+const Ending = z.object({ ends_turn: EndReason.optional().catch(undefined) });
+
+/**
+ * Whether the results of the last calls are the reply (LOOP-13, LOOP-23): all went well, and one of them is to be shown.
+ * `text` is what is shown.
+ */
+export function afterTools(messages: readonly BaseMessage[]): { reason: EndReason; text: string } | null {
+  const results = messages.slice(messages.findLastIndex((message) => isAIMessage(message)) + 1).filter(isToolMessage);
+  if (results.some(({ status }) => status === "error")) return null;
+  const shown = results.flatMap((result) => {
+    const reason = Ending.parse(result.additional_kwargs).ends_turn;
+    return reason === undefined ? [] : [{ reason, text: result.text }];
+  });
+  const [first] = shown;
+  if (first === undefined) return null;
+  return { reason: first.reason, text: shown.map(({ text }) => text).join("\n\n") };
+}

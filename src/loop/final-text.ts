@@ -1,0 +1,67 @@
+import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { textOf } from "../context/tokens.ts";
+import type { EndReason } from "./state.ts";
+
+/** The languages in which the loop itself speaks to users. */
+type Language = "en" | "zh";
+
+const openings: Record<EndReason, Record<Language, string>> = {
+  answered: { en: "The model gave no answer in words.", zh: "模型没有给出文字答复。" },
+  completed: { en: "The task is complete.", zh: "任务已完成。" },
+  iteration_limit: {
+    en: "I stopped here because the limit of rounds for one turn is reached.",
+    zh: "我在此停止：单次对话的轮数已达上限。",
+  },
+  timeout: {
+    en: "I stopped here because the time for one turn is used up.",
+    zh: "我在此停止：单次对话的时间已用完。",
+  },
+  token_limit: {
+    en: "I stopped here because the token budget for one turn is used up.",
+    zh: "我在此停止：单次对话的 token 预算已用完。",
+  },
+  cost_limit: {
+    en: "I stopped here because the cost budget for one turn is used up.",
+    zh: "我在此停止：单次对话的费用预算已用完。",
+  },
+  guardrail: {
+    en: "I stopped here because I was going round in circles and got no further.",
+    zh: "我在此停止：我在原地打转，没有进展。",
+  },
+  cancelled: { en: "I was stopped.", zh: "已被停止。" },
+  error: {
+    en: "I had to stop because the model could not be asked again.",
+    zh: "我不得不停止：无法再次请求模型。",
+  },
+};
+
+const words: Record<Language, { reason: string; done: string }> = {
+  en: { reason: "Reason", done: "What was done so far:" },
+  zh: { reason: "原因", done: "目前已完成：" },
+};
+
+/** So much of a result is shown. */
+const shownLength = 160;
+
+/**
+ * The final message where the model gave none: why the turn ended, and what its tools have done. In the language of the
+ * user's own words.
+ */
+export function finalText(
+  { messages, last_error }: { messages: readonly BaseMessage[]; last_error: string | null },
+  reason: EndReason,
+  userRequest: string,
+): string {
+  const language = /\p{Script=Han}/u.test(userRequest) ? "zh" : "en";
+  const lines = [openings[reason][language]];
+  if (last_error !== null) lines.push(`${words[language].reason}: ${last_error}`);
+  const results = messages.filter(isToolMessage);
+  if (results.length > 0) lines.push(words[language].done);
+  for (const result of results) {
+    const text = textOf(result.content).split("\n", 1)[0] ?? "";
+    lines.push(
+      `- ${result.name ?? "tool"}: ${text.length > shownLength ? `${text.slice(0, shownLength - 1)}…` : text}`,
+    );
+  }
+  return lines.join("\n");
+}

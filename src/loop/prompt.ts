@@ -1,0 +1,80 @@
+import { HumanMessage, isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import { fitSummary, plainSummary } from "../context/compress.ts";
+import { repairToolPairs } from "../context/repair.ts";
+import { shorten } from "../context/shorten.ts";
+import { textOf } from "../context/tokens.ts";
+import { noteOf } from "../guardrails/manager.ts";
+import { closingNote } from "../prompts/closing-note.ts";
+import { goOn } from "../prompts/go-on.ts";
+import { systemMessage } from "../prompts/injector.ts";
+import { iterationWarning } from "../prompts/iteration-warning.ts";
+import { leftOut } from "../prompts/left-out.ts";
+import type { Prompts } from "../prompts/prompts.ts";
+import { withoutTools } from "../prompts/without-tools.ts";
+import type { LoopCall } from "./request.ts";
+import { findingsOf } from "./review.ts";
+import type { LoopState } from "./state.ts";
+
+/**
+ * The view: system text, the shown part of the history, this turn's messages, and the notes of this call (LOOP-18), in
+ * whole characters: a name that the model made up may hold half of one.
+ */
+export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
+  const shown = call.history.slice(state.view?.first ?? 0).filter((message) => !isEmptyPartial(message));
+  const instruction = call.instruction === undefined ? [] : [new HumanMessage(call.instruction.toWellFormed())];
+  const less = lessOf([...shown, ...instruction, ...state.messages], state, call);
+  const body =
+    less?.body ?? repairToolPairs([...shown, ...instruction, ...withForcedRounds(state.messages, call.prompts)]);
+  const notes = [...(less?.notes ?? []), ...notesFor(state, call)];
+  return [systemMessage(call.system), ...body, ...notes.map((note) => new HumanMessage(note.toWellFormed()))];
+}
+
+/** How much is left of a view that was too long: messages, and characters of each (COMP-15, ERR-07). */
+const shortened = { shorter_context: { keep: 10, longest: 4000 }, summary: { keep: 5, longest: 1500 } };
+
+/** The view in the shorter form that this call needs; `null` where it needs none. */
+function lessOf(
+  messages: BaseMessage[],
+  { alternative }: LoopState,
+  { summary, prompts }: LoopCall,
+): { body: BaseMessage[]; notes: string[] } | null {
+  if (alternative !== "shorter_context" && alternative !== "summary") return null;
+  const { keep, longest } = shortened[alternative];
+  const { shown, left } = shorten(messages, keep, longest);
+  const body = withForcedRounds(shown, prompts);
+  if (alternative === "shorter_context" || left.length === 0) return { body, notes: [] };
+  const { goal, completed, todo } = fitSummary(plainSummary(left, summary));
+  const lines = [goal, ...completed, ...todo].filter((line) => line !== "").map((line) => `- ${line}`);
+  return { body, notes: [leftOut({ summary: lines.join("\n") }, prompts)] };
+}
+
+/** A stop in the middle of the reasoning leaves a message without words, which some providers refuse. */
+function isEmptyPartial(message: BaseMessage): boolean {
+  return message.additional_kwargs["is_partial"] === true && textOf(message.content) === "";
+}
+
+/** The turn with a few words before each forced reply: two replies in a row are refused by some providers. */
+function withForcedRounds(messages: readonly BaseMessage[], prompts: Prompts | undefined): BaseMessage[] {
+  return messages.flatMap((message, index) => {
+    const before = messages[index - 1];
+    const follows = before !== undefined && isAIMessage(before) && isAIMessage(message);
+    return follows ? [new HumanMessage(goOn(prompts)), message] : [message];
+  });
+}
+
+/** The notes of this call only: they travel apart from the system text, which stays the same (LOOP-05, GUARD-10). */
+function notesFor(state: LoopState, call: LoopCall): string[] {
+  const { tools, limits, prompts } = call;
+  if (state.forced !== null) return [state.forced.prompt];
+  if (state.alternative === "without_tools" && state.closing === null) return [withoutTools(prompts)];
+  if (tools.length === 0) return [];
+  const findings = findingsOf(state.messages, call);
+  if (state.closing !== null) {
+    const found = findings.filter(({ stage }) => stage === "finish").map((finding) => noteOf(finding, prompts));
+    return [...found, closingNote({ reason: state.closing }, prompts)];
+  }
+  const notes = findings.map((finding) => noteOf(finding, prompts));
+  if (state.iteration_count < limits.soft_warning_at) return notes;
+  const used = state.iteration_count - 1;
+  return [...notes, iterationWarning({ used, left: limits.max_iterations - used }, prompts)];
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { interrupt } from "@langchain/langgraph";
+import { readUserAnswer } from "../loop/question.ts";
+import type { Clarification, WorkflowNode } from "../state.ts";
+import { clarificationText } from "./clarification.ts";
+import { requestOf } from "./read-intent.ts";
+import { endTurn } from "./turn.ts";
+
+/** The question of an unclear request, as the interrupt carries it (API-13, kind `clarify`; CLAR-04). */
+export interface ClarifyRequest extends Clarification {
+  kind: "clarify";
+  question: string;
+  /** Set when the last answer could not be used: what was wrong with it. */
+  problem?: string;
+}
+
+/**
+ * Waits for the answer to the question that `intent` has put, and has no effects (law 1): what is asked was found and stored
+ * before. The answer becomes the user's next message; a no ends the turn.
+ */
+export const clarify: WorkflowNode = async (state, config) => {
+  const { clarification } = state;
+  if (clarification === null) return {};
+  let problem: string | undefined;
+  for (;;) {
+    const question: ClarifyRequest = {
+      kind: "clarify",
+      question: clarificationText(clarification),
+      ...clarification,
+      ...(problem === undefined ? {} : { problem }),
+    };
+    const answer = readUserAnswer(interrupt(question));
+    const isChinese = /\p{Script=Han}/u.test(requestOf(state.messages));
+    switch (answer.kind) {
+      case "words":
+        return { messages: [said(answer.text)] };
+      case "agreed":
+        return { messages: [said(isChinese ? "就按你的理解来。" : "Go on with what you assume.")] };
+      case "declined": {
+        if (answer.why !== "") return { messages: [said(answer.why)] };
+        const goodbye = new AIMessage({
+          id: randomUUID(),
+          content: isChinese ? "好的，那就先不做了。" : "All right, I leave it at that.",
+          additional_kwargs: { timestamp: new Date().toISOString() },
+        });
+        return { messages: [goodbye], clarification: null, ...endTurn(state, undefined, config) };
+      }
+      case "unclear":
+        ({ problem } = answer);
+        break;
+    }
+  }
+};
+
+function said(text: string): HumanMessage {
+  return new HumanMessage({ id: randomUUID(), content: text, additional_kwargs: { answers: "clarify" } });
+}

@@ -1,0 +1,35 @@
+import { homedir, release, type, userInfo } from "node:os";
+import { basename } from "node:path";
+import type { Value } from "../prompts/template.ts";
+import type { GraphState } from "../state.ts";
+
+/** What an identity may tell of the session and the machine (PROMPT-12, PROMPT-16, PROMPT-19). */
+export function identityValues(state: GraphState, workspace: string): Record<string, Value> {
+  return {
+    project_name: basename(state.project_root ?? workspace),
+    circuit_file: state.circuit_file_path === null ? null : basename(state.circuit_file_path),
+    design_goals: state.design_goals_summary,
+    simulation_status: simulationStatus(state),
+    user_preferences: null,
+    workspace_path: workspace,
+    working_directory: workspace,
+    os: `${type()} ${release()}`,
+    shell: shell(),
+    home: homedir(),
+    today: new Date().toISOString().slice(0, 10),
+  };
+}
+
+function simulationStatus({ error_context, last_metrics }: GraphState): string {
+  if (error_context !== null) return "failed";
+  return last_metrics === null ? "not run" : "succeeded";
+}
+
+/** A user whom the machine does not know has no shell. */
+function shell(): string | null {
+  try {
+    return userInfo().shell;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,53 @@
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { LoopOutcome } from "../loop/loop.ts";
+import { advance, type TurnState } from "../loop/orchestration.ts";
+import { emit } from "../loop/request.ts";
+import type { GraphState, Orchestration } from "../state.ts";
+import { lastToolOf, runContext } from "./node-request.ts";
+
+/** What the beginning of a turn sets: its modes, and the orchestration at `plan`. */
+export type TurnBegin = Pick<GraphState, "work_mode" | "chat_mode" | "orchestration" | "clarification">;
+
+/**
+ * Begins a turn (STATE-03), whatever state the last one was left in, and takes over the modes that the run chose (STATE-12).
+ * A turn whose question was answered goes on.
+ */
+export function beginTurn(state: GraphState, config: LangGraphRunnableConfig): TurnBegin {
+  const context = runContext(config);
+  const { orchestration } = state;
+  const goesOn = state.clarification !== null && orchestration.state === "decide" && state.route === "clarify";
+  const work_mode = context.work_mode ?? state.work_mode;
+  if (work_mode !== state.work_mode) {
+    emit(config, { type: "work_mode_changed", from_mode: state.work_mode, to_mode: work_mode });
+  }
+  const from = goesOn ? orchestration.state : advance(config, orchestration.state, "idle");
+  return {
+    work_mode,
+    chat_mode: context.chat_mode ?? state.chat_mode,
+    orchestration: { ...orchestration, state: advance(config, from, "plan") },
+    clarification: null,
+  };
+}
+
+/** Notes what a loop call did for the turn, and where the turn is now (STATE-04). */
+export function afterLoop(
+  state: { orchestration: Orchestration },
+  { messages, turnState }: LoopOutcome,
+  to: TurnState,
+  config: LangGraphRunnableConfig,
+): { orchestration: Orchestration } {
+  const { last_tool, last_result_summary } = lastToolOf(messages);
+  const last = last_tool === null ? {} : { last_tool, last_result_summary };
+  return { orchestration: { ...state.orchestration, ...last, state: advance(config, turnState, to) } };
+}
+
+/** Ends a turn with its reply. `outcome` is that of its last loop call. */
+export function endTurn(
+  state: { orchestration: Orchestration },
+  outcome: LoopOutcome | undefined,
+  config: LangGraphRunnableConfig,
+): { orchestration: Orchestration } {
+  return outcome === undefined
+    ? { orchestration: { ...state.orchestration, state: advance(config, state.orchestration.state, "respond") } }
+    : afterLoop(state, outcome, "respond", config);
+}

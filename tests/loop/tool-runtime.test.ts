@@ -1,0 +1,81 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isToolMessage } from "@langchain/core/messages";
+import { afterEach, describe, expect, it } from "vitest";
+import { createMemoryOperations } from "../support/memory-operations.ts";
+import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
+
+let running: TestWorkflow | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
+  running = await startWorkflow(options);
+  return running;
+}
+
+describe("the tools of one reply", () => {
+  it("see what earlier calls of the reply did to the same file", async () => {
+    const call = (name: string, args: object, id: string) => ({ name, arguments: { path: "a.txt", ...args }, id });
+    const flow = await start({
+      files: { "a.txt": "old" },
+      script: [
+        { toolCalls: [call("update_file", { content: "new" }, "one"), call("read_file", {}, "two")] },
+        { text: "done" },
+      ],
+    });
+    const { messages } = await flow.send("Look after a.txt", { mode: "free_work" });
+    expect(messages.filter(isToolMessage).map((result) => result.text)).toEqual([
+      expect.stringContaining("Updated"),
+      "new",
+    ]);
+  });
+
+  it("have one effect where the reply holds the same call twice, and a result each", async () => {
+    const same = { name: "create_task", arguments: { title: "Once" } };
+    const flow = await start({
+      script: [
+        {
+          toolCalls: [
+            { ...same, id: "one" },
+            { ...same, id: "two" },
+          ],
+        },
+        { text: "done" },
+      ],
+    });
+    const { messages } = await flow.send("Look after it", { mode: "free_work" });
+    expect(messages.filter(isToolMessage).map((result) => result.tool_call_id)).toEqual(["one", "two"]);
+    expect(await flow.services.tasks.find({})).toHaveLength(1);
+  });
+
+  it("run a tool that the user has chosen exactly once, however often the reply asks for it (TOOL-08)", async () => {
+    const create = (path: string) => ({ name: "create_file", arguments: { path, content: path }, id: path });
+    const flow = await start({ script: [{ toolCalls: [create("a.txt"), create("b.txt")] }, { text: "done" }] });
+    const { messages } = await flow.send("Make a note", { selected_tool: "create_file" });
+    expect(messages.filter(isToolMessage).map((result) => result.status)).toEqual(["success", "error"]);
+    expect(await readFile(join(flow.workspace, "a.txt"), "utf8")).toBe("a.txt");
+    await expect(readFile(join(flow.workspace, "b.txt"))).rejects.toMatchObject({ code: "ENOENT" });
+    expect(flow.model.requests.at(-1)?.body).not.toHaveProperty("tools");
+  });
+
+  it("tell what they changed by an event and in their message, and it is kept for undo", async () => {
+    const update = { name: "update_file", arguments: { path: "a.txt", content: "1\n2\n" }, id: "one" };
+    const flow = await start({ files: { "a.txt": "1\n" }, script: [{ toolCalls: [update] }, { text: "done" }] });
+    const operations = createMemoryOperations();
+    flow.services.operations = operations;
+    const { messages } = await flow.send("Look after a.txt", { mode: "free_work" });
+    const [kept] = (await operations.list("session-1", { limit: 5, offset: 0 })).operations;
+    const told = { operation_id: kept?.operation_id, path: "a.txt", lines_added: 1, lines_removed: 0, first_line: 2 };
+    expect(kept).toMatchObject({ status: "success", message_id: messages[1]?.id, run_id: "run-1" });
+    expect(flow.events).toContainEqual({
+      type: "operation_recorded",
+      tool_call_id: "one",
+      operation: "modify",
+      ...told,
+    });
+    expect(messages.find(isToolMessage)?.additional_kwargs["operations"]).toEqual([{ type: "modify", ...told }]);
+  });
+});

@@ -1,0 +1,139 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { CustomEvent } from "../../src/events.ts";
+import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
+
+let running: TestWorkflow | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
+  running = await startWorkflow(options);
+  return running;
+}
+
+/** The states that a turn went through, as told; each move begins where the last one ended. */
+function walked(events: CustomEvent[]): string[] {
+  const moves = events.filter((event) => event.type === "orchestration_changed");
+  for (const [index, move] of moves.entries()) {
+    if (index > 0) expect(move.from_state).toBe(moves[index - 1]?.to_state);
+  }
+  return moves.map(({ to_state }) => to_state);
+}
+
+const called: ModelStep = { toolCalls: [{ name: "list_files", arguments: {} }] };
+
+describe("the orchestration of a turn (STATE-03)", () => {
+  it("goes by the tools and back to a decision, and ends with the reply", async () => {
+    const flow = await start({ files: { a: "1" }, script: [called, called, { text: "One file." }] });
+    const state = await flow.send("list the files");
+    const round = ["tool_call", "tool_result", "decide"];
+    expect(walked(flow.events)).toEqual(["plan", ...round, ...round, "respond"]);
+    expect(state.orchestration).toMatchObject({ state: "respond", last_tool: "list_files" });
+  });
+
+  it("begins each turn anew, and answers without tools straight from its plan", async () => {
+    const flow = await start({ script: [{ text: "Welcome." }, { text: "Bye." }] });
+    await flow.send("thanks");
+    await flow.send("bye");
+    expect(walked(flow.events)).toEqual(["plan", "respond", "idle", "plan", "respond"]);
+  });
+
+  it("tells nothing of what only the program reads", async () => {
+    const flow = await start({ script: [{ text: '{"route":"reply"}' }, { text: "I see." }] });
+    await flow.send("Think it over and then tell me more");
+    expect(walked(flow.events)).toEqual(["plan", "respond"]);
+  });
+
+  it("decides after each step of a plan, and ends after the last", async () => {
+    const flow = await start({ files: { a: "1" }, handler: planning });
+    const state = await flow.send("list the files and then delete nothing");
+    expect(walked(flow.events)).toEqual(["plan", "tool_call", "tool_result", "decide", "respond"]);
+    expect(state.task_plan?.steps.map(({ status }) => status)).toEqual(["done", "done"]);
+  });
+
+  it("asks, and takes the same turn up again with the answer", async () => {
+    const guess = { guess: "A report.", questions: ["On what?"], suggestions: [] };
+    const flow = await start({
+      handler: (request) => ({ text: isClarify(request) ? JSON.stringify(guess) : "Here." }),
+    });
+    await flow.send("write a report");
+    expect(walked(flow.events)).toEqual(["plan", "decide"]);
+    await flow.answer("mills");
+    expect(walked(flow.events)).toEqual(["plan", "decide", "plan", "respond"]);
+  });
+
+  it("goes on after a call that a person has approved", async () => {
+    const flow = await start({
+      files: { "old/a": "1" },
+      script: [{ toolCalls: [{ name: "delete_file", arguments: { path: "old" } }] }, { text: "The folder is gone." }],
+    });
+    await flow.send("clean up");
+    expect(walked(flow.events)).toEqual(["plan", "tool_call"]);
+    await flow.answer({ type: "approve" });
+    expect(walked(flow.events)).toEqual(["plan", "tool_call", "tool_result", "decide", "respond"]);
+  });
+});
+
+describe("the modes of a session", () => {
+  it("change with a run, keep the history, and tell it once (STATE-12)", async () => {
+    const flow = await start({ script: [{ text: "Hi." }, { text: "Hi." }, { text: "Hi." }] });
+    await flow.send("hello");
+    await flow.send("hello", { work_mode: "workflow" });
+    const state = await flow.send("hello");
+    expect(state.work_mode).toBe("workflow");
+    expect(state.messages).toHaveLength(6);
+    expect(flow.events.filter(({ type }) => type === "work_mode_changed")).toEqual([
+      { type: "work_mode_changed", from_mode: "free_chat", to_mode: "workflow" },
+    ]);
+  });
+});
+
+describe("several intents in one message (DECOMP-06)", () => {
+  it("run in their order, even when the model gives no plan", async () => {
+    const flow = await start({
+      files: { "notes.md": "x" },
+      handler: (request) => ({ text: isPlan(request) ? "First I would…" : "Step done." }),
+    });
+    const state = await flow.send("read notes.md and then delete draft.md, finally list the files");
+    expect(state.task_plan?.steps.map(({ goal, depends_on, status }) => [goal, depends_on, status])).toEqual([
+      ["read notes.md", [], "done"],
+      ["delete draft.md", ["1"], "done"],
+      ["list the files", ["2"], "done"],
+    ]);
+  });
+
+  it("are dropped when the user changes their mind (CLAR-03)", async () => {
+    const flow = await start({ script: [{ text: "All right." }] });
+    const step = {
+      id: "1",
+      goal: "g",
+      tool: null,
+      input: "",
+      depends_on: [],
+      status: "pending" as const,
+      result: null,
+    };
+    await flow.update({ task_plan: { goal: "g", steps: [step], status: "active" } });
+    const state = await flow.send("never mind");
+    expect(state.task_plan).toBeNull();
+    expect(flow.model.requests[0]?.toolNames).toEqual([]);
+  });
+});
+
+function isClarify(request: ModelRequest): boolean {
+  return request.messages.some((message) => wireText(message).includes("<!-- task: clarify -->"));
+}
+
+function isPlan(request: ModelRequest): boolean {
+  return request.messages.some((message) => wireText(message).includes("<!-- task: plan -->"));
+}
+
+function planning(request: ModelRequest): ModelStep {
+  const step = (id: string, goal: string) => ({ id, goal, tool: null, input: "", depends_on: [] });
+  if (isPlan(request)) return { text: JSON.stringify({ goal: "g", steps: [step("1", "list"), step("2", "wait")] }) };
+  const last = request.messages.at(-1);
+  return last !== undefined && wireText(last).startsWith("Step 1") ? called : { text: "Done so far." };
+}
