@@ -1,17 +1,39 @@
 import { Hono } from "hono";
+import type { ApiKey, Config } from "../config.ts";
+import type { Graphs } from "../graph/load.ts";
+import type { Logger } from "../logger.ts";
+import type { EditablePrompts } from "../prompts/open-prompts.ts";
+import type { Runs } from "../runs/runs.ts";
+import { adminName, openDoor } from "../sessions/door.ts";
+import type { ManualTools } from "../sessions/manual-run.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { Operations } from "../tools/operations.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "./environment.ts";
 import { answerError } from "./errors.ts";
-import { apiKey } from "./middleware/api-key.ts";
+import { createIdentify, requireKey, type Caller } from "./middleware/api-key.ts";
 import { gate } from "./middleware/gate.ts";
 import { requestBasics } from "./middleware/request-basics.ts";
 import { openApiRoutes } from "./openapi.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { assistantRoutes } from "./routes/assistants.ts";
+import { exportRoutes } from "./routes/export.ts";
+import { forkRoutes } from "./routes/fork.ts";
 import { maintenanceRoutes } from "./routes/maintenance.ts";
+import { identityRoutes } from "./routes/identity.ts";
+import { messageRoutes } from "./routes/messages.ts";
 import { metaRoutes } from "./routes/meta.ts";
+import { namespaceRoutes } from "./routes/namespaces.ts";
+import { operationRoutes } from "./routes/operations.ts";
+import { partialRoutes } from "./routes/partial.ts";
+import { promptRoutes } from "./routes/prompts.ts";
 import { statelessRunRoutes } from "./routes/stateless-runs.ts";
+import { suggestionRoutes } from "./routes/suggestions.ts";
+import { toolRoutes } from "./routes/tools.ts";
+import { threadInfoRoutes } from "./routes/thread-info.ts";
 import { threadRunRoutes } from "./routes/thread-runs.ts";
 import { threadStateRoutes } from "./routes/thread-state.ts";
+import { threadStatusRoutes } from "./routes/thread-status.ts";
+import { threadStreamRoutes } from "./routes/thread-stream.ts";
 import { threadRoutes } from "./routes/threads.ts";
 
 /** Every resource of the API. A new one is a file in `routes/` and a line here. */
@@ -21,21 +43,89 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   threadRoutes,
   maintenanceRoutes,
   threadStateRoutes,
+  threadStatusRoutes,
+  threadStreamRoutes,
+  threadInfoRoutes,
+  messageRoutes,
+  suggestionRoutes,
+  forkRoutes,
+  exportRoutes,
+  namespaceRoutes,
   approvalRoutes,
+  operationRoutes,
+  toolRoutes,
+  partialRoutes,
   threadRunRoutes,
   statelessRunRoutes,
+  promptRoutes,
+  identityRoutes,
 ];
 
-/** The whole HTTP API; it does not listen. Nothing passes the gate and the key check but what they let through. */
-export function createApp(services: HttpServices): HttpApp {
-  const { config, logger } = services;
+/** What the HTTP layer is given by `server.ts`. */
+export interface ServerParts {
+  config: Config;
+  storage: Storage;
+  runs: Runs;
+  operations: Operations;
+  manual: ManualTools;
+  prompts: EditablePrompts;
+  graphs: Graphs;
+  logger: Logger;
+}
+
+/** The whole HTTP API; it does not listen. */
+export interface Api {
+  fetch(request: Request, bindings: object): Response | Promise<Response>;
+}
+
+/**
+ * The API for all callers. Each owner has an app of their own, whose routes were given that owner's door: no route sees
+ * who calls, and none can reach what is not the caller's (S4 in reliability.md). Apps are made at an owner's first request.
+ */
+export function createApi(parts: ServerParts): Api {
+  const { apiKeys } = parts.config;
+  if (apiKeys.length === 0) return createApp(parts, { kind: "anyone" });
+  const identify = createIdentify(apiKeys);
+  const apps = new Map<string, HttpApp>();
+  const appOf = (caller: Caller): HttpApp => {
+    const name = JSON.stringify(caller);
+    const app = apps.get(name) ?? createApp(parts, caller);
+    apps.set(name, app);
+    return app;
+  };
+  return { fetch: (request, bindings) => appOf(identify(request.headers)).fetch(request, bindings) };
+}
+
+/** The app of one caller. Nothing passes the gate and the key check but what they let through. */
+function createApp(parts: ServerParts, caller: Caller): HttpApp {
+  const { config, storage, runs, operations, manual, prompts, graphs, logger } = parts;
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.onError((error, context) => answerError(error, context, logger));
   app.notFound((context) => context.text("404 Not Found", 404));
   app.use(requestBasics(config.bodyLimit));
   app.use(gate({ host: config.host, allowedHosts: config.allowedHosts, corsOrigins: config.corsOrigins }));
-  app.use(apiKey(config.apiKeys));
+  app.use(requireKey(caller));
+  const door = openDoor({ storage, runs, operations, manual }, ownerOf(caller));
+  const mayAdminister = administers(ownerOf(caller), config.apiKeys);
+  const services = { ...door, config, graphs, logger, prompts, mayAdminister };
   for (const routes of resources) app.route("/", routes(services));
-  app.route("/", openApiRoutes(app));
+  app.route("/", openApiRoutes(app, config.apiKeys.length > 0));
   return app;
+}
+
+/** What all owners share is changed by the owner `admin`, by the only one there is, or by anyone where there are no keys. */
+function administers(owner: string | null, apiKeys: readonly ApiKey[]): boolean {
+  return owner === null || owner === adminName || apiKeys.every((key) => key.owner === owner);
+}
+
+/** Behind nobody's door is nothing: no owner has an empty name. */
+function ownerOf(caller: Caller): string | null {
+  switch (caller.kind) {
+    case "anyone":
+      return null;
+    case "owner":
+      return caller.name;
+    case "nobody":
+      return "";
+  }
 }

@@ -3,16 +3,18 @@ import type { Context, Hono } from "hono";
 import type { Config } from "../config.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
-import type { Runs } from "../runs/runs.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { EditablePrompts } from "../prompts/open-prompts.ts";
+import type { Door } from "../sessions/door.ts";
 
-/** What the HTTP layer is given by `server.ts`. */
-export interface HttpServices {
+/** What the routes of one caller are given: sessions and runs behind the caller's own door. */
+export interface HttpServices extends Door {
   config: Config;
-  storage: Storage;
-  runs: Runs;
   graphs: Graphs;
   logger: Logger;
+  /** The prompts that all callers share. */
+  prompts: EditablePrompts;
+  /** Whether the caller may change what all callers share: the only owner there is, or `admin`. */
+  mayAdminister: boolean;
 }
 
 /** What a handler finds on its context: node's own request and response, and the request's id. */

@@ -1,9 +1,13 @@
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { z } from "zod";
-import { type ErrorCode, explain, isAppError } from "../errors.ts";
+import { strategies } from "../error-strategy.ts";
+import { userSentence, userText, type Language } from "../error-texts.ts";
+import { type ErrorCode, errorCodes, explain, isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import type { RunError } from "../storage/records.ts";
 import type { HttpContext } from "./environment.ts";
+import { languageOf } from "./language.ts";
 
 /** The status of every expected failure (API-09). A new code does not compile until it has one. */
 export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {
@@ -38,32 +42,89 @@ export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {
   storage_newer: 500,
 };
 
-/** The body of a failed validation, as the peer writes it; what the client sent is not repeated. */
-export function validationBody(error: z.ZodError): object {
+/**
+ * Answers a failed validation as the peer does; what the client sent is not repeated. Who asks for JSON by name is told
+ * what to do as well, and which parameters to correct (ERR-14).
+ */
+export function answerInvalid(error: z.ZodError, context: HttpContext): Response {
   const issues = error.issues.map(({ code, path, message }) => ({ code, path: path.map(String), message }));
-  return { success: false, error: { issues, name: "ZodError" } };
+  const body = { success: false, error: { issues, name: "ZodError" } };
+  if (!wantsJson(context)) return context.json(body, 400);
+  const parameters = [...new Set(issues.map(({ path }) => path.join(".")))];
+  const message = issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`).join("; ");
+  return context.json({ ...body, ...uniformBody("invalid_parameter", message, context), parameters }, 400);
 }
+
+/** The kind of a refusal that only has a status; the rest of 4xx is a wrong parameter, of 5xx the server. */
+const codeOf: Partial<Record<number, ErrorCode>> = {
+  401: "auth",
+  403: "permission",
+  404: "not_found",
+  409: "conflict",
+  413: "too_large",
+  422: "conflict",
+  429: "rate_limit",
+  504: "timeout",
+  507: "storage_full",
+};
 
 /**
  * Turns anything thrown into an answer: text with just the message for what we mean, 500 without details for the rest,
- * which is logged whole (wire contract, section 1).
+ * which is logged whole (wire contract, section 1). Who asks for JSON by name gets the uniform body of API-09 instead.
  */
 export function answerError(error: unknown, context: HttpContext, logger: Logger): Response {
-  if (error instanceof HTTPException) return plain(context, error.message, error.status);
+  if (error instanceof HTTPException) return answer(context, codeOfStatus(error.status), error.message, error.status);
   if (isAppError(error)) {
     const status = statusOf[error.code];
     if (status >= 500) logger.error({ err: error, path: context.req.path }, "request failed");
     // A refusal that passes by itself says when to come back (a draining server, a full queue; R7 and E8 in reliability.md).
     if (status === 503 || error.code === "rate_limit") context.header("Retry-After", "1");
-    return plain(context, explain(error), status);
+    const message = wantsJson(context) ? error.message : explain(error);
+    return answer(context, error.code, message, status, error.suggestion);
   }
   logger.error({ err: error, path: context.req.path, requestId: context.get("requestId") }, "request failed");
-  return plain(context, "Internal Server Error", 500);
+  return answer(context, "server", "Internal Server Error", 500);
 }
 
-function plain(context: HttpContext, text: string, status: number): Response {
+function codeOfStatus(status: number): ErrorCode {
+  return codeOf[status] ?? (status < 500 ? "invalid_parameter" : "server");
+}
+
+function answer(context: HttpContext, code: ErrorCode, message: string, wanted: number, advice?: string): Response {
   // HTTPException and the table above hold only statuses that have a body.
-  return context.text(text, status as ContentfulStatusCode);
+  const status = wanted as ContentfulStatusCode;
+  if (!wantsJson(context)) return context.text(message, status);
+  return context.json(uniformBody(code, message, context, advice), status);
+}
+
+/** The uniform body of API-09. `advice` is in English, so it stands only where English is read. */
+function uniformBody(code: ErrorCode, message: string, context: HttpContext, advice?: string): object {
+  const language = languageOf(context);
+  const own = language === "en" && advice !== undefined ? { suggestion: advice } : {};
+  return { errorType: code, message, ...forUser(code, language), ...own, request_id: context.get("requestId") };
+}
+
+/** The SDKs and curl take anything, and are told what LangGraph's server tells; JSON is for those that name it. */
+function wantsJson(context: HttpContext): boolean {
+  return /\bapplication\/json\b/iu.test(context.req.header("accept") ?? "");
+}
+
+/** What of an error is for users: whether something can be done, what, and the whole in their language (ERR-14, ERR-17). */
+function forUser(
+  code: ErrorCode,
+  language: Language,
+): { suggestion: string; recoverable: boolean; user_message: string } {
+  const { suggestion } = userText(code, language);
+  return { suggestion, recoverable: strategies[code].class !== "fatal", user_message: userSentence(code, language) };
+}
+
+/**
+ * How a run failed, for a reader: with what to do about it in the reader's language where it is one of our kinds. What
+ * other graphs throw stays as it is (wire contract, section 3).
+ */
+export function toWireRunError(error: RunError, language: Language): object {
+  const code = errorCodes.find((known) => known === error.error);
+  return code === undefined ? error : { ...error, ...forUser(code, language) };
 }
 
 /** A 404 with the given text. */

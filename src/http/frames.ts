@@ -1,5 +1,7 @@
 import { isAIMessageChunk, isBaseMessage, isBaseMessageChunk, type AIMessageChunk } from "@langchain/core/messages";
+import type { Language } from "../error-texts.ts";
 import type { RunEvent, StreamMode } from "../events.ts";
+import { toWireRunError } from "./errors.ts";
 import { toWireJson } from "./wire.ts";
 
 /** What one reader asked for. */
@@ -8,8 +10,12 @@ export interface FrameOptions {
   ids: boolean;
   /** Only these modes; `metadata` and `error` always come. Default all. */
   modes?: readonly StreamMode[];
+  /** What stands before the number in an `id:`, where one stream holds several runs. Default nothing. */
+  idPrefix?: string;
   /** Events up to this id are taken in but not written: for a reader that comes back. Default none. */
   after?: number;
+  /** In which a failed run is explained. Default English. */
+  language?: Language;
 }
 
 /** An event's frame without its id, rendered once for all readers. */
@@ -24,13 +30,19 @@ const renderedMetadata = new WeakMap<object, string>();
 export function createFrames(options: FrameOptions): (event: RunEvent) => string {
   const soFar = new Map<string, AIMessageChunk>();
   const after = options.after ?? -1;
+  const { language = "en" } = options;
+  // Each reader is told in a language of its own.
+  const frameOf = (event: RunEvent): string =>
+    event.event === "error"
+      ? frameText(event, JSON.stringify(toWireRunError(event.data, language)))
+      : sharedFrame(event);
   return (event) => {
     if (!isWanted(event, options.modes)) return "";
     const partial = event.event === "messages/partial" ? addUp(soFar, event.data) : undefined;
     if (event.event === "messages/complete") forget(soFar, event.data);
     if (event.id <= after) return "";
-    const frame = partial === undefined ? sharedFrame(event) : frameText(event, `[${toWireJson(partial)}]`);
-    return options.ids ? `${frame}id: ${event.id}\n\n` : `${frame}\n`;
+    const frame = partial === undefined ? frameOf(event) : frameText(event, `[${toWireJson(partial)}]`);
+    return options.ids ? `${frame}id: ${options.idPrefix ?? ""}${event.id}\n\n` : `${frame}\n`;
   };
 }
 

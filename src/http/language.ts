@@ -1,8 +1,8 @@
-import type { QuestionLanguage } from "../guardrails/questions.ts";
+import type { Language } from "../error-texts.ts";
 import type { HttpContext } from "./environment.ts";
 
 /** The language a reader prefers by `Accept-Language`: Chinese where it comes before English, else English. */
-export function languageOf(context: HttpContext): QuestionLanguage {
+export function languageOf(context: HttpContext): Language {
   const wanted = (context.req.header("accept-language") ?? "")
     .slice(0, 1000)
     .split(",")

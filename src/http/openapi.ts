@@ -40,8 +40,11 @@ const ValidationError = z
   })
   .describe("Which values are wrong, and why; what was sent is not repeated");
 
-/** `/openapi.json`, made from the schemas that validate, and a page that shows it at `/docs`, both without a network. */
-export function openApiRoutes(app: HttpApp): HttpApp {
+/**
+ * `/openapi.json`, made from the schemas that validate, and a page that shows it at `/docs`, both without a network. They
+ * hold nobody's data and are open to all; the page asks for a key where calls need one.
+ */
+export function openApiRoutes(app: HttpApp, needsKey: boolean): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/openapi.json",
@@ -53,6 +56,7 @@ export function openApiRoutes(app: HttpApp): HttpApp {
           description: "Durable agent workflows on LangGraph.js, spoken to by the LangGraph Platform API.",
         },
         components: { securitySchemes: { ApiKey: { type: "apiKey", in: "header", name: "x-api-key" } } },
+        ...(needsKey && { security: [{ ApiKey: [] }] }),
       },
       defaultValidationErrorResponse: {
         description: "Wrong values, or JSON that cannot be read (then as plain text)",

@@ -4,11 +4,12 @@ import { RunCommand, RunConfig } from "../runs/execute.ts";
 import type { RunRequest } from "../runs/runs.ts";
 import { keptConfigurable } from "../sessions/configuration.ts";
 import { JsonObject, MultitaskStrategy, type Session } from "../storage/records.ts";
+import { Id } from "./validate.ts";
 
 const nodeNames = z.union([z.literal("*"), z.array(z.string())]);
 const StreamModeName = z.enum(streamModes);
 const Checkpoint = z.looseObject({
-  checkpoint_id: z.uuid().nullish(),
+  checkpoint_id: Id.nullish(),
   checkpoint_ns: z.string().nullish(),
   checkpoint_map: JsonObject.nullish(),
 });
@@ -26,7 +27,7 @@ export const RunBody = z
     context: JsonObject.nullish(),
     metadata: JsonObject.nullish(),
     checkpoint: Checkpoint.nullish(),
-    checkpoint_id: z.uuid().nullish(),
+    checkpoint_id: Id.nullish(),
     stream_mode: z.union([StreamModeName, z.array(StreamModeName)]).nullish(),
     stream_subgraphs: z.boolean().nullish(),
     stream_resumable: z.boolean().nullish(),

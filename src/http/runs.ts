@@ -1,4 +1,5 @@
 import { HTTPException } from "hono/http-exception";
+import type { Language } from "../error-texts.ts";
 import { isAppError } from "../errors.ts";
 import type { StreamMode } from "../events.ts";
 import { expireSession } from "../sessions/approvals.ts";
@@ -6,7 +7,9 @@ import { keptConfigurable, lastingKeys } from "../sessions/configuration.ts";
 import { readValues } from "../sessions/sessions.ts";
 import type { JsonObject, Run, Session } from "../storage/records.ts";
 import type { HttpContext, HttpServices } from "./environment.ts";
+import { toWireRunError } from "./errors.ts";
 import { createFrames, frameLength, gapFrame } from "./frames.ts";
+import { languageOf } from "./language.ts";
 import { toRunRequest, type RunBody } from "./run-request.ts";
 import { sendEvents } from "./sse.ts";
 import { submissionOf } from "./submission.ts";
@@ -52,7 +55,7 @@ export async function startRun(
     const { storage, runs, config } = services;
     await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
   }
-  const submission = temporary ? undefined : submissionOf(context, body);
+  const submission = submissionOf(context, body);
   const request = { ...toRunRequest(body, session, context.req.header(), temporary), submission };
   const run = await services.runs.start(session, request).catch((error: unknown) => {
     throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
@@ -94,7 +97,7 @@ export async function streamRun(
     open: (signal) => services.runs.followBatches(run.run_id, from, signal),
     tail: (signal) => services.runs.tail(run.run_id, signal),
     measure: (event) => frameLength(event, modes),
-    frame: createFrames({ ids, after, ...(modes && { modes }) }),
+    frame: createFrames({ ids, after, language: languageOf(context), ...(modes && { modes }) }),
     headers: following.headers,
     logger: services.logger,
     ...(following.cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
@@ -109,16 +112,17 @@ export function waitForRun(
   waiting: Pick<Following, "headers" | "cancels">,
 ): Promise<Response> {
   return sendWhenReady(context, {
-    work: async (signal) => finalText(services, await services.runs.wait(run.run_id, signal)),
+    work: async (signal) => finalText(services, await services.runs.wait(run.run_id, signal), languageOf(context)),
     headers: waiting.headers,
     logger: services.logger,
     ...(waiting.cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
   });
 }
 
-async function finalText({ runs, storage }: HttpServices, run: Run): Promise<string> {
+async function finalText({ runs, storage }: HttpServices, run: Run, language: Language): Promise<string> {
   if (run.status === "error" || run.status === "timeout") {
-    return JSON.stringify({ __error__: run.error ?? { error: "Error", message: `The run ended with ${run.status}` } });
+    const error = run.error ?? { error: "Error", message: `The run ended with ${run.status}` };
+    return JSON.stringify({ __error__: toWireRunError(error, language) });
   }
   return toWireJson(runs.lastValues(run) ?? (await readFinalValues(storage, run)) ?? null);
 }

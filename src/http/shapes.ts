@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { errorCodes } from "../errors.ts";
 import { JsonObject, MultitaskStrategy, PendingInterrupt, RunStatus, SessionStatus } from "../storage/records.ts";
 
 /** The answers of the wire (wire contract, section 2), as `/openapi.json` describes them. */
@@ -85,5 +86,46 @@ export const RunShape = z
   })
   .meta({ ref: "Run" });
 
+/** A refused request, for whoever asks for JSON by name (API-09). */
+export const ErrorShape = z
+  .object({
+    errorType: z.enum(errorCodes),
+    message: z.string(),
+    suggestion: z.string().describe("What to do, in the language of Accept-Language: English or Chinese"),
+    recoverable: z.boolean(),
+    user_message: z.string().describe("For users, in the same language"),
+    request_id: z.string(),
+  })
+  .meta({ ref: "Error" });
+
 /** The values at the end of a run, or `__error__` when it failed, or `__interrupt__` among them when it waits. */
 export const FinalValuesShape = JsonObject.nullable().meta({ ref: "FinalValues" });
+
+/** Where the text of a prompt comes from. */
+export const PromptSourceShape = z
+  .enum(["builtin", "custom", "fallback"])
+  .describe("`fallback`: there is an override that cannot be used, and the built-in text stands in for it");
+
+/** What is wrong with the text of a prompt, or looks wrong. */
+export const PromptProblemShape = z
+  .object({
+    kind: z.enum([
+      "empty",
+      "too_long",
+      "unprintable",
+      "unusable",
+      "unknown_variable",
+      "missing_variable",
+      "missing_value",
+      "odd_name",
+    ]),
+    severity: z.enum(["error", "warning"]).describe("An error means that it cannot be used"),
+    message: z.string(),
+    variable: z.string().optional(),
+  })
+  .meta({ ref: "PromptProblem" });
+
+/** Whether the text of a prompt can be used, and what it looks like. */
+export const PromptVerdictShape = z
+  .object({ valid: z.boolean(), problems: z.array(PromptProblemShape), text: z.string() })
+  .meta({ ref: "PromptVerdict" });

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import type { RunEvent } from "../events.ts";
 import type { Logger } from "../logger.ts";
 import type { HttpContext } from "./environment.ts";
 
@@ -19,17 +18,19 @@ const behindLimit = 1024 * 1024;
 const cutComment = ": cut off, too far behind; resume with Last-Event-ID\n\n";
 
 /** What is streamed and how. */
-export interface EventStream {
+export interface EventStream<Event> {
   /** A frame that comes before all events. */
   opening?: string;
+  /** Nothing may come for a long time: the reader is answered at once, not with the first event. */
+  mayBeQuiet?: boolean;
   /** Opens the events, in batches as they are ready; the signal ends them when the reader goes. */
-  open: (signal: AbortSignal) => AsyncIterable<RunEvent[]>;
+  open: (signal: AbortSignal) => AsyncIterable<Event[]>;
   /** What the run tells from now on; to see how far a reader that takes nothing falls behind. */
-  tail: (signal: AbortSignal) => AsyncIterable<RunEvent[]>;
+  tail: (signal: AbortSignal) => AsyncIterable<Event[]>;
   /** The characters of an event's frame. */
-  measure: (event: RunEvent) => number;
+  measure: (event: Event) => number;
   /** Event to frame, `""` to leave it out. */
-  frame: (event: RunEvent) => string;
+  frame: (event: Event) => string;
   headers: Record<string, string>;
   logger: Logger;
   /** Called when the reader goes before the end. */
@@ -41,13 +42,14 @@ export interface EventStream {
  * write, and a slow reader holds back only itself, until it is cut off. Ends when the events end; a heartbeat comment is
  * sent every 5 s.
  */
-export function sendEvents(context: HttpContext, stream: EventStream): Response {
+export function sendEvents<Event>(context: HttpContext, stream: EventStream<Event>): Response {
   writeHead(context, {
     "content-type": "text/event-stream",
     "cache-control": "no-cache, no-transform",
     "x-accel-buffering": "no",
     ...stream.headers,
   });
+  if (stream.mayBeQuiet === true) context.env.outgoing.flushHeaders();
   void pump(context, stream);
   return RESPONSE_ALREADY_SENT;
 }
@@ -62,7 +64,7 @@ export function writeHead(context: HttpContext, headers: Record<string, string>)
   outgoing.writeHead(200, headers);
 }
 
-async function pump(context: HttpContext, stream: EventStream): Promise<void> {
+async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Promise<void> {
   const { outgoing } = context.env;
   const gone = new AbortController();
   const onClose = (): void => {
@@ -111,7 +113,11 @@ async function pump(context: HttpContext, stream: EventStream): Promise<void> {
  * Waits until the reader has taken what was written: true, or false as soon as it is too far behind. Throws the signal's
  * reason when it goes.
  */
-async function keepsUp({ env: { outgoing } }: HttpContext, stream: EventStream, gone: AbortSignal): Promise<boolean> {
+async function keepsUp<Event>(
+  { env: { outgoing } }: HttpContext,
+  stream: EventStream<Event>,
+  gone: AbortSignal,
+): Promise<boolean> {
   const decided = new AbortController();
   const signal = AbortSignal.any([gone, decided.signal]);
   const stalled = setTimeout(() => outgoing.destroy(), stalledMilliseconds);
@@ -125,7 +131,7 @@ async function keepsUp({ env: { outgoing } }: HttpContext, stream: EventStream, 
 }
 
 /** Resolves when the run has told so much more that the reader is too far behind; otherwise never. */
-async function fallsBehind(stream: EventStream, signal: AbortSignal): Promise<void> {
+async function fallsBehind<Event>(stream: EventStream<Event>, signal: AbortSignal): Promise<void> {
   let behind = 0;
   for await (const batch of stream.tail(signal)) {
     for (const event of batch) behind += stream.measure(event);

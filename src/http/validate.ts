@@ -3,7 +3,7 @@ import { resolver, uniqueSymbol } from "hono-openapi";
 import { z } from "zod";
 import { readJson } from "./body.ts";
 import type { HttpContext, HttpEnvironment } from "./environment.ts";
-import { validationBody } from "./errors.ts";
+import { answerInvalid } from "./errors.ts";
 
 type Validator<Target extends keyof ValidationTargets, Schema extends z.ZodType> = MiddlewareHandler<
   HttpEnvironment,
@@ -22,7 +22,7 @@ function validator<Target extends keyof ValidationTargets, Schema extends z.ZodT
 ): Validator<Target, Schema> {
   const validate: Validator<Target, Schema> = async (context, next) => {
     const parsed = schema.safeParse(await read(context));
-    if (!parsed.success) return context.json(validationBody(parsed.error), 400);
+    if (!parsed.success) return answerInvalid(parsed.error, context);
     // Hono keeps validated data untyped; `valid()` gives it the type of `out` above.
     context.req.addValidatedData(target, parsed.data as object);
     return next();

@@ -1,16 +1,18 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError } from "../errors.ts";
-import type { Runs, RunRequest } from "../runs/runs.ts";
+import type { RunRequest } from "../runs/runs.ts";
 import { notPending } from "../storage/approvals.ts";
-import { JsonObject, type Approval, type Run, type Session } from "../storage/records.ts";
-import type { ApprovalAnswer, Storage } from "../storage/storage.ts";
+import { JsonObject, type Approval, type Session } from "../storage/records.ts";
+import type { ApprovalAnswer } from "../storage/storage.ts";
+import type { SessionRuns, SessionStorage } from "./door.ts";
+import { lastRunOf } from "./last-run.ts";
 import { readQuestion, resumeValue, type ApprovalDecision } from "./questions.ts";
 import { requireSession } from "./sessions.ts";
 
 /** What the approvals of a server need. */
 export interface ApprovalServices {
-  storage: Storage;
-  runs: Runs;
+  storage: Pick<SessionStorage, "sessions" | "approvals">;
+  runs: Pick<SessionRuns, "start" | "list">;
   /** Hours after which a question counts as denied; `undefined`: it waits for ever. */
   timeoutHours: number | undefined;
 }
@@ -100,7 +102,7 @@ export function expiryOf(
   approval: Approval,
   { timeoutHours }: Pick<ApprovalServices, "timeoutHours">,
 ): string | undefined {
-  if (timeoutHours === undefined || readQuestion(approval.value).actions.length === 0) return undefined;
+  if (timeoutHours === undefined || !readQuestion(approval.value).takes.includes("reject")) return undefined;
   return new Date(Date.parse(approval.asked_at) + timeoutHours * 3_600_000).toISOString();
 }
 
@@ -119,7 +121,11 @@ async function deny(services: ApprovalServices, session: Session, approval: Appr
   await answer(services, session, approval, value, { interrupt_id: approval.interrupt_id, decided_by: "timeout" });
 }
 
-async function requireApproval(storage: Storage, sessionId: string, interruptId: string): Promise<Approval> {
+async function requireApproval(
+  storage: ApprovalServices["storage"],
+  sessionId: string,
+  interruptId: string,
+): Promise<Approval> {
   const approval = await storage.approvals.get(sessionId, interruptId);
   if (approval === undefined) throw new AppError("not_found", `No question ${interruptId} was asked in this thread.`);
   return approval;
@@ -145,12 +151,13 @@ async function answer(
 }
 
 /** A run that goes on as the session's last one was asked to, with this answer. */
-async function resumeRequest(runs: Runs, session: Session, interruptId: string, value: unknown): Promise<RunRequest> {
-  const last: Run | undefined = (await runs.list(session.session_id, { limit: 1, offset: 0 }))[0];
-  const assistant = last?.assistant_id ?? session.metadata["assistant_id"] ?? session.metadata["graph_id"];
-  if (typeof assistant !== "string") {
-    throw new AppError("invalid_state", `Thread ${session.session_id} has no assistant that could go on.`);
-  }
+async function resumeRequest(
+  runs: ApprovalServices["runs"],
+  session: Session,
+  interruptId: string,
+  value: unknown,
+): Promise<RunRequest> {
+  const { assistant, run: last } = await lastRunOf(runs, session);
   const config = last?.kwargs.config ?? session.config;
   // The answer goes to the newest checkpoint, wherever the last run began.
   const {

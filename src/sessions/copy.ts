@@ -1,21 +1,25 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpoint";
-import type { Session } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { JsonObject, Session } from "../storage/records.ts";
+import type { SessionStorage } from "./door.ts";
 import { createSession, requireSession } from "./sessions.ts";
 
 /**
  * Copies a session with its whole history of checkpoints; runs stay behind. The copy is idle and appears only when
- * everything is in it. Throws `not_found`.
+ * everything is in it. `metadata` is merged into that of the source. Throws `not_found`.
  */
-export async function copySession(storage: Storage, sessionId: string): Promise<Session> {
+export async function copySession(
+  storage: SessionStorage,
+  sessionId: string,
+  metadata: JsonObject = {},
+): Promise<Session> {
   const source = await requireSession(storage, sessionId);
   const copyId = newId();
   try {
     await copyCheckpoints(storage.checkpointer, sessionId, copyId);
     const copy = await createSession(storage, {
       session_id: copyId,
-      metadata: { ...source.metadata, thread_id: copyId },
+      metadata: { ...source.metadata, thread_id: copyId, ...metadata },
     });
     return (await storage.sessions.update(copyId, { config: source.config })) ?? copy;
   } catch (error) {
@@ -31,7 +35,8 @@ async function copyCheckpoints(saver: BaseCheckpointSaver, from: string, to: str
   for (const tuple of tuples.reverse()) await copyCheckpoint(saver, tuple, to);
 }
 
-async function copyCheckpoint(saver: BaseCheckpointSaver, tuple: CheckpointTuple, to: string): Promise<void> {
+/** Writes a state of one session into another, with its pending writes; its parent has to be there. */
+export async function copyCheckpoint(saver: BaseCheckpointSaver, tuple: CheckpointTuple, to: string): Promise<void> {
   const { checkpoint, metadata, parentConfig, pendingWrites } = tuple;
   const place = { thread_id: to, checkpoint_ns: tuple.config.configurable?.["checkpoint_ns"] ?? "" };
   const parentId: unknown = parentConfig?.configurable?.["checkpoint_id"];

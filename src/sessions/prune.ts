@@ -1,4 +1,4 @@
-import type { Storage } from "../storage/storage.ts";
+import type { SessionStorage } from "./door.ts";
 import { deleteSession } from "./sessions.ts";
 
 /** What a checkpointer may be able to do beside LangGraph's contract, as ours is. */
@@ -18,7 +18,7 @@ function canPrune(saver: object): saver is PruningSaver {
  * that do not exist count for nothing, and so do sessions at work where their states stay (`keep_latest`).
  */
 export async function pruneSessions(
-  storage: Storage,
+  storage: SessionStorage,
   request: {
     ids: readonly string[];
     strategy: "delete" | "keep_latest";

@@ -1,14 +1,17 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError, errorCodes, type ErrorCode } from "../errors.ts";
 import { PathPattern } from "../guardrails/grants.ts";
 import { AskedOperation } from "../guardrails/questions.ts";
 import { JsonObject } from "../storage/records.ts";
 
 const Hash = z.string().optional().describe("The question's hash as it was shown; another one is refused");
 
+const Words = z.string().trim().min(1).max(20_000).describe("The answer in words");
+
 /**
  * A person's decision about one question. `approve`, `edit` and `reject` are for questions about actions; `answer` carries
- * any value to a question of another kind.
+ * words, or any value, to a question of another kind, and `respond` words. A plan takes `approve`, and a question of the
+ * model's own `reject`, too.
  */
 export const ApprovalDecision = z
   .discriminatedUnion("type", [
@@ -22,7 +25,8 @@ export const ApprovalDecision = z
     }),
     z.object({ type: z.literal("edit"), args: JsonObject, hash: Hash }),
     z.object({ type: z.literal("reject"), message: z.string().max(2000).optional(), hash: Hash }),
-    z.object({ type: z.literal("answer"), value: z.unknown(), hash: Hash }),
+    z.object({ type: z.literal("answer"), value: z.unknown().optional(), text: Words.optional(), hash: Hash }),
+    z.object({ type: z.literal("respond"), text: Words, hash: Hash }),
   ])
   .meta({ ref: "ApprovalDecision" });
 export type ApprovalDecision = z.infer<typeof ApprovalDecision>;
@@ -30,14 +34,26 @@ export type ApprovalDecision = z.infer<typeof ApprovalDecision>;
 /** A stored question, read. `actions` is empty for a question that is not about actions; `kind` is as API-13 names it. */
 export interface Question {
   kind: string;
+  /** The types of decision that it takes. */
+  takes: readonly string[];
   question: string | null;
   actions: { name: string; args: JsonObject; description: string | undefined; allowed: readonly string[] }[];
   hash: string | null;
   operation: AskedOperation | undefined;
+  /** The failure that a person decides about (ERR-03), and whether there is another way to try. */
+  failure: { code: ErrorCode; hasOther: boolean } | undefined;
   mayRemember: boolean;
 }
 
 const everyDecision = ["approve", "edit", "reject"];
+/** What a question takes that is not about actions; the model's own ones can be declined (LOOP-14). */
+const takesByKind: Record<string, readonly string[]> = {
+  followup: ["answer", "respond", "reject"],
+  plan_review: ["answer", "respond", "approve", "reject"],
+  error_decision: ["answer", "respond", "reject"],
+  // A yes is one to the guess that goes with the question (CLAR-01).
+  clarify: ["answer", "respond", "approve", "reject"],
+};
 const Action = z
   .object({
     name: z.string(),
@@ -62,6 +78,8 @@ const Asked = z.object({
   question: z.string().optional().catch(undefined),
   hash: z.string().optional().catch(undefined),
   operation: AskedOperation.optional().catch(undefined),
+  error: z.enum(errorCodes).optional().catch(undefined),
+  options: z.array(z.unknown()).default([]).catch([]),
   may_remember: z.boolean().default(false).catch(false),
   actionRequests: z.array(Action).optional().catch(undefined),
   action_requests: z.array(Action).optional().catch(undefined),
@@ -77,14 +95,22 @@ export function readQuestion(value: unknown): Question {
   const asked = Asked.safeParse(value).data;
   const actions = actionsOf(asked);
   const spoken = typeof value === "string" ? value : null;
+  const kind = asked?.kind ?? (actions.length > 0 ? "confirmation" : "question");
   return {
-    kind: asked?.kind ?? (actions.length > 0 ? "confirmation" : "question"),
+    kind,
+    takes: actions[0]?.allowed ?? takesByKind[kind] ?? ["answer", "respond"],
     question: asked?.question ?? actions[0]?.description ?? spoken,
     actions,
     hash: asked?.hash ?? null,
     operation: asked?.operation,
+    failure: failureOf(kind, asked),
     mayRemember: asked?.may_remember ?? false,
   };
+}
+
+function failureOf(kind: string, asked: z.infer<typeof Asked> | undefined): Question["failure"] {
+  if (kind !== "error_decision" || asked?.error === undefined) return undefined;
+  return { code: asked.error, hasOther: asked.options.includes("TryAlternative") };
 }
 
 function actionsOf(asked: z.infer<typeof Asked> | undefined): Question["actions"] {
@@ -96,20 +122,34 @@ function actionsOf(asked: z.infer<typeof Asked> | undefined): Question["actions"
   }));
 }
 
+type WordsDecision = { type: "answer" | "respond" };
+
 /** The value that a graph is resumed with. Throws `invalid_parameter` for a decision that the question does not take. */
 export function resumeValue(question: Question, decision: ApprovalDecision): unknown {
-  if (decision.type === "answer") {
-    if (question.actions.length === 0) return decision.value;
-    throw wrong("This question is about an action; it takes approve, edit or reject, not answer.");
-  }
   const [action] = question.actions;
-  if (action === undefined) throw wrong(`This question takes {"type":"answer","value":…}, not ${decision.type}.`);
+  if (decision.type === "answer" || decision.type === "respond") {
+    if (action !== undefined && !question.takes.includes(decision.type)) {
+      throw wrong(`This question is about an action; it takes ${action.allowed.join(", ")}, not ${decision.type}.`);
+    }
+    const said = decision.type === "answer" ? (decision.text ?? decision.value) : decision.text;
+    if (said === undefined) throw wrong('An answer says something: {"type":"answer","text":"…"}.');
+    return said;
+  }
+  if (action === undefined) return ofWords(question, decision);
   if (question.actions.some(({ allowed }) => !allowed.includes(decision.type))) {
     throw wrong(`This question takes ${action.allowed.join(", ")}, not ${decision.type}.`);
   }
   if (decision.type === "approve" && decision.remember !== undefined) checkRemember(question, decision.remember.tool);
   if (decision.type === "edit" && question.actions.length > 1) throw wrong("Several actions cannot be edited at once.");
   return { decisions: question.actions.map(() => wireDecision(action.name, decision)) };
+}
+
+/** A yes or a no to a question that is not about an action, for those that take one. */
+function ofWords({ takes }: Question, { type, ...more }: Exclude<ApprovalDecision, WordsDecision>): JsonObject {
+  if (!takes.includes(type)) {
+    throw wrong(`This question takes {"type":"answer","value":…} or {"type":"answer","text":"…"}, not ${type}.`);
+  }
+  return { type, ...("message" in more && more.message !== undefined ? { message: more.message } : {}) };
 }
 
 function checkRemember(question: Question, tool: string): void {
@@ -122,7 +162,7 @@ function checkRemember(question: Question, tool: string): void {
 }
 
 /** One decision as LangChain's clients and graphs spell it; an edit stands in both spellings. */
-function wireDecision(name: string, decision: Exclude<ApprovalDecision, { type: "answer" }>): JsonObject {
+function wireDecision(name: string, decision: Exclude<ApprovalDecision, WordsDecision>): JsonObject {
   switch (decision.type) {
     case "approve":
       return { type: "approve" };

@@ -1,7 +1,7 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError, isAppError } from "../errors.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { SessionStorage } from "./door.ts";
 
 /** What a new session is given. `metadata` stays as given: names and searches live there (SESS-04). */
 export interface NewSession {
@@ -11,11 +11,15 @@ export interface NewSession {
   if_exists?: "raise" | "do_nothing" | undefined;
 }
 
-/** Creates an idle session. Throws `conflict` when the id is taken, unless told to take what is there. */
-export async function createSession(storage: Storage, request: NewSession): Promise<Session> {
+/**
+ * Creates an idle session. Throws `conflict` when the id is taken, unless told to take what is there, and `not_found` when
+ * it is taken by what the caller may not see: that answers as everything else does about it.
+ */
+export async function createSession(storage: Pick<SessionStorage, "sessions">, request: NewSession): Promise<Session> {
   const now = new Date().toISOString();
   const session: Session = {
     session_id: request.session_id ?? newId(),
+    owner: null,
     created_at: now,
     updated_at: now,
     metadata: request.metadata ?? {},
@@ -27,14 +31,14 @@ export async function createSession(storage: Storage, request: NewSession): Prom
     return await storage.sessions.create(session);
   } catch (error) {
     if (!isAppError(error) || error.code !== "conflict") throw error;
-    const existing = request.if_exists === "do_nothing" ? await storage.sessions.get(session.session_id) : undefined;
-    if (existing !== undefined) return existing;
+    const existing = await requireSession(storage, session.session_id);
+    if (request.if_exists === "do_nothing") return existing;
     throw new AppError("conflict", "Thread already exists", { cause: error });
   }
 }
 
 /** The session. Throws `not_found`. */
-export async function requireSession(storage: Storage, sessionId: string): Promise<Session> {
+export async function requireSession(storage: Pick<SessionStorage, "sessions">, sessionId: string): Promise<Session> {
   const session = await storage.sessions.get(sessionId);
   if (session === undefined) throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
   return session;
@@ -42,7 +46,7 @@ export async function requireSession(storage: Storage, sessionId: string): Promi
 
 /** Removes a session with everything it holds, after `stopRuns` has ended its runs (STOP-13). Throws `not_found`. */
 export async function deleteSession(
-  storage: Storage,
+  storage: Pick<SessionStorage, "sessions">,
   sessionId: string,
   stopRuns: (sessionId: string) => Promise<void>,
 ): Promise<void> {
@@ -55,7 +59,10 @@ export async function deleteSession(
  * The values of the session's newest checkpoint, or `undefined` before its first. LangGraph's own channels
  * (`__…`, `branch:…`) are left out.
  */
-export async function readValues(storage: Storage, sessionId: string): Promise<Record<string, unknown> | undefined> {
+export async function readValues(
+  storage: SessionStorage,
+  sessionId: string,
+): Promise<Record<string, unknown> | undefined> {
   const tuple = await storage.checkpointer.getTuple({ configurable: { thread_id: sessionId, checkpoint_ns: "" } });
   if (tuple === undefined) return undefined;
   const values = Object.entries(tuple.checkpoint.channel_values);

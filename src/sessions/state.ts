@@ -4,7 +4,7 @@ import { AppError, errorMessage } from "../errors.ts";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
 import { readPause } from "../runs/execute.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { SessionStorage } from "./door.ts";
 import { keptConfigurable } from "./configuration.ts";
 
 /** Which checkpoint of a session; all of it may be missing: the newest one at the root. */
@@ -45,7 +45,7 @@ export interface StateUpdate {
  * the session has no graph yet, `invalid_parameter` when the graph refuses the values or the node.
  */
 export async function updateState(
-  storage: Storage,
+  storage: SessionStorage,
   graphs: Graphs,
   session: Session,
   update: StateUpdate,

@@ -103,13 +103,13 @@ describe("the questions of a thread", () => {
       kind: "confirmation",
       tool: "delete_file",
       args: { path: "old" },
-      question: "Delete the folder old with 1 item(s) in it? This cannot be undone.",
+      question: "Delete the folder old with 1 item(s) in it? If it is large, this cannot be undone.",
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       expires_at: null,
       value: { kind: "confirmation" },
     });
     expect((await waiting(threadId, "zh-CN,zh;q=0.9,en;q=0.5"))[0]?.question).toBe(
-      "要删除文件夹 old 及其中的 1 项吗？此操作无法撤销。",
+      "要删除文件夹 old 及其中的 1 项吗？如果内容较大，此操作将无法撤销。",
     );
     expect((await waiting(threadId, "en,zh;q=0.5"))[0]?.question).toContain("Delete");
 

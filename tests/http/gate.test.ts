@@ -1,5 +1,6 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadConfig } from "../../src/config.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
@@ -105,7 +106,7 @@ describe("Origin", () => {
 describe("API keys", () => {
   let keyed: TestServer;
   beforeAll(async () => {
-    keyed = await startTestServer({ apiKeys: ["first-key", "second-key"] });
+    keyed = await startTestServer({ apiKeys: loadConfig({ MILLRACE_API_KEYS: "first-key, ada:second-key" }).apiKeys });
   });
   afterAll(() => keyed.remove());
 
@@ -122,10 +123,14 @@ describe("API keys", () => {
     },
   );
 
-  test("health and information are free, the client sends its key", async () => {
+  test("health and descriptions are free, the client sends its key", async () => {
     expect((await keyed.send("GET", "/ok")).status).toBe(200);
     expect((await keyed.send("GET", "/info")).status).toBe(200);
-    expect((await keyed.send("GET", "/openapi.json")).status).toBe(401);
+    expect((await keyed.send("GET", "/docs/swagger-ui.css")).status).toBe(200);
+    const description = await keyed.send("GET", "/openapi.json");
+    expect(await description.json()).toMatchObject({ security: [{ ApiKey: [] }] });
+    expect(await (await server.send("GET", "/openapi.json")).json()).not.toHaveProperty("security");
+    expect((await keyed.send("GET", "/docsx")).status).toBe(401);
     expect(await keyed.client.threads.create()).toMatchObject({ status: "idle" });
   });
 });

@@ -61,6 +61,24 @@ test("a run's body is described by the schema that validates it, with its modes"
   expect(JSON.stringify(document.components.schemas["RunCreate"])).toContain("messages-tuple");
 });
 
+test("headers are described where they are read and told", () => {
+  const withHeader = (name: string): string[] =>
+    Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.values(operations).flatMap(({ parameters }) =>
+        (parameters ?? []).some((one) => one.in === "header" && one.name === name) ? [path] : [],
+      ),
+    );
+  const kinds = ["", "/stream", "/wait"];
+  const starting = ["/runs", "/threads/{thread_id}/runs"].flatMap((path) => kinds.map((kind) => path + kind));
+  const repeatable = [...starting, "/threads/{thread_id}/tools/{name}/run"];
+  expect(withHeader("Idempotency-Key").toSorted()).toEqual(repeatable.toSorted());
+  const joined = ["/threads/{thread_id}/stream", "/threads/{thread_id}/runs/{run_id}/stream", "/runs/{run_id}/stream"];
+  expect(withHeader("Last-Event-ID").toSorted()).toEqual(joined.toSorted());
+  const started = document.paths["/threads/{thread_id}/runs"]?.["post"]?.responses["200"];
+  expect(started).toHaveProperty(["headers", "X-Queue-Position"]);
+  expect(JSON.stringify(document.paths["/runs/stream"]?.["post"]?.responses["200"])).toContain("`gap`");
+});
+
 test("wrong values are described as they are answered", () => {
   expect(JSON.stringify(document.paths["/threads"]?.["post"]?.responses["400"])).toContain("ZodError");
 });

@@ -59,6 +59,49 @@ describe("an Idempotency-Key", () => {
   });
 });
 
+describe("an Idempotency-Key of a run without a thread", () => {
+  const post = (body: object, kind: string, key: string) =>
+    server.send("POST", `/runs${kind}`, body, { "idempotency-key": key });
+
+  it("makes one run of a hundred requests at once, and across a restart", async () => {
+    const door = crypto.randomUUID();
+    const body = { assistant_id: "gated", input: { door }, on_completion: "keep" };
+    const ids = await Promise.all(Array.from({ length: 100 }, async () => idOf(await post(body, "", door))));
+    expect(new Set(ids).size).toBe(1);
+    await server.close();
+    server = await server.restart();
+    expect(await idOf(await post(body, "", door))).toBe(ids[0]);
+    openDoor(door);
+    expect((await post(body, "/wait", door)).status).toBe(422);
+    expect(await (await server.send("GET", `/runs/${ids[0]}/stream`)).text()).toContain('"passed":true');
+    expect(await idOf(await post(body, "", door))).toBe(ids[0]);
+  });
+
+  it("gives the values and the stream again to a client that lost them, for a while after the end", async () => {
+    const key = crypto.randomUUID();
+    const body = { assistant_id: "counter", input: { value: 1 } };
+    expect(await (await post(body, "/wait", key)).json()).toEqual({ value: 2 });
+    const again = await post(body, "/wait", key);
+    expect(await again.json()).toEqual({ value: 2 });
+    const streamKey = crypto.randomUUID();
+    const streamed = await readEvents(await post(body, "/stream", streamKey));
+    expect(streamed.length).toBeGreaterThan(1);
+    expect(await readEvents(await post(body, "/stream", streamKey))).toEqual(streamed);
+  });
+
+  it("is refused with another request, which leaves the run of the first as it is", async () => {
+    const key = crypto.randomUUID();
+    const run = await idOf(await post({ assistant_id: "counter", input: { value: 1 } }, "", key));
+    const other = await post({ assistant_id: "counter", input: { value: 2 } }, "", key);
+    expect([other.status, await other.text()]).toEqual([422, expect.stringContaining(key)]);
+    expect(await (await server.send("GET", `/runs/${run}/stream`)).text()).toContain('"value":2');
+    const unknown = { assistant_id: "nobody", input: {} };
+    const before = await server.client.threads.count();
+    expect((await post(unknown, "", crypto.randomUUID())).status).toBe(404);
+    expect(await server.client.threads.count()).toBe(before);
+  });
+});
+
 describe("a full queue", () => {
   it("answers 429 with Retry-After, says where a run stands, and takes runs again later", async () => {
     const threadId = await newThread();

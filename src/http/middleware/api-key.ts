@@ -1,32 +1,43 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
+import type { ApiKey } from "../../config.ts";
 import type { HttpEnvironment } from "../environment.ts";
 
-/** Paths that say nothing about anybody: health checks and the SDK's first look. */
-const openPaths = new Set(["/ok", "/info"]);
+/** Who sends a request: the owner of its key, `anyone` where no key is asked for, `nobody` without one that is known. */
+export type Caller = { kind: "anyone" } | { kind: "owner"; name: string } | { kind: "nobody"; hasKey: boolean };
+
+/** Paths that say nothing about anybody: health checks, the SDK's first look, and the description of the API. */
+const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?)$/u;
 
 /**
- * Requires one of the keys in `x-api-key` or `Authorization: Bearer`, compared in constant time; 401 otherwise. With no
- * keys configured everything passes (the configuration allows that only on a loopback address).
+ * Tells callers by the key in `x-api-key` or `Authorization: Bearer`, compared in constant time. With no keys configured
+ * everybody is `anyone` (the configuration allows that only on a loopback address).
  */
-export function apiKey(keys: readonly string[]): MiddlewareHandler<HttpEnvironment> {
-  const known = keys.map(digest);
-  return async (context, next) => {
-    if (known.length === 0 || openPaths.has(context.req.path)) return next();
-    const bearer = /^Bearer (.+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
-    const given = context.req.header("x-api-key") ?? bearer;
-    if (given === undefined) {
-      throw new HTTPException(401, { message: "An API key is required. Send it in the x-api-key header." });
-    }
-    const digested = digest(given);
+export function createIdentify(keys: readonly ApiKey[]): (headers: Headers) => Caller {
+  const known = keys.map(({ owner, key }) => ({ owner, digest: digestOf(key) }));
+  return (headers) => {
+    const bearer = /^Bearer (.+)$/i.exec(headers.get("authorization") ?? "")?.[1];
+    const given = headers.get("x-api-key") ?? bearer;
+    if (given === undefined) return { kind: "nobody", hasKey: false };
+    const digest = digestOf(given);
     // Every key is compared, so that the time tells nothing.
-    const matches = known.filter((key) => timingSafeEqual(key, digested)).length;
-    if (matches === 0) throw new HTTPException(401, { message: "The API key is not valid." });
-    return next();
+    const [match] = known.filter((key) => timingSafeEqual(key.digest, digest));
+    return match === undefined ? { kind: "nobody", hasKey: true } : { kind: "owner", name: match.owner };
   };
 }
 
-function digest(key: string): Buffer {
+/** Refuses nobody with 401, on all paths but the open ones. */
+export function requireKey(caller: Caller): MiddlewareHandler<HttpEnvironment> {
+  return async (context, next) => {
+    if (caller.kind !== "nobody" || openPaths.test(context.req.path)) return next();
+    const message = caller.hasKey
+      ? "The API key is not valid."
+      : "An API key is required. Send it in the x-api-key header.";
+    throw new HTTPException(401, { message });
+  };
+}
+
+function digestOf(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }

@@ -1,8 +1,9 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { questionFor, type QuestionLanguage } from "../../guardrails/questions.ts";
+import { errorQuestion, type Language } from "../../error-texts.ts";
+import { chainQuestion, questionFor } from "../../guardrails/questions.ts";
 import { answerApproval, expiryOf, listApprovals, type ApprovalServices } from "../../sessions/approvals.ts";
-import { ApprovalDecision, readQuestion } from "../../sessions/questions.ts";
+import { ApprovalDecision, readQuestion, type Question } from "../../sessions/questions.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { Grant, JsonObject, type Approval } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
@@ -136,10 +137,18 @@ function toWireGrant({ grant_id, tool, path_pattern, interrupt_id, created_at }:
   return { grant_id, tool, path_pattern, interrupt_id, created_at };
 }
 
+/** Questions of ours stand in the reader's language; those of graphs and of the model as they were asked. */
+function questionText({ kind, actions, operation, failure, question }: Question, language: Language): string | null {
+  if (operation !== undefined) return questionFor(operation, language);
+  const [action] = actions;
+  if (kind === "chain_confirm" && action !== undefined) return chainQuestion(action.name, language);
+  return failure === undefined ? question : errorQuestion(failure.code, failure.hasOther, language);
+}
+
 function toWireApproval(
   approval: Approval,
   services: Pick<ApprovalServices, "timeoutHours">,
-  language: QuestionLanguage,
+  language: Language,
 ): z.infer<typeof ApprovalShape> {
   const question = readQuestion(approval.value);
   const [action] = question.actions;
@@ -148,8 +157,8 @@ function toWireApproval(
     kind: question.kind,
     tool: action?.name ?? null,
     args: action?.args ?? null,
-    question: question.operation === undefined ? question.question : questionFor(question.operation, language),
-    allowed_decisions: action === undefined ? ["answer"] : [...action.allowed],
+    question: questionText(question, language),
+    allowed_decisions: [...question.takes],
     may_remember: question.mayRemember,
     hash: question.hash,
     asked_at: approval.asked_at,

@@ -9,19 +9,33 @@ import { answerJson } from "../json.ts";
 import { RunBody } from "../run-request.ts";
 import { lastEventId, startRun, streamRun, toWireRun, waitForRun } from "../runs.ts";
 import { FinalValuesShape, RunShape } from "../shapes.ts";
+import { sessionIdOf, submissionOf } from "../submission.ts";
 import { Id, jsonBody, path } from "../validate.ts";
 
 const RunPath = z.object({ run_id: Id });
 const tag = "Stateless runs";
-const errors = { 404: "No such run or assistant", 429: "Too many runs wait; Retry-After says when to come back" };
+const notThere = { 404: "No such run or assistant" };
+const starting = {
+  headers: ["Idempotency-Key"],
+  errors: {
+    ...notThere,
+    422: "The Idempotency-Key came with another request",
+    429: "Too many runs wait; Retry-After says when to come back",
+  },
+} as const;
 
 /** `/runs`: runs on a session of their own, which goes when the run is over unless `on_completion` is `keep`. */
 export function statelessRunRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
+  startingRoutes(routes, services);
+  followingRoute(routes, services);
+  return routes;
+}
 
+function startingRoutes(routes: HttpApp, services: HttpServices): void {
   routes.post(
     "/runs",
-    describe({ tag, summary: "Start a run in the background", answer: RunShape, errors }),
+    describe({ tag, summary: "Start a run in the background", answer: RunShape, ...starting }),
     jsonBody(RunBody),
     async (context) => {
       const run = await startAlone(services, context, context.req.valid("json"));
@@ -32,7 +46,7 @@ export function statelessRunRoutes(services: HttpServices): HttpApp {
 
   routes.post(
     "/runs/stream",
-    describe({ tag, summary: "Start a run and follow it", events: true, errors }),
+    describe({ tag, summary: "Start a run and follow it", events: true, ...starting }),
     jsonBody(RunBody),
     async (context) => {
       const body = context.req.valid("json");
@@ -47,7 +61,7 @@ export function statelessRunRoutes(services: HttpServices): HttpApp {
 
   routes.post(
     "/runs/wait",
-    describe({ tag, summary: "Start a run and wait for its values", answer: FinalValuesShape, errors }),
+    describe({ tag, summary: "Start a run and wait for its values", answer: FinalValuesShape, ...starting }),
     jsonBody(RunBody),
     async (context) => {
       const body = context.req.valid("json");
@@ -59,10 +73,18 @@ export function statelessRunRoutes(services: HttpServices): HttpApp {
       });
     },
   );
+}
 
+function followingRoute(routes: HttpApp, services: HttpServices): void {
   routes.get(
     "/runs/:run_id/stream",
-    describe({ tag, summary: "Follow a run, from Last-Event-ID on", events: true, errors }),
+    describe({
+      tag,
+      summary: "Follow a run, from Last-Event-ID on",
+      events: true,
+      headers: ["Last-Event-ID"],
+      errors: notThere,
+    }),
     path(RunPath),
     async (context) => {
       const run = await services.runs.get(context.req.valid("param").run_id);
@@ -74,17 +96,21 @@ export function statelessRunRoutes(services: HttpServices): HttpApp {
       });
     },
   );
-  return routes;
 }
 
 async function startAlone(services: HttpServices, context: HttpContext, body: RunBody): Promise<Run> {
-  const { storage } = services;
+  const { storage, runs, owner } = services;
   const stays = body.on_completion === "keep" || body.on_completion === "continue";
-  const session = await createSession(storage, {});
+  const submission = submissionOf(context, body);
+  const session = await createSession(storage, {
+    ...(submission && { session_id: sessionIdOf(submission, owner), if_exists: "do_nothing" }),
+  });
   try {
     return await startRun(services, context, session, body, !stays);
   } catch (error) {
-    await storage.sessions.delete(session.session_id);
+    // Under a key that came before, the session is that of the run of that time.
+    const others = await runs.list(session.session_id, { limit: 1, offset: 0 });
+    if (others.length === 0) await storage.sessions.delete(session.session_id);
     throw error;
   }
 }

@@ -32,10 +32,14 @@ const JoinStreamQuery = JoinQuery.extend({
 const tag = "Thread runs";
 const notThere = { 404: "No such thread, run or assistant" };
 const starting = {
-  ...notThere,
-  422: "The thread is busy and the strategy is reject, or the Idempotency-Key came with another request",
-  429: "Too many runs wait; Retry-After says when to come back",
-};
+  headers: ["Idempotency-Key"],
+  tellsPosition: true,
+  errors: {
+    ...notThere,
+    422: "The thread is busy and the strategy is reject, or the Idempotency-Key came with another request",
+    429: "Too many runs wait; Retry-After says when to come back",
+  },
+} as const;
 
 /** `/threads/:id/runs`: runs of a session, started, followed, awaited, listed, cancelled and deleted. */
 export function threadRunRoutes(services: HttpServices): HttpApp {
@@ -49,7 +53,7 @@ export function threadRunRoutes(services: HttpServices): HttpApp {
 function startingRoutes(routes: HttpApp, services: HttpServices): void {
   routes.post(
     "/threads/:thread_id/runs",
-    describe({ tag, summary: "Start a run in the background", answer: RunShape, errors: starting }),
+    describe({ tag, summary: "Start a run in the background", answer: RunShape, ...starting }),
     path(ThreadPath),
     jsonBody(RunBody),
     async (context) => {
@@ -63,7 +67,7 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
 
   routes.post(
     "/threads/:thread_id/runs/stream",
-    describe({ tag, summary: "Start a run and follow it", events: true, errors: starting }),
+    describe({ tag, summary: "Start a run and follow it", events: true, ...starting }),
     path(ThreadPath),
     jsonBody(RunBody),
     async (context) => {
@@ -80,7 +84,7 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
 
   routes.post(
     "/threads/:thread_id/runs/wait",
-    describe({ tag, summary: "Start a run and wait for its values", answer: FinalValuesShape, errors: starting }),
+    describe({ tag, summary: "Start a run and wait for its values", answer: FinalValuesShape, ...starting }),
     path(ThreadPath),
     jsonBody(RunBody),
     async (context) => {
@@ -117,7 +121,7 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
 
   routes.get(
     "/threads/:thread_id/runs/:run_id",
-    describe({ tag, summary: "Get a run", answer: RunShape, errors: notThere }),
+    describe({ tag, summary: "Get a run", answer: RunShape, tellsPosition: true, errors: notThere }),
     path(RunPath),
     async (context) => {
       const run = await requireRun(services, context.req.valid("param"));
@@ -168,7 +172,13 @@ function joiningRoutes(routes: HttpApp, services: HttpServices): void {
 
   routes.get(
     "/threads/:thread_id/runs/:run_id/stream",
-    describe({ tag, summary: "Follow a run, from Last-Event-ID on", events: true, errors: notThere }),
+    describe({
+      tag,
+      summary: "Follow a run, from Last-Event-ID on",
+      events: true,
+      headers: ["Last-Event-ID"],
+      errors: notThere,
+    }),
     path(RunPath),
     query(JoinStreamQuery),
     async (context) => {

@@ -1,9 +1,10 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { copySession } from "../../sessions/copy.ts";
+import type { SessionStorage } from "../../sessions/door.ts";
 import { createSession, deleteSession, readValues, requireSession } from "../../sessions/sessions.ts";
 import { JsonObject, SessionStatus, type Session } from "../../storage/records.ts";
-import type { SessionQuery, Storage } from "../../storage/storage.ts";
+import type { SessionQuery } from "../../storage/storage.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
@@ -31,6 +32,7 @@ const ThreadSearch = ThreadFilter.extend({
   sort_order: z.enum(["asc", "desc"]).nullish(),
   select: z.array(z.string()).nullish(),
 });
+const createErrors = { 404: "The id is not free, and nothing of the caller's has it", 409: "It exists" };
 const unknownThread = { 404: "No such thread" };
 
 /** `/threads`: sessions, created, found, changed, copied and deleted. */
@@ -41,14 +43,14 @@ export function threadRoutes(services: HttpServices): HttpApp {
   return routes;
 }
 
-async function withValues(storage: Storage, session: Session): Promise<object> {
+async function withValues(storage: SessionStorage, session: Session): Promise<object> {
   return toThread(session, await readValues(storage, session.session_id));
 }
 
 function collectionRoutes(routes: HttpApp, { storage }: HttpServices): void {
   routes.post(
     "/threads",
-    describe({ tag: "Threads", summary: "Create a thread", answer: ThreadShape, errors: { 409: "It exists" } }),
+    describe({ tag: "Threads", summary: "Create a thread", answer: ThreadShape, errors: createErrors }),
     jsonBody(ThreadCreate),
     async (context) => {
       const body = context.req.valid("json");

@@ -1,0 +1,60 @@
+import { createServer, type ServerOptions } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer, type ServerType } from "@hono/node-server";
+import type { Config } from "../config.ts";
+import { AppError } from "../errors.ts";
+
+type FetchCallback = Parameters<typeof createAdaptorServer>[0]["fetch"];
+
+/** How long a request may take to arrive, and its headers alone: one that dribbles in gets 408 (S6 in reliability.md). */
+function requestLimits({ requestSeconds }: Config): ServerOptions {
+  const milliseconds = Math.ceil(requestSeconds * 1_000);
+  return {
+    requestTimeout: milliseconds,
+    headersTimeout: Math.min(milliseconds, 20_000),
+    connectionsCheckingInterval: Math.min(5_000, Math.ceil(milliseconds / 4)),
+  };
+}
+
+/**
+ * Listens at the address of the configuration; `url` has no slash at the end. Throws `config` when the address is in use, or
+ * is not this machine's or this user's.
+ */
+export async function listen(config: Config, fetch: FetchCallback): Promise<{ server: ServerType; url: string }> {
+  const { host, port } = config;
+  const server = createAdaptorServer({ createServer, serverOptions: requestLimits(config), fetch });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    throw listenError(error, host, port);
+  } finally {
+    server.off("error", reject);
+  }
+  // Longer than the pauses of a client that keeps its connections; node's 5 s makes it meet a closed one.
+  if ("keepAliveTimeout" in server) server.keepAliveTimeout = 65_000;
+  // A server that listens on a port has an address with one.
+  const address = server.address() as AddressInfo;
+  const name = host.includes(":") ? `[${host.replace(/^\[|\]$/g, "")}]` : host;
+  return { server, url: `http://${name}:${address.port}` };
+}
+
+function listenError(error: unknown, host: string, port: number): unknown {
+  const options = { suggestion: "Set HOST and PORT to an address of this machine that is free.", cause: error };
+  switch (error instanceof Error && "code" in error ? error.code : undefined) {
+    case "EADDRINUSE":
+      return new AppError("config", `Port ${port} on ${host} is in use.`, {
+        suggestion: `Stop the program that uses it, or choose another port: PORT=${port === 65_535 ? 2024 : port + 1}.`,
+        cause: error,
+      });
+    case "EACCES":
+      return new AppError("config", `This user may not listen on port ${port}.`, options);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return new AppError("config", `HOST ${host} is not an address of this machine.`, options);
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,90 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { messagesIn } from "../../sessions/conversation.ts";
+import { toMarkdown, toText } from "../../sessions/export-text.ts";
+import { exportFormat, exportSession } from "../../sessions/export.ts";
+import { importSession } from "../../sessions/import.ts";
+import { readValues, requireSession } from "../../sessions/sessions.ts";
+import { nameOf } from "../../sessions/title.ts";
+import { withOperations } from "../../sessions/with-operations.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { languageOf } from "../language.ts";
+import { ThreadShape } from "../shapes.ts";
+import { toThread } from "../thread.ts";
+import { Id, jsonBody, path, query, QueryFlag } from "../validate.ts";
+
+const ThreadPath = z.object({ thread_id: Id });
+const ExportQuery = z.object({
+  format: z.enum(["json", "markdown", "text"]).default("json"),
+  tools: QueryFlag.optional().describe("Tools' calls and results too; JSON always has them"),
+});
+const ExportShape = z.looseObject({
+  format: z.literal(exportFormat.name),
+  version: z.number().int(),
+  session_id: z.string(),
+  session_name: z.string(),
+  messages: z.array(z.looseObject({ type: z.string() })),
+});
+const ImportQuery = z.object({
+  graph_id: z.string().min(1).max(200).optional().describe("Whose thread it becomes, instead of what the file says"),
+});
+const contentTypes = { markdown: "text/markdown; charset=utf-8", text: "text/plain; charset=utf-8" } as const;
+
+/** `/threads/:id/export` and `/threads/import`: a thread as a file, and back (SESS-06, SESS-18). */
+export function exportRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  exportRoute(routes, services);
+  importRoute(routes, services);
+  return routes;
+}
+
+function exportRoute(routes: HttpApp, { storage, operations }: HttpServices): void {
+  routes.get(
+    "/threads/:thread_id/export",
+    describe({
+      tag: "Threads",
+      summary: "The whole thread as JSON, or what was said as Markdown or text",
+      answer: ExportShape,
+      texts: Object.values(contentTypes),
+      errors: { 404: "No such thread" },
+    }),
+    path(ThreadPath),
+    query(ExportQuery),
+    async (context) => {
+      const { format, tools = false } = context.req.valid("query");
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const values = await readValues(storage, session.session_id);
+      const language = languageOf(context);
+      const messages = await withOperations(operations, session, messagesIn(values), language);
+      const ending = { json: "json", markdown: "md", text: "txt" }[format];
+      context.header("Content-Disposition", `attachment; filename="thread-${session.session_id}.${ending}"`);
+      if (format === "json") {
+        return answerJson(context, exportSession(session, values, messages, new Date().toISOString()));
+      }
+      const write = format === "markdown" ? toMarkdown : toText;
+      const text = write(nameOf(session, messages).name, messages, { language, tools });
+      return context.body(text, 200, { "Content-Type": contentTypes[format] });
+    },
+  );
+}
+
+function importRoute(routes: HttpApp, { storage, graphs }: HttpServices): void {
+  routes.post(
+    "/threads/import",
+    describe({
+      tag: "Threads",
+      summary: "Make a new thread of a JSON export",
+      answer: ThreadShape,
+      errors: { 404: "No such graph" },
+    }),
+    query(ImportQuery),
+    jsonBody(z.unknown().describe("What GET /threads/:id/export gives")),
+    async (context) => {
+      const { graph_id } = context.req.valid("query");
+      const session = await importSession({ storage, graphs }, context.req.valid("json"), graph_id);
+      return answerJson(context, toThread(session, await readValues(storage, session.session_id)));
+    },
+  );
+}

@@ -1,0 +1,138 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { indexOfMessage, pageOfMessages, readMessages } from "../../sessions/conversation.ts";
+import { DisplayMessage, toDisplay } from "../../sessions/display.ts";
+import { appendMessages, clearMessages, MessageChange, updateMessage } from "../../sessions/edit-messages.ts";
+import { requireSession } from "../../sessions/sessions.ts";
+import { isHidden, StoredMessage } from "../../sessions/stored-message.ts";
+import { withOperations } from "../../sessions/with-operations.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { languageOf } from "../language.ts";
+import { Id, jsonBody, path, query, QueryFlag } from "../validate.ts";
+
+const ThreadPath = z.object({ thread_id: Id });
+const MessageId = z.string().min(1).max(200).describe("A message's id, or its first 8 characters");
+const MessagePath = ThreadPath.extend({ message_id: MessageId });
+const PageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(1000).default(50),
+  before: MessageId.optional().describe("Only messages before this one"),
+  hidden: QueryFlag.optional().describe("System texts and hidden messages too"),
+});
+const Append = z.object({
+  messages: z.array(StoredMessage).min(1).max(1000),
+  graph_id: z.string().min(1).max(200).nullish().describe("Whose thread it becomes, when it has had no run yet"),
+});
+
+const MessageShape = DisplayMessage.meta({ ref: "Message" });
+const PageShape = z.object({
+  messages: z.array(MessageShape).describe("Oldest first"),
+  total: z.number().int(),
+  before: z.string().nullable().describe("Ask with it for the messages before these; null when there are none"),
+});
+const tag = "Messages";
+const unknownThread = { 404: "No such thread" };
+const unknownMessage = { 404: "No such thread or message" };
+const notIdle = "A run works in the thread, or a question waits";
+
+/** `/threads/:id/messages`: what was said, page by page, and changes of it without a run (SESS-12, MSG-11). */
+export function messageRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  readingRoutes(routes, services);
+  changingRoutes(routes, services);
+  return routes;
+}
+
+function readingRoutes(routes: HttpApp, services: HttpServices): void {
+  routes.get(
+    "/threads/:thread_id/messages",
+    describe({ tag, summary: "The last messages, or those before one", answer: PageShape, errors: unknownMessage }),
+    path(ThreadPath),
+    query(PageQuery),
+    async (context) => {
+      const { limit, before, hidden } = context.req.valid("query");
+      const all = await displayed(services, context, context.req.valid("param").thread_id, hidden ?? false);
+      const { messages, ...page } = pageOfMessages(all, { limit, before });
+      return answerJson(context, { ...page, messages });
+    },
+  );
+
+  routes.get(
+    "/threads/:thread_id/messages/:message_id",
+    describe({ tag, summary: "One message", answer: MessageShape, errors: unknownMessage }),
+    path(MessagePath),
+    async (context) => {
+      const { thread_id, message_id } = context.req.valid("param");
+      const all = await displayed(services, context, thread_id, true);
+      return answerJson(context, all[indexOfMessage(all, message_id)]);
+    },
+  );
+}
+
+function changingRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void {
+  routes.post(
+    "/threads/:thread_id/messages",
+    describe({
+      tag,
+      summary: "Add messages without a run; answers with them and their ids",
+      answer: z.array(MessageShape),
+      errors: { 404: "No such thread or graph", 409: `${notIdle}, or it has no graph yet` },
+    }),
+    path(ThreadPath),
+    jsonBody(Append),
+    async (context) => {
+      const { messages, graph_id } = context.req.valid("json");
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const added = await appendMessages({ storage, graphs }, session, messages, graph_id ?? undefined);
+      return answerJson(context, toDisplay(added));
+    },
+  );
+
+  routes.patch(
+    "/threads/:thread_id/messages/:message_id",
+    describe({
+      tag,
+      summary: "Change a message: its words, its metadata, what it cost",
+      answer: MessageShape,
+      errors: { ...unknownMessage, 409: notIdle },
+    }),
+    path(MessagePath),
+    jsonBody(MessageChange),
+    async (context) => {
+      const { thread_id, message_id } = context.req.valid("param");
+      const session = await requireSession(storage, thread_id);
+      const changed = await updateMessage(storage, session, message_id, context.req.valid("json"));
+      return answerJson(context, toDisplay([changed])[0]);
+    },
+  );
+
+  routes.delete(
+    "/threads/:thread_id/messages",
+    describe({
+      tag,
+      summary: "Begin anew: take all messages out of the state; the history keeps them",
+      answer: z.object({ removed: z.number().int() }),
+      errors: { ...unknownThread, 409: notIdle },
+    }),
+    path(ThreadPath),
+    query(z.object({ keep_system: QueryFlag.optional() })),
+    async (context) => {
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const { keep_system } = context.req.valid("query");
+      return answerJson(context, { removed: await clearMessages(storage, session, keep_system ?? true) });
+    },
+  );
+}
+
+async function displayed(
+  { storage, operations }: HttpServices,
+  context: HttpContext,
+  threadId: string,
+  withHidden: boolean,
+): Promise<DisplayMessage[]> {
+  const session = await requireSession(storage, threadId);
+  const messages = await readMessages(storage, threadId);
+  const shown = withHidden ? messages : messages.filter((message) => !isHidden(message));
+  return toDisplay(await withOperations(operations, session, shown, languageOf(context)));
+}

@@ -1,0 +1,70 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { readDetails, SessionDetails } from "../../sessions/info.ts";
+import { currentSession, NamespaceName, openNamespace, switchSession } from "../../sessions/namespaces.ts";
+import { JsonObject, type Session } from "../../storage/records.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { Id, jsonBody, path } from "../validate.ts";
+
+const NamespacePath = z.object({ namespace: NamespaceName });
+const NamespaceShape = z
+  .object({ namespace: z.string(), thread_id: z.string(), updated_at: z.string() })
+  .meta({ ref: "Namespace" });
+const DetailsShape = SessionDetails.meta({ ref: "ThreadDetails" });
+const tag = "Threads";
+
+/** `/namespaces`: which thread is the current one, for each of several projects (SESS-11). */
+export function namespaceRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/namespaces",
+    describe({ tag, summary: "The namespaces that have a current thread", answer: z.array(NamespaceShape) }),
+    async (context) => {
+      const all = await services.namespaces.list();
+      const rows = all.map(({ namespace, session_id, updated_at }) => ({
+        namespace,
+        thread_id: session_id,
+        updated_at,
+      }));
+      return answerJson(context, rows);
+    },
+  );
+  currentRoutes(routes, services);
+  return routes;
+}
+
+function currentRoutes(routes: HttpApp, services: HttpServices): void {
+  const answer = async (context: HttpContext, session: Session): Promise<Response> =>
+    answerJson(context, await readDetails(services, session, services.config));
+
+  routes.get(
+    "/namespaces/:namespace/current",
+    describe({ tag, summary: "The current thread", answer: DetailsShape, errors: { 404: "There is none" } }),
+    path(NamespacePath),
+    async (context) => answer(context, await currentSession(services, context.req.valid("param").namespace)),
+  );
+
+  routes.put(
+    "/namespaces/:namespace/current",
+    describe({ tag, summary: "Switch to a thread", answer: DetailsShape, errors: { 404: "No such thread" } }),
+    path(NamespacePath),
+    jsonBody(z.object({ thread_id: Id })),
+    async (context) => {
+      const { namespace } = context.req.valid("param");
+      return answer(context, await switchSession(services, namespace, context.req.valid("json").thread_id));
+    },
+  );
+
+  routes.post(
+    "/namespaces/:namespace/current",
+    describe({ tag, summary: "The current thread, or a new one that becomes it", answer: DetailsShape }),
+    path(NamespacePath),
+    jsonBody(z.object({ metadata: JsonObject.nullish().describe("Of a new thread") })),
+    async (context) => {
+      const { namespace } = context.req.valid("param");
+      return answer(context, await openNamespace(services, namespace, context.req.valid("json").metadata ?? {}));
+    },
+  );
+}

@@ -1,0 +1,135 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { templatesOfNode } from "../../prompts/node-templates.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { requireAdministration } from "../require-administration.ts";
+import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "../shapes.ts";
+import { jsonBody, path, query } from "../validate.ts";
+
+const PromptPath = z.object({ name: z.string().min(1).max(100).describe("As `GET /prompts` lists it") });
+const PromptQuery = z.object({ node: z.string().max(100).optional().describe("Only those that this node uses") });
+const Content = z.string().max(1_000_000).describe("English; `{name}` stands for a variable");
+const PromptSave = z.object({ content: Content }).meta({ ref: "PromptSave" });
+const PromptCheck = z
+  .object({
+    content: Content.optional().describe("Left out: the text that is used now"),
+    variables: z.record(z.string(), z.unknown()).optional().describe("Values to fill it with"),
+  })
+  .meta({ ref: "PromptCheck" });
+
+const metadata = {
+  name: z.string(),
+  title: z.object({ en: z.string(), zh: z.string() }),
+  description: z.string(),
+  source: PromptSourceShape,
+  editable: z.boolean(),
+  format: z.enum(["json", "spice", "analysis"]).nullable().describe("The output format that is appended"),
+  nodes: z.array(z.string()).describe("The nodes of the workflow that use it"),
+  variables: z.array(z.string()),
+  required_variables: z.array(z.string()),
+  problems: z.array(PromptProblemShape),
+};
+const MetadataShape = z.object(metadata).meta({ ref: "PromptMetadata" });
+const PromptShape = z.object({ ...metadata, content: z.string(), default_content: z.string() }).meta({ ref: "Prompt" });
+const Reloaded = z.object({ reloaded: z.number().int().describe("How many templates there are") });
+
+const errors = { 404: "No such prompt" };
+const changeErrors = {
+  ...errors,
+  403: "The prompt is fixed, or the caller may not change it",
+  507: "The disk is full",
+};
+
+/** `/prompts`: the templates, what users put in their place, and whether a text can be used (PROMPT-05, PROMPT-21). */
+export function promptRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  readingRoutes(routes, services);
+  changingRoutes(routes, services);
+  return routes;
+}
+
+function readingRoutes(routes: HttpApp, { prompts: { templates } }: HttpServices): void {
+  routes.get(
+    "/prompts",
+    describe({ tag: "Prompts", summary: "List the prompt templates", answer: z.array(MetadataShape) }),
+    query(PromptQuery),
+    (context) => {
+      const { node } = context.req.valid("query");
+      return answerJson(
+        context,
+        node === undefined ? templates.list() : templatesOfNode(node).map((name) => templates.metadata(name)),
+      );
+    },
+  );
+
+  routes.get(
+    "/prompts/:name",
+    describe({ tag: "Prompts", summary: "Get a prompt, unfilled", answer: PromptShape, errors }),
+    path(PromptPath),
+    (context) => answerJson(context, templates.get(context.req.valid("param").name)),
+  );
+
+  routes.post(
+    "/prompts/:name/validate",
+    describe({
+      tag: "Prompts",
+      summary: "Check a text and fill it, without saving",
+      answer: PromptVerdictShape,
+      errors,
+    }),
+    path(PromptPath),
+    jsonBody(PromptCheck),
+    (context) => {
+      const { content, variables } = context.req.valid("json");
+      const given = { ...(content !== undefined && { content }), ...(variables !== undefined && { variables }) };
+      return answerJson(context, templates.validate(context.req.valid("param").name, given));
+    },
+  );
+}
+
+function changingRoutes(routes: HttpApp, { prompts: { templates, identities }, mayAdminister }: HttpServices): void {
+  routes.post(
+    "/prompts/reload",
+    describe({
+      tag: "Prompts",
+      summary: "Read every override again; a change of a file is also found by itself",
+      answer: Reloaded,
+      errors: { 403: changeErrors[403] },
+    }),
+    (context) => {
+      requireAdministration(mayAdminister);
+      templates.reload();
+      identities.reload();
+      return context.json({ reloaded: templates.list().length });
+    },
+  );
+
+  routes.put(
+    "/prompts/:name",
+    describe({
+      tag: "Prompts",
+      summary: "Override the text of a prompt from the next turn on",
+      answer: PromptShape,
+      errors: changeErrors,
+    }),
+    path(PromptPath),
+    jsonBody(PromptSave),
+    (context) => {
+      requireAdministration(mayAdminister);
+      const { name } = context.req.valid("param");
+      return answerJson(context, templates.save(name, context.req.valid("json").content));
+    },
+  );
+
+  routes.delete(
+    "/prompts/:name",
+    describe({ tag: "Prompts", summary: "Go back to the built-in text", answer: PromptShape, errors: changeErrors }),
+    path(PromptPath),
+    (context) => {
+      requireAdministration(mayAdminister);
+      return answerJson(context, templates.reset(context.req.valid("param").name));
+    },
+  );
+}

@@ -1,0 +1,100 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { findSessions } from "../../sessions/find-sessions.ts";
+import { readDetails, SessionDetails, SessionInfo } from "../../sessions/info.ts";
+import { requireSession } from "../../sessions/sessions.ts";
+import { SessionName } from "../../sessions/title.ts";
+import { JsonObject, SessionStatus } from "../../storage/records.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { Id, jsonBody, path } from "../validate.ts";
+
+const ThreadPath = z.object({ thread_id: Id });
+const InfoPatch = z.object({
+  name: SessionName.nullish().describe("null: the title again that the thread has by itself"),
+  description: z.string().max(2000).nullish(),
+});
+const InfoSearch = z.object({
+  query: z.string().max(500).nullish().describe("Looked for in names, descriptions and messages, in any case"),
+  limit: z.number().int().min(1).max(100).nullish(),
+  cursor: z.number().int().min(0).nullish().describe("`next` of the answer before"),
+  metadata: JsonObject.nullish(),
+  status: SessionStatus.nullish(),
+  sort_by: z.enum(["created_at", "updated_at"]).nullish(),
+  sort_order: z.enum(["asc", "desc"]).nullish(),
+});
+const InfoShape = SessionInfo.meta({ ref: "ThreadInfo" });
+const DetailsShape = SessionDetails.meta({ ref: "ThreadDetails" });
+const PageShape = z.object({
+  threads: z.array(InfoShape),
+  next: z.number().int().nullable().describe("Where the list goes on; null at its end. A page may be short and go on"),
+});
+const unknownThread = { 404: "No such thread" };
+
+/** `/threads/:id/info`: what a thread is called and about; the list of threads with it, and the text they are found by. */
+export function threadInfoRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  listRoute(routes, services);
+
+  routes.get(
+    "/threads/:thread_id/info",
+    describe({
+      tag: "Threads",
+      summary: "Its name, its first words, and how full the model's window is",
+      answer: DetailsShape,
+      errors: unknownThread,
+    }),
+    path(ThreadPath),
+    async (context) => answerDetails(services, context, context.req.valid("param").thread_id),
+  );
+
+  routes.patch(
+    "/threads/:thread_id/info",
+    describe({ tag: "Threads", summary: "Rename it or describe it", answer: DetailsShape, errors: unknownThread }),
+    path(ThreadPath),
+    jsonBody(InfoPatch),
+    async (context) => {
+      const { thread_id: id } = context.req.valid("param");
+      const { name, description } = context.req.valid("json");
+      const metadata = {
+        ...(name !== undefined && { name }),
+        ...(description !== undefined && { description }),
+      };
+      await requireSession(services.storage, id);
+      await services.storage.sessions.update(id, { metadata });
+      return answerDetails(services, context, id);
+    },
+  );
+  return routes;
+}
+
+function listRoute(routes: HttpApp, { storage }: HttpServices): void {
+  routes.post(
+    "/threads/info/search",
+    describe({ tag: "Threads", summary: "List threads by name and words, the last changed first", answer: PageShape }),
+    jsonBody(InfoSearch),
+    async (context) => {
+      const { query, limit, cursor, metadata, status, sort_by, sort_order } = context.req.valid("json");
+      const found = await findSessions(
+        storage,
+        {
+          limit: limit ?? 20,
+          cursor: cursor ?? 0,
+          ...(query && { text: query }),
+          ...(metadata && { metadata }),
+          ...(status && { status }),
+          ...(sort_by && { sort_by }),
+          ...(sort_order && { sort_order }),
+        },
+        context.req.raw.signal,
+      );
+      return answerJson(context, { threads: found.sessions, next: found.next });
+    },
+  );
+}
+
+async function answerDetails(services: HttpServices, context: HttpContext, threadId: string): Promise<Response> {
+  const session = await requireSession(services.storage, threadId);
+  return answerJson(context, await readDetails(services, session, services.config));
+}

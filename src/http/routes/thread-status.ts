@@ -1,0 +1,32 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { requireSession } from "../../sessions/sessions.ts";
+import { readActivity, SessionActivity } from "../../sessions/status.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { Id, path } from "../validate.ts";
+
+const ThreadPath = z.object({ thread_id: Id });
+const StatusShape = SessionActivity.meta({ ref: "ThreadActivity" });
+
+/** `/threads/:id/status`: what the thread is doing, as a chat window needs it (STATE-01, STOP-17; table 18.8). */
+export function threadStatusRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/threads/:thread_id/status",
+    describe({
+      tag: "Threads",
+      summary: "What the thread is doing, and whether it takes a message or a stop",
+      answer: StatusShape,
+      errors: { 404: "No such thread" },
+    }),
+    path(ThreadPath),
+    async (context) => {
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
+      const { model, contextLimit } = services.config;
+      return answerJson(context, await readActivity(services, session, { model, contextLimit }));
+    },
+  );
+  return routes;
+}

@@ -1,0 +1,186 @@
+import { AppError } from "../errors.ts";
+import type { Runs } from "../runs/runs.ts";
+import type { Namespace, Session } from "../storage/records.ts";
+import type { Ledger, Storage } from "../storage/storage.ts";
+import type { Operations } from "../tools/operations.ts";
+import type { ManualTools } from "./manual-run.ts";
+
+/** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
+export type SessionStorage = Pick<Storage, "sessions" | "approvals" | "checkpointer"> & {
+  ledger: Pick<Ledger, "list">;
+};
+
+/** What the protocol may do with runs. */
+export type SessionRuns = Pick<
+  Runs,
+  | "start"
+  | "followBatches"
+  | "findGap"
+  | "tail"
+  | "wait"
+  | "lastValues"
+  | "get"
+  | "list"
+  | "position"
+  | "stopOf"
+  | "activityOf"
+  | "followSession"
+  | "cancel"
+  | "cancelSession"
+  | "delete"
+>;
+
+/** The namespaces of one caller (SESS-11). */
+export interface OwnNamespaces {
+  get(namespace: string): Promise<Namespace | undefined>;
+  list(): Promise<Namespace[]>;
+  /** False for a session that the caller does not see. */
+  set(namespace: string, sessionId: string): Promise<boolean>;
+}
+
+/** One caller's way to the sessions and their runs. */
+export interface Door {
+  /** Whose door it is; empty where no key is asked for. */
+  owner: string;
+  storage: SessionStorage;
+  runs: SessionRuns;
+  operations: Operations;
+  manual: ManualTools;
+  namespaces: OwnNamespaces;
+}
+
+/** The owner that also sees the sessions of nobody: those made before keys were asked for. */
+export const adminName = "admin";
+
+/**
+ * The door of one owner (S4 in reliability.md): a session of somebody else, and what hangs on it, is for whoever comes
+ * through here as if it did not exist, and new sessions are the owner's. There is no other check: routes are given a door
+ * and nothing beside it. `null` is the door of a server without keys, which hides nothing.
+ */
+export function openDoor(
+  everything: { storage: Storage; runs: Runs; operations: Operations; manual: ManualTools },
+  owner: string | null,
+): Door {
+  if (owner === null) {
+    return { ...everything, owner: "", namespaces: ownNamespaces(everything.storage, everything.storage.sessions, "") };
+  }
+  const storage = ownStorage(everything.storage, owner);
+  return {
+    owner,
+    storage,
+    runs: ownRuns(everything.runs, storage.sessions),
+    operations: ownOperations(everything.operations, storage.sessions),
+    manual: ownManual(everything.manual, storage.sessions),
+    namespaces: ownNamespaces(everything.storage, storage.sessions, owner),
+  };
+}
+
+function ownStorage(storage: Storage, owner: string): SessionStorage {
+  const orphans = owner === adminName;
+  const get = async (id: string): Promise<Session | undefined> => {
+    const session = await storage.sessions.get(id);
+    const isOwn = session?.owner === owner || (orphans && session?.owner === null);
+    return isOwn ? session : undefined;
+  };
+  const isOwn = async (id: string): Promise<boolean> => (await get(id)) !== undefined;
+  const { approvals, checkpointer, ledger } = storage;
+  return {
+    checkpointer,
+    ledger: { list: async (id) => ((await isOwn(id)) ? ledger.list(id) : []) },
+    sessions: {
+      get,
+      create: (session) => storage.sessions.create({ ...session, owner }),
+      update: async (id, patch) => ((await isOwn(id)) ? storage.sessions.update(id, patch) : undefined),
+      delete: async (id) => (await isOwn(id)) && storage.sessions.delete(id),
+      search: (query) => storage.sessions.search({ ...query, owner: { name: owner, orphans } }),
+    },
+    approvals: {
+      get: async (id, interruptId) => ((await isOwn(id)) ? approvals.get(id, interruptId) : undefined),
+      pending: async (id) => ((await isOwn(id)) ? approvals.pending(id) : []),
+      // What looks at all sessions is the server's own work.
+      askedBefore: async () => [],
+      grants: async (id) => ((await isOwn(id)) ? approvals.grants(id) : []),
+      revoke: async (id, grantId) => (await isOwn(id)) && approvals.revoke(id, grantId),
+    },
+  };
+}
+
+function ownNamespaces(
+  { namespaces }: Pick<Storage, "namespaces">,
+  sessions: Pick<SessionStorage["sessions"], "get">,
+  owner: string,
+): OwnNamespaces {
+  return {
+    get: (namespace) => namespaces.get(owner, namespace),
+    list: () => namespaces.list(owner),
+    set: async (namespace, id) => (await sessions.get(id)) !== undefined && namespaces.set(owner, namespace, id),
+  };
+}
+
+function ownManual(manual: ManualTools, sessions: SessionStorage["sessions"]): ManualTools {
+  return {
+    ...manual,
+    async run(sessionId, call, signal) {
+      if ((await sessions.get(sessionId)) !== undefined) return await manual.run(sessionId, call, signal);
+      throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
+    },
+  };
+}
+
+function ownOperations(operations: Operations, sessions: SessionStorage["sessions"]): Operations {
+  const requireOwn = async (sessionId: string): Promise<void> => {
+    if ((await sessions.get(sessionId)) !== undefined) return;
+    throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
+  };
+  return {
+    list: (id, query) => requireOwn(id).then(() => operations.list(id, query)),
+    diff: (id, operationId, limit) => requireOwn(id).then(() => operations.diff(id, operationId, limit)),
+    undo: (id, operationId, signal) => requireOwn(id).then(() => operations.undo(id, operationId, signal)),
+    changes: (id, runId) => requireOwn(id).then(() => operations.changes(id, runId)),
+  };
+}
+
+function ownRuns(runs: Runs, sessions: SessionStorage["sessions"]): SessionRuns {
+  const isOwn = async (sessionId: string): Promise<boolean> => (await sessions.get(sessionId)) !== undefined;
+  const get: SessionRuns["get"] = async (runId) => {
+    const run = await runs.get(runId);
+    return run !== undefined && (await isOwn(run.session_id)) ? run : undefined;
+  };
+  const requireOwn = async (runId: string): Promise<void> => {
+    if ((await get(runId)) === undefined) throw new AppError("not_found", `Run "${runId}" not found.`);
+  };
+  return {
+    get,
+    async start(session, request) {
+      if (await isOwn(session.session_id)) return await runs.start(session, request);
+      throw new AppError("not_found", `Thread with ID ${session.session_id} not found`);
+    },
+    list: async (sessionId, query) => ((await isOwn(sessionId)) ? runs.list(sessionId, query) : []),
+    async *followBatches(runId, after, signal) {
+      await requireOwn(runId);
+      yield* runs.followBatches(runId, after, signal);
+    },
+    async *tail(runId, signal) {
+      await requireOwn(runId);
+      yield* runs.tail(runId, signal);
+    },
+    async *followSession(sessionId, place, signal) {
+      if (await isOwn(sessionId)) yield* runs.followSession(sessionId, place, signal);
+    },
+    async wait(runId, signal) {
+      await requireOwn(runId);
+      return await runs.wait(runId, signal);
+    },
+    cancel: async (runId, options) => ((await get(runId)) === undefined ? undefined : runs.cancel(runId, options)),
+    delete: async (runId) => (await get(runId)) !== undefined && runs.delete(runId),
+    cancelSession: async (sessionId) => {
+      if (await isOwn(sessionId)) await runs.cancelSession(sessionId);
+    },
+    // These are asked about a run or a session that was found here.
+    findGap: (run, after) => runs.findGap(run, after),
+    lastValues: (run) => runs.lastValues(run),
+    position: (run) => runs.position(run),
+    stopOf: (sessionId) => runs.stopOf(sessionId),
+    activityOf: (sessionId) => runs.activityOf(sessionId),
+  };
+}

@@ -1,0 +1,141 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { v7 as newId } from "@langchain/core/utils/uuid";
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import type { Graphs } from "../graph/load.ts";
+import { ConversationSummary, WorkMode } from "../state.ts";
+import { JsonObject, type Session } from "../storage/records.ts";
+import { putValues, type NewValues } from "./checkpoint-chain.ts";
+import { validList } from "./conversation.ts";
+import type { SessionStorage } from "./door.ts";
+import { exportFormat } from "./export.ts";
+import { createSession } from "./sessions.ts";
+import { fromStored, StoredMessage } from "./stored-message.ts";
+import { NameSource, SessionName } from "./title.ts";
+
+/** Turns whose beginning gets a state of its own, so that one can go back to it: the newest ones. */
+const turnsKept = 200;
+
+/** What tells an export from any other file. */
+const Format = z.looseObject({ format: z.literal(exportFormat.name), version: z.number().int().positive() });
+
+/** What an import reads of an export. Only the messages have to be there. */
+const SessionFile = z.looseObject({
+  session_id: z.string().nullish(),
+  session_name: SessionName.nullish(),
+  name_source: NameSource.catch("given").default("given"),
+  description: z.string().max(2000).nullish(),
+  graph_id: z.string().nullish(),
+  work_mode: WorkMode.nullish(),
+  metadata: JsonObject.nullish(),
+  summary: ConversationSummary.nullish(),
+  ui_state: JsonObject.nullish(),
+  messages: z.array(StoredMessage).max(20_000),
+});
+type SessionFile = z.infer<typeof SessionFile>;
+
+/**
+ * Makes a new session of an export (SESS-06, MSG-04). Its id is new; messages keep theirs. A call without a result gets one
+ * (law 6). Throws `invalid_format` for a file that is none of ours, is of a newer version, or is damaged, and `not_found`
+ * for a graph that nobody serves.
+ */
+export async function importSession(
+  { storage, graphs }: { storage: SessionStorage; graphs: Graphs },
+  file: unknown,
+  graphId: string | undefined,
+): Promise<Session> {
+  const data = readFile(file);
+  const graph_id = graphId ?? data.graph_id;
+  if (graph_id === null || graph_id === undefined) {
+    throw new AppError("invalid_format", "The file does not say which graph the session belongs to.", {
+      suggestion: "Say it with the query graph_id.",
+    });
+  }
+  graphs.get(graph_id);
+  const now = new Date().toISOString();
+  const messages = validList(data.messages.map((message) => fromStored(message, now)));
+  const session_id = newId();
+  try {
+    await putTurns(storage, session_id, messages, channelsOf(data, messages));
+    return await createSession(storage, { session_id, metadata: { ...metadataOf(data), graph_id } });
+  } catch (error) {
+    await storage.checkpointer.deleteThread(session_id);
+    throw error;
+  }
+}
+
+function readFile(file: unknown): SessionFile {
+  const format = Format.safeParse(file).data;
+  if (format === undefined) {
+    const got = JsonObject.safeParse(file).data?.["format"];
+    throw new AppError(
+      "invalid_format",
+      `Expected a file of the format ${exportFormat.name}, got ${JSON.stringify(got ?? null)}.`,
+      { suggestion: "Import what GET /threads/:id/export?format=json gives." },
+    );
+  }
+  if (format.version > exportFormat.version) {
+    throw new AppError(
+      "invalid_format",
+      `The file is of version ${format.version}; this server reads up to ${exportFormat.version}.`,
+      { suggestion: "Import it with the version of the server that exported it, or a later one." },
+    );
+  }
+  const parsed = SessionFile.safeParse(file);
+  const twice = parsed.data === undefined ? undefined : repeatedId(parsed.data.messages);
+  if (parsed.data !== undefined && twice === undefined) return parsed.data;
+  const problems = (parsed.error?.issues ?? []).slice(0, 5).map(({ path, message }) => `${path.join(".")}: ${message}`);
+  if (twice !== undefined) problems.push(`messages: two have the id ${twice}`);
+  throw new AppError("invalid_format", `The file cannot be read as a session: ${problems.join("; ")}.`);
+}
+
+function repeatedId(messages: readonly StoredMessage[]): string | undefined {
+  const seen = new Set<string>();
+  for (const message of messages) {
+    const id = message.id ?? message.message_id;
+    if (id === null || id === undefined) continue;
+    if (seen.has(id)) return id;
+    seen.add(id);
+  }
+  return undefined;
+}
+
+function metadataOf({ session_name, name_source, ...file }: SessionFile): JsonObject {
+  const { session_id, description, metadata, ui_state } = file;
+  const wasChosen = name_source === "given" || name_source === "model";
+  return {
+    ...metadata,
+    ...(session_name && wasChosen && { [name_source === "given" ? "name" : "title"]: session_name }),
+    ...(description && { description }),
+    ...(ui_state && { ui_state }),
+    ...(session_id && { imported_from: session_id }),
+  };
+}
+
+/** What the state holds beside the messages: only what the file says, and a summary only of messages that are there. */
+function channelsOf({ work_mode, summary }: SessionFile, messages: readonly BaseMessage[]): JsonObject {
+  const isOfThese = messages.some(({ id }) => id === summary?.through_message_id);
+  return {
+    ...(work_mode && { work_mode }),
+    ...(summary && isOfThese && { conversation_summary: summary }),
+  };
+}
+
+/** Writes a state for the beginning of each turn, and one for the end. */
+async function putTurns(
+  { checkpointer }: SessionStorage,
+  sessionId: string,
+  messages: BaseMessage[],
+  channels: JsonObject,
+): Promise<void> {
+  const beginnings = messages.flatMap((message, index) => (isHumanMessage(message) ? [index] : []));
+  let state: CheckpointTuple | undefined;
+  for (const [count, index] of beginnings.slice(-turnsKept).entries()) {
+    state = await putValues(checkpointer, sessionId, state, { messages: messages.slice(0, index) });
+    if (count % 10 === 9) await nextTurn();
+  }
+  const values: NewValues = { ...channels, messages };
+  await putValues(checkpointer, sessionId, state, values);
+}

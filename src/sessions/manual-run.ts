@@ -1,0 +1,253 @@
+import { createHash } from "node:crypto";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { v7 as newId } from "@langchain/core/utils/uuid";
+import { AppError, isAppError } from "../errors.ts";
+import type { Graphs } from "../graph/load.ts";
+import { mayRemember } from "../guardrails/grants.ts";
+import { toToolMessage } from "../loop/call-tool.ts";
+import { judgeCall, lookAtCall, notApproved } from "../loop/judge-call.ts";
+import { askedBesides } from "../loop/rulings.ts";
+import type { RunServices } from "../loop/services.ts";
+import { manualRunNote } from "../prompts/manual-run.ts";
+import { LoopLimits } from "../state.ts";
+import type { Session } from "../storage/records.ts";
+import { executeCall } from "../tools/execute-call.ts";
+import { tools as houseTools } from "../tools/index.ts";
+import { toolNotFound } from "../tools/registry.ts";
+import { prepareCall } from "../tools/run-tool.ts";
+import type { Operation, Tool, ToolContext, ToolResult } from "../tools/tool.ts";
+import type { ToolCounter } from "../tools/tool-counter.ts";
+import type { ToolStatistics } from "../tools/tool-history.ts";
+import type { SessionStorage } from "./door.ts";
+import { appendMessages, requireIdle } from "./edit-messages.ts";
+import { requireSession } from "./sessions.ts";
+import { StoredMessage, toStored } from "./stored-message.ts";
+
+/** A tool that somebody wants to run by hand. */
+export interface ManualCall {
+  tool: string;
+  args: Record<string, unknown>;
+  /** Names the call: the same again has no second effect and gives the first result. */
+  key?: string | undefined;
+  /** The hash of the question that was answered with yes. */
+  approved_hash?: string | undefined;
+}
+
+/** What came of it: a result, with the messages that tell the model of it, or the question that has to be answered first. */
+export type ManualAnswer =
+  | { kind: "ran"; call_id: string | null; message_ids: string[]; result: ToolResult }
+  | {
+      kind: "ask";
+      question: string;
+      operation: Operation;
+      args: Record<string, unknown>;
+      hash: string;
+      may_remember: boolean;
+      has_changed: boolean;
+    };
+
+/** What runs by hand need. `services` are those that runs have, so that both meet at the same locks and the same ledger. */
+interface ManualParts {
+  services: RunServices;
+  storage: SessionStorage;
+  graphs: Graphs;
+}
+
+/** The tools as a person sees and runs them. */
+export interface ManualTools {
+  /** The tools of the house and those that the sources have now. */
+  list(signal: AbortSignal): Promise<Tool[]>;
+  /** Counts since the start of the server, of all sessions; `undefined` where there are none. */
+  statistics(tool: string): ToolStatistics | undefined;
+  /**
+   * Runs one tool for the user, outside of a turn (TOOL-11): under the same rules, approvals, locks and ledger as a call
+   * of the model, and with the same way back. The session's next turn sees the call and its result. Throws `not_found`,
+   * `tool_not_found`, and `conflict` while a run works or a question waits.
+   */
+  run(sessionId: string, call: ManualCall, signal: AbortSignal): Promise<ManualAnswer>;
+}
+
+/** The tools of a server, to be run by hand. */
+export function createManualTools({ counter, ...parts }: ManualParts & { counter: ToolCounter }): ManualTools {
+  return {
+    list: (signal) => everyTool(parts.services, signal),
+    statistics: (tool) => counter.of(tool),
+    run: (sessionId, call, signal) => runByHand(parts, sessionId, call, signal),
+  };
+}
+
+async function everyTool({ toolSources = [] }: RunServices, signal: AbortSignal): Promise<Tool[]> {
+  const added = await Promise.all(toolSources.map((source) => source.tools(signal)));
+  return [...Object.values(houseTools), ...added.flat()];
+}
+
+async function runByHand(
+  parts: ManualParts,
+  sessionId: string,
+  call: ManualCall,
+  signal: AbortSignal,
+): Promise<ManualAnswer> {
+  const session = await requireSession(parts.storage, sessionId);
+  const tool = await requireTool(parts.services, call.tool, signal);
+  const messageId = call.key === undefined ? newId() : idOfKey(sessionId, call.key);
+  const known = call.key === undefined ? undefined : await earlierResult(parts.storage, session, messageId, tool);
+  if (known !== undefined) return { kind: "ran", ...known, message_ids: messageIds(messageId, known.result) };
+  await requireIdle(parts.storage, sessionId);
+  const graphId = graphOf(session, parts.graphs);
+  const prepared = prepareCall(tool, call.args);
+  if (prepared.kind === "invalid") return { kind: "ran", call_id: null, message_ids: [], result: prepared.result };
+  const { input } = prepared;
+  const callId = `${messageId}/${call.approved_hash?.slice(0, 16) ?? "0"}`;
+  const context = contextOf(parts.services, sessionId, callId, signal);
+  const asked = await questionAbout(tool, input, call, context, parts.services);
+  if (asked.kind !== "run") return asked;
+  const { approved } = asked;
+  const result = await executeCall(
+    {
+      tool,
+      input,
+      context,
+      run_id: messageId,
+      message_id: messageId,
+      ...(approved === undefined ? {} : { refuse: () => refuseUnless(approved, tool, input, context) }),
+    },
+    parts.services,
+  );
+  if (result.code === notApproved(tool).code) {
+    const again = await questionAbout(tool, input, call, context, parts.services);
+    if (again.kind === "ask") return again;
+  }
+  const message_ids = await tell(parts, session, { tool, input, messageId, graphId }, result);
+  return { kind: "ran", call_id: callId, message_ids, result };
+}
+
+async function requireTool(services: RunServices, name: string, signal: AbortSignal): Promise<Tool> {
+  const all = await everyTool(services, signal);
+  const tool = all.find((candidate) => candidate.name === name);
+  if (tool !== undefined) return tool;
+  const { message } = toolNotFound(
+    name,
+    all.map((candidate) => candidate.name),
+  );
+  throw new AppError("tool_not_found", message, { suggestion: "GET /tools lists them." });
+}
+
+/** What the rules say: run it, a result that refuses it, or the question that the hash in `call` does not answer. */
+async function questionAbout(
+  tool: Tool,
+  input: Record<string, unknown>,
+  call: ManualCall,
+  context: ToolContext,
+  { grants }: RunServices,
+): Promise<ManualAnswer | { kind: "run"; approved?: string }> {
+  const looking = { ...context, callId: "" };
+  const ruling = await judgeCall(tool, input, looking, { userRequest: "", requiresConfirm: false, grants });
+  switch (ruling.kind) {
+    case "run":
+      return ruling;
+    case "refuse": {
+      const { code, reason: message, errorType } = ruling;
+      return { kind: "ran", call_id: null, message_ids: [], result: { success: false, code, message, errorType } };
+    }
+    case "ask": {
+      const { question, operation, hash } = ruling.asked;
+      if (call.approved_hash === hash) return { kind: "run", approved: hash };
+      const has_changed = call.approved_hash !== undefined;
+      return { kind: "ask", question, operation, args: input, hash, may_remember: mayRemember(operation), has_changed };
+    }
+  }
+}
+
+async function refuseUnless(
+  approved: string,
+  tool: Tool,
+  input: Record<string, unknown>,
+  context: ToolContext,
+): Promise<ToolResult | undefined> {
+  const { hash } = await lookAtCall(tool, input, { ...context, callId: "" });
+  return hash === approved ? undefined : notApproved(tool);
+}
+
+function contextOf(services: RunServices, sessionId: string, callId: string, signal: AbortSignal): ToolContext {
+  const { workspace, tasks } = services;
+  return { workspace, tasks, ...askedBesides(services), sessionId, callId, repeated: false, signal };
+}
+
+/** The graph that the session belongs to; one that had no run yet becomes the first graph's. */
+function graphOf({ metadata }: Session, graphs: Graphs): string {
+  const known = metadata["graph_id"];
+  const id = typeof known === "string" ? known : graphs.ids()[0];
+  if (id === undefined) throw new AppError("invalid_state", "No graph is served whose thread this could be.");
+  graphs.get(id);
+  return id;
+}
+
+/** The end of a call under the same key, if it had one. */
+async function earlierResult(
+  { ledger }: SessionStorage,
+  { session_id }: Session,
+  messageId: string,
+  tool: Tool,
+): Promise<{ call_id: string; result: ToolResult } | undefined> {
+  const refused = notApproved(tool).code;
+  for (const row of await ledger.list(session_id)) {
+    if (!row.tool_call_id.startsWith(`${messageId}/`) || row.state !== "finished") continue;
+    // The ledger stores what a call came to: a ToolResult.
+    const result = row.result as ToolResult;
+    if (row.tool === tool.name && result.code !== refused) return { call_id: row.tool_call_id, result };
+    if (row.tool !== tool.name) throw new AppError("conflict", `This key names an earlier call of ${row.tool}.`);
+  }
+  return undefined;
+}
+
+/** The same key names the same call in a session: a UUID of version 8, whose bits are free for such a use (RFC 9562). */
+function idOfKey(sessionId: string, key: string): string {
+  const hex = createHash("sha256")
+    .update(JSON.stringify([sessionId, key]))
+    .digest("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+function messageIds(messageId: string, { errorType }: ToolResult): string[] {
+  return errorType === "denied" ? [] : [`${messageId}-note`, messageId, `${messageId}-result`];
+}
+
+/**
+ * Puts the call into the history: the user's word, the call, and its result, which is valid for every provider (law 6).
+ * None where a run has begun meanwhile, which works on a state of its own.
+ */
+async function tell(
+  parts: ManualParts,
+  session: Session,
+  {
+    tool,
+    input,
+    messageId,
+    graphId,
+  }: { tool: Tool; input: Record<string, unknown>; messageId: string; graphId: string },
+  result: ToolResult,
+): Promise<string[]> {
+  const ids = messageIds(messageId, result);
+  const [noteId, , resultId] = ids;
+  if (noteId === undefined || resultId === undefined) return [];
+  const callName = { id: `call_${messageId}`, name: tool.name };
+  const additional_kwargs = { manual: true };
+  const answer = toToolMessage({ call: callName }, result, LoopLimits.parse({}).tool_result_max_length);
+  const content = manualRunNote({ tool: tool.name }, parts.services.prompts);
+  const messages = [
+    new HumanMessage({ id: noteId, content, additional_kwargs }),
+    new AIMessage({ id: messageId, content: "", tool_calls: [{ ...callName, args: input }], additional_kwargs }),
+  ].map(toStored);
+  const stored = [...messages, { ...toStored(answer), id: resultId }].map((one) => StoredMessage.parse(one));
+  // Two calls at once would both write after the same state, and one of them be lost.
+  const alone = [`messages:${session.session_id}`];
+  try {
+    await parts.services.locks.withLocks(alone, new AbortController().signal, () =>
+      appendMessages(parts, session, stored, graphId),
+    );
+    return ids;
+  } catch (error) {
+    if (isAppError(error) && error.code === "conflict") return [];
+    throw error;
+  }
+}

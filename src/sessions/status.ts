@@ -1,0 +1,172 @@
+import { z } from "zod";
+import { usage } from "../context/compress.ts";
+import { modelLimits } from "../models/model-limits.ts";
+import type { Activity } from "../runs/activity.ts";
+import { streamStateOf, streamStates } from "../runs/conversation.ts";
+import { restingState } from "../runs/resting-state.ts";
+import { stopStates, type StopState } from "../runs/stop.ts";
+import { ConversationState, ConversationSummary, LoopPhase, Orchestration, WorkMode } from "../state.ts";
+import { RunError, type Run, type Session } from "../storage/records.ts";
+import { messagesIn } from "./conversation.ts";
+import type { Door } from "./door.ts";
+import { readValues } from "./sessions.ts";
+
+/** Runs counted at most as waiting. */
+const queueCounted = 1000;
+
+const LoopStatus = z.object({
+  phase: LoopPhase,
+  iteration: z.number().int(),
+  max_iterations: z.number().int(),
+  tool: z.string().nullable().describe("The tool that was called last and has not ended"),
+  tokens: z.number().describe("Of all model calls of this loop so far"),
+});
+
+const Waiting = z.object({
+  kind: z.string(),
+  question: z.string().nullable(),
+  tool: z.string().nullable().describe("The tool that is locked until the answer has come"),
+  tool_call_id: z.string().nullable(),
+  keywords: z.array(z.string()).describe("Words that mean yes, where a plain word is an answer"),
+});
+
+/**
+ * What somebody who looks at a session has to know to show it (STATE-01, STOP-17, LOOP-24, CONF-09; table 18.8). A new
+ * message may be sent whenever nothing waits or works; a stop may be asked for once.
+ */
+export const SessionActivity = z.object({
+  conversation_state: ConversationState,
+  stream_state: z.enum(streamStates),
+  transitions: z
+    .array(z.object({ from: z.string(), to: z.string(), at: z.string() }))
+    .describe("The last changes of the conversation in the run that works now"),
+  stop_state: z.enum(stopStates).describe("Of the run that the session is at; idle when it is at none"),
+  is_loading: z.boolean().describe("A run waits or works"),
+  is_generating: z.boolean().describe("A run works, or is being stopped"),
+  is_stop_loading: z.boolean().describe("A stop was asked for and is not over"),
+  is_tool_executing: z.boolean(),
+  can_send: z.boolean(),
+  can_stop: z.boolean(),
+  queue_length: z.number().int().describe("Runs that wait"),
+  error: RunError.nullable().describe("Of the last run, when it failed"),
+  orchestration: Orchestration.nullable().describe("Where the turn is; null for graphs that do not say"),
+  loop: LoopStatus.nullable().describe("Null while no loop of ours works"),
+  current_tool: z.string().nullable(),
+  streaming_text: z.string().describe("What has come of the reply that is being streamed"),
+  waits_for: z.array(Waiting).describe("Questions to the user"),
+  usage_ratio: z.number().describe("Share of the model's window that the conversation takes"),
+  compress_button_state: z.enum(["normal", "warning", "critical"]),
+  work_mode: WorkMode.nullable(),
+  workflow_locked: z.boolean().describe("A run works on the thread: its mode cannot be switched"),
+});
+export type SessionActivity = z.infer<typeof SessionActivity>;
+
+/** What the state of our workflow says of it; other graphs say nothing, or something else under these names. */
+const Told = z.object({
+  orchestration: Orchestration.nullable().default(null).catch(null),
+  work_mode: WorkMode.nullable().default(null).catch(null),
+  conversation_summary: ConversationSummary.nullable().default(null).catch(null),
+});
+
+/** The model that a session's next run would ask, and the operator's limit of its window in tokens. */
+export interface UsualModel {
+  model: string;
+  contextLimit: number | undefined;
+}
+
+/** What a session is doing now. Everything in it is found again after a restart. */
+export async function readActivity(
+  { storage, runs }: { storage: Door["storage"]; runs: Pick<Door["runs"], "list" | "stopOf" | "activityOf"> },
+  session: Session,
+  usual: UsualModel,
+): Promise<SessionActivity> {
+  const { session_id: id } = session;
+  const [values, [last], waiting] = await Promise.all([
+    readValues(storage, id),
+    runs.list(id, { limit: 1, offset: 0 }),
+    runs.list(id, { limit: queueCounted, offset: 0, status: "pending" }),
+  ]);
+  const isBusy = session.status === "busy";
+  const live = isBusy ? runs.activityOf(id) : undefined;
+  const stop_state = (isBusy ? runs.stopOf(id)?.state : undefined) ?? "idle";
+  const messages = messagesIn(values);
+  const conversation_state = live?.activity.conversation ?? restingState(last, session, messages);
+  const { orchestration, work_mode, conversation_summary } = Told.parse(values ?? {});
+  const { context } = modelLimits(modelOf(last) ?? usual.model, usual.contextLimit);
+  const window = live?.activity.window ?? usage(messages, conversation_summary, context);
+  return {
+    conversation_state: withText(conversation_state, live?.text),
+    stream_state: streamStateOf(conversation_state),
+    ...buttons(isBusy, stop_state),
+    queue_length: waiting.length,
+    error: last?.error ?? null,
+    ...liveStatus(live),
+    waits_for: isBusy ? [] : waitsFor(session),
+    usage_ratio: window.ratio,
+    compress_button_state: buttonStates[window.level],
+    orchestration: orchestration && { ...orchestration, state: live?.activity.turn ?? orchestration.state },
+    work_mode,
+    workflow_locked: isBusy,
+  };
+}
+
+function buttons(
+  isBusy: boolean,
+  stop_state: StopState,
+): Pick<SessionActivity, "stop_state" | `is_${"loading" | "generating" | "stop_loading"}` | `can_${"send" | "stop"}`> {
+  const is_stop_loading = stop_state === "stop_requested" || stop_state === "stopping";
+  return {
+    stop_state,
+    is_loading: isBusy,
+    is_generating: stop_state === "running" || is_stop_loading,
+    is_stop_loading,
+    can_send: !isBusy,
+    can_stop: isBusy && !is_stop_loading && stop_state !== "stopped",
+  };
+}
+
+const buttonStates = { normal: "normal", hint: "warning", full: "critical" } as const;
+
+/** The model that the last run named. */
+function modelOf(run: Run | undefined): string | undefined {
+  const model = run?.kwargs.context["model"];
+  return typeof model === "string" ? model : undefined;
+}
+
+/** The state as it was told when the reply began, with all that has come of it since. */
+function withText(state: ConversationState, text: string | undefined): ConversationState {
+  return state.state === "StreamingResponse" && text !== undefined ? { ...state, accumulated_text: text } : state;
+}
+
+/** What only a run that works can say. */
+function liveStatus(
+  live: { activity: Activity; text: string } | undefined,
+): Pick<SessionActivity, "is_tool_executing" | "current_tool" | "loop" | "streaming_text" | "transitions"> {
+  const activity = live?.activity;
+  const open = activity?.openCalls() ?? [];
+  const current = open.findLast(({ status }) => status === "executing") ?? open.at(-1);
+  const tool = current?.tool_name ?? null;
+  const loop = activity?.loop ?? null;
+  return {
+    is_tool_executing: current?.status === "executing",
+    current_tool: tool,
+    loop: loop && { ...loop, tool },
+    streaming_text: live?.text ?? "",
+    transitions: activity?.moves ?? [],
+  };
+}
+
+const Asked = z.object({
+  kind: z.string().default("question").catch("question"),
+  question: z.string().nullable().default(null).catch(null),
+  tool: z.string().nullable().default(null).catch(null),
+  tool_call_id: z.string().nullable().default(null).catch(null),
+  keywords: z.array(z.string()).default([]).catch([]),
+});
+
+/** The session's open questions; of a graph that is not ours only that there is one. */
+function waitsFor({ interrupts }: Session): SessionActivity["waits_for"] {
+  return Object.values(interrupts)
+    .flat()
+    .map(({ value }) => Asked.parse(typeof value === "object" && value !== null ? value : {}));
+}

@@ -1,0 +1,28 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { Session } from "../storage/records.ts";
+import { operationText } from "../tools/operation-text.ts";
+import type { Door } from "./door.ts";
+import { setOperations } from "./message-fields.ts";
+
+/** Newest operations of a session that are looked at: as many as the store keeps bytes for. */
+const lookedAt = 200;
+
+/** The messages, those of the assistant with a line for each change that their calls made (MSG-14), in this language. */
+export async function withOperations(
+  operations: Door["operations"],
+  session: Session,
+  messages: readonly BaseMessage[],
+  language: "en" | "zh",
+): Promise<BaseMessage[]> {
+  const { operations: cards } = await operations.list(session.session_id, { limit: lookedAt, offset: 0 });
+  const done = cards.filter(({ status }) => status === "success").toReversed();
+  const ofMessage = Map.groupBy(done, ({ message_id }) => message_id);
+  return messages.map((message) => {
+    const own = ofMessage.get(message.id ?? "");
+    if (own === undefined || !AIMessage.isInstance(message)) return message;
+    return setOperations(
+      message,
+      own.map((card) => operationText(card, language)),
+    );
+  });
+}

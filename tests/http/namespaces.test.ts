@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+
+const ada = { "x-api-key": "key-of-ada" };
+const bob = { "x-api-key": "key-of-bob" };
+const Told = z.looseObject({ thread_id: z.string() });
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({
+    apiKeys: [
+      { owner: "ada", key: "key-of-ada" },
+      { owner: "bob", key: "key-of-bob" },
+    ],
+  });
+});
+afterAll(() => server.remove());
+
+async function ask(of: TestServer, method: string, path: string, headers: Record<string, string>, body?: object) {
+  const response = await of.send(method, path, body, headers);
+  const text = await response.text();
+  return {
+    status: response.status,
+    text,
+    id: response.ok ? Told.safeParse(JSON.parse(text)).data?.thread_id : undefined,
+  };
+}
+
+test("a namespace has a current thread, which stays it over a restart, and a new one when it is deleted", async () => {
+  const path = `/namespaces/${encodeURIComponent("项目 a")}/current`;
+  const none = await ask(server, "GET", path, ada);
+  expect([none.status, none.text]).toEqual([404, expect.stringContaining("has no current thread")]);
+  const first = await ask(server, "POST", path, ada, { metadata: { name: "First" } });
+  expect(JSON.parse(first.text)).toMatchObject({ name: "First", message_count: 0 });
+  expect((await ask(server, "POST", path, ada, { metadata: { name: "Second" } })).id).toBe(first.id);
+  const other = Told.parse(await (await server.send("POST", "/threads", {}, ada)).json()).thread_id;
+  expect((await ask(server, "PUT", path, ada, { thread_id: other })).id).toBe(other);
+  await server.close();
+  server = await server.restart();
+  expect((await ask(server, "GET", path, ada)).id).toBe(other);
+  await server.send("DELETE", `/threads/${other}`, undefined, ada);
+  expect((await ask(server, "GET", path, ada)).status).toBe(404);
+  const fresh = await ask(server, "POST", path, ada);
+  expect([first.id, other]).not.toContain(fresh.id);
+  expect((await ask(server, "GET", path, ada)).id).toBe(fresh.id);
+});
+
+test("each owner has namespaces of their own, and switches to own threads only", async () => {
+  const path = "/namespaces/default/current";
+  const adas = await ask(server, "POST", path, ada);
+  expect((await ask(server, "GET", path, bob)).status).toBe(404);
+  const missing = crypto.randomUUID();
+  const foreign = await ask(server, "PUT", path, bob, { thread_id: adas.id });
+  const unknown = await ask(server, "PUT", path, bob, { thread_id: missing });
+  expect(foreign.status).toBe(404);
+  expect(foreign.text.replace(adas.id ?? "", "")).toBe(unknown.text.replace(missing, ""));
+  expect((await ask(server, "GET", "/namespaces", bob)).text).toBe("[]");
+  const bobs = await ask(server, "POST", path, bob);
+  expect(bobs.id).not.toBe(adas.id);
+  expect((await ask(server, "GET", path, ada)).id).toBe(adas.id);
+  const all: unknown = JSON.parse((await ask(server, "GET", "/namespaces", ada)).text);
+  expect(all).toEqual(expect.arrayContaining([expect.objectContaining({ namespace: "default", thread_id: adas.id })]));
+});
+
+test.each(["a%2Fb", "%00", "x".repeat(101), "a%5Cb"])("%s is no name of a namespace", async (name) => {
+  expect((await ask(server, "POST", `/namespaces/${name}/current`, ada)).status).toBe(400);
+});
