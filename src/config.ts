@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { loadEnvFile } from "node:process";
 import { z } from "zod";
 import { AppError } from "./errors.ts";
@@ -17,6 +18,31 @@ const optionalText = z
   .string()
   .optional()
   .transform((text) => (text === undefined || text.trim() === "" ? undefined : text.trim()));
+/** The name of an owner: what stands before the colon of an entry. */
+const ownerName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** One entry of `MILLRACE_API_KEYS`, or what is wrong with it; the message never shows the entry. */
+function toApiKey(entry: string): ApiKey | { problem: string } {
+  const colon = entry.indexOf(":");
+  if (colon === -1) return { owner: createHash("sha256").update(entry).digest("hex").slice(0, 12), key: entry };
+  const [owner, key] = [entry.slice(0, colon).trim(), entry.slice(colon + 1).trim()];
+  if (ownerName.test(owner) && key !== "") return { owner, key };
+  const expected = "expected name:key with a name of up to 64 letters, digits, dots, dashes and underscores";
+  return { problem: `${expected}; a key that holds a colon needs a name before it` };
+}
+
+const apiKeys = list.transform((entries, context) => {
+  const keys: ApiKey[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const parsed = toApiKey(entry);
+    const other = "key" in parsed ? keys.find(({ key }) => key === parsed.key) : undefined;
+    if ("problem" in parsed) context.addIssue({ code: "custom", message: `entry ${index + 1}: ${parsed.problem}` });
+    else if (other !== undefined && other.owner !== parsed.owner) {
+      context.addIssue({ code: "custom", message: `entry ${index + 1}: the same key has two owners` });
+    } else keys.push(parsed);
+  }
+  return keys;
+});
 const optionalUrl = optionalText.pipe(z.url({ protocol: /^https?$/ }).optional());
 
 /** Every variable the program reads, with its default. Documented line by line in `.env.example`. */
@@ -26,9 +52,11 @@ const Environment = z.object({
   MILLRACE_DATA_DIR: z.string().min(1).default("data"),
   MILLRACE_WORKSPACE: optionalText,
   MILLRACE_GRAPHS: z.string().min(1).default("langgraph.json"),
+  MILLRACE_MCP: optionalText,
   MILLRACE_MODEL: z.string().min(1).default("offline"),
+  MILLRACE_TITLE_MODEL: optionalText,
   MILLRACE_CONTEXT_LIMIT: z.coerce.number().int().positive().optional(),
-  MILLRACE_API_KEYS: list,
+  MILLRACE_API_KEYS: apiKeys,
   MILLRACE_CORS_ORIGINS: list,
   MILLRACE_ALLOWED_HOSTS: list,
   MILLRACE_BODY_LIMIT: z.coerce
@@ -36,12 +64,19 @@ const Environment = z.object({
     .int()
     .positive()
     .default(8 * 1024 * 1024),
+  MILLRACE_REQUEST_SECONDS: z.coerce.number().positive().default(60),
   MILLRACE_MAX_CONCURRENT_RUNS: z.coerce.number().int().positive().default(256),
   MILLRACE_CRASH_BUDGET: z.coerce.number().int().positive().default(3),
   MILLRACE_QUEUE_LIMIT: z.coerce.number().int().positive().default(1000),
   MILLRACE_EVENT_RETENTION_HOURS: z.coerce.number().positive().default(24),
   MILLRACE_APPROVAL_TIMEOUT_HOURS: z.coerce.number().positive().optional(),
   MILLRACE_DRAIN_SECONDS: z.coerce.number().positive().default(30),
+  MILLRACE_TOOL_RATE: z.coerce.number().positive().optional(),
+  MILLRACE_MODEL_RATE: z.coerce.number().positive().optional(),
+  MILLRACE_MODEL_REQUESTS: z.coerce.number().int().positive().optional(),
+  MILLRACE_CRITICAL_FILES: list,
+  MILLRACE_CONFIRM_TASKS: z.enum(["on", "off"]).default("off"),
+  MILLRACE_TOOL_HOOKS: z.enum(["on", "off"]).default("on"),
   MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   OPENAI_API_KEY: optionalText,
   OPENAI_BASE_URL: optionalUrl,
@@ -56,6 +91,13 @@ const Environment = z.object({
   LANGSMITH_PROJECT: optionalText,
 });
 
+/** A client's key, and whose it is: sessions belong to owners, so two keys of one owner see the same (S4). */
+export interface ApiKey {
+  /** A name, or the first 12 hex digits of the SHA-256 of a key without one. Not secret. */
+  owner: string;
+  key: string;
+}
+
 /** What the program was told, checked; paths are absolute. Keys are secrets: never log, trace or send this object. */
 export interface Config {
   port: number;
@@ -65,14 +107,21 @@ export interface Config {
   workspace: string;
   workspaceIsDefault: boolean;
   graphs: string;
+  /** The file of MCP servers; only one that somebody named has to be there. */
+  mcpFile: string;
+  mcpFileIsDefault: boolean;
   model: string;
+  /** The model that writes titles; `undefined`: they are made by rule. */
+  titleModel: string | undefined;
   /** Tokens a model may read at most; `undefined` leaves it to what is known of the model. */
   contextLimit: number | undefined;
-  apiKeys: string[];
+  apiKeys: ApiKey[];
   corsOrigins: string[];
   allowedHosts: string[];
   /** Bytes. */
   bodyLimit: number;
+  /** How long a request may take to arrive. */
+  requestSeconds: number;
   maxConcurrentRuns: number;
   /** Attempts that may end with the process before a run is set aside. */
   crashBudget: number;
@@ -82,6 +131,17 @@ export interface Config {
   eventRetentionHours: number;
   /** How long a question to a person waits before it counts as denied; `undefined`: for ever. */
   approvalTimeoutHours: number | undefined;
+  /** Tool calls and model calls that may begin in a second, over all runs; `undefined`: as many as come. */
+  toolRate: number | undefined;
+  modelRate: number | undefined;
+  /** Model calls that may be under way at once, over all runs; `undefined`: as many as come. */
+  modelRequests: number | undefined;
+  /** Whether anything watches tool calls (TOOL-04). */
+  toolHooks: boolean;
+  /** Patterns of files whose change has to be confirmed, besides those that always have. */
+  criticalFiles: string[];
+  /** Whether the deletion of a task has to be confirmed. */
+  confirmTasks: boolean;
   drainSeconds: number;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   openai: { apiKey: string | undefined; baseUrl: string | undefined };
@@ -94,6 +154,19 @@ export interface Config {
     endpoint: string | undefined;
     project: string | undefined;
   };
+}
+
+/** The data folder is never in the workspace, so that no tool can write there what programs are started. */
+function mcpFileOf(values: z.infer<typeof Environment>): Pick<Config, "mcpFile" | "mcpFileIsDefault"> {
+  const { MILLRACE_MCP: named, MILLRACE_DATA_DIR: folder } = values;
+  return { mcpFile: resolve(named ?? join(folder, "mcp.json")), mcpFileIsDefault: named === undefined };
+}
+
+function langsmithOf(values: z.infer<typeof Environment>): Config["langsmith"] {
+  const apiKey = values.LANGSMITH_API_KEY;
+  const isOff = ["false", "0"].includes(values.LANGSMITH_TRACING?.toLowerCase() ?? "");
+  const { LANGSMITH_ENDPOINT: endpoint, LANGSMITH_PROJECT: project } = values;
+  return { enabled: apiKey !== undefined && !isOff, apiKey, endpoint, project };
 }
 
 /** Parses an environment. Throws `config` with every problem listed, each with the variable's name. */
@@ -121,17 +194,26 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     workspace: resolve(values.MILLRACE_WORKSPACE ?? "workspace"),
     workspaceIsDefault: values.MILLRACE_WORKSPACE === undefined,
     graphs: resolve(values.MILLRACE_GRAPHS),
+    ...mcpFileOf(values),
     model: values.MILLRACE_MODEL,
+    titleModel: values.MILLRACE_TITLE_MODEL,
     contextLimit: values.MILLRACE_CONTEXT_LIMIT,
     apiKeys: values.MILLRACE_API_KEYS,
     corsOrigins: values.MILLRACE_CORS_ORIGINS,
     allowedHosts: values.MILLRACE_ALLOWED_HOSTS,
     bodyLimit: values.MILLRACE_BODY_LIMIT,
+    requestSeconds: values.MILLRACE_REQUEST_SECONDS,
     maxConcurrentRuns: values.MILLRACE_MAX_CONCURRENT_RUNS,
     crashBudget: values.MILLRACE_CRASH_BUDGET,
     queueLimit: values.MILLRACE_QUEUE_LIMIT,
     eventRetentionHours: values.MILLRACE_EVENT_RETENTION_HOURS,
     approvalTimeoutHours: values.MILLRACE_APPROVAL_TIMEOUT_HOURS,
+    toolRate: values.MILLRACE_TOOL_RATE,
+    modelRate: values.MILLRACE_MODEL_RATE,
+    modelRequests: values.MILLRACE_MODEL_REQUESTS,
+    toolHooks: values.MILLRACE_TOOL_HOOKS === "on",
+    criticalFiles: values.MILLRACE_CRITICAL_FILES,
+    confirmTasks: values.MILLRACE_CONFIRM_TASKS === "on",
     drainSeconds: values.MILLRACE_DRAIN_SECONDS,
     logLevel: values.MILLRACE_LOG_LEVEL,
     openai: { apiKey: values.OPENAI_API_KEY, baseUrl: values.OPENAI_BASE_URL },
@@ -142,15 +224,13 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
       qwen: values.DASHSCOPE_API_KEY,
     },
     ollamaBaseUrl: values.OLLAMA_BASE_URL ?? "http://127.0.0.1:11434",
-    langsmith: {
-      enabled:
-        values.LANGSMITH_API_KEY !== undefined &&
-        !["false", "0"].includes(values.LANGSMITH_TRACING?.toLowerCase() ?? ""),
-      apiKey: values.LANGSMITH_API_KEY,
-      endpoint: values.LANGSMITH_ENDPOINT,
-      project: values.LANGSMITH_PROJECT,
-    },
+    langsmith: langsmithOf(values),
   };
+}
+
+/** The value of a variable that a configuration file names, since secrets stand in the environment alone. */
+export function environmentVariable(name: string): string | undefined {
+  return process.env[name];
 }
 
 let current: Config | undefined;

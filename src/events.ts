@@ -1,4 +1,7 @@
-import type { LoopPhase } from "./state.ts";
+import type { AlternativePlan } from "./error-strategy.ts";
+import type { ConversationState, LoopPhase, Orchestration, ToolCallStatus } from "./state.ts";
+
+type TurnState = Orchestration["state"];
 
 /** The stream modes a client may ask for (wire contract, section 3). */
 export const streamModes = [
@@ -37,16 +40,24 @@ export type RunEvent = { id: number } & (
 
 /** What the loop and the nodes tell on the `custom` stream (requirements, section 18.4). `type` says which. */
 export type CustomEvent =
-  | { type: "node_start" | "node_end"; node: string }
   | { type: "agentic_loop.started"; node: string; max_iterations: number }
   | { type: "agentic_loop.state_changed"; from_state: LoopPhase; to_state: LoopPhase; iteration: number }
-  | { type: "agentic_loop.iteration"; iteration: number; max_iterations: number; tool_calls_count: number }
+  /** After each model call; the tokens are those of the whole loop so far (LOOP-24). */
+  | {
+      type: "agentic_loop.iteration";
+      iteration: number;
+      max_iterations: number;
+      tool_calls_count: number;
+      total_tokens: number;
+    }
   | { type: "agentic_loop.tool_called"; tool_call_id: string; tool_name: string; arguments: unknown }
   | {
       type: "tool_status";
       tool_call_id: string;
       tool_name: string;
-      status: "pending" | "executing" | "completed" | "failed" | "blocked" | "cancelled" | "awaiting_confirmation";
+      status: ToolCallStatus;
+      /** Told again and again of a call that takes long (TOOL-09). */
+      elapsed_seconds?: number;
     }
   | {
       type: "agentic_loop.tool_result";
@@ -55,7 +66,26 @@ export type CustomEvent =
       success: boolean;
       result_preview: string;
     }
+  /** A call changed the workspace; the change is kept and can be undone (TOOL-18). Lines are those of a text, else `null`. */
+  | {
+      type: "operation_recorded";
+      tool_call_id: string;
+      operation_id: string;
+      operation: "create" | "modify" | "delete" | "move";
+      path: string;
+      lines_added: number | null;
+      lines_removed: number | null;
+      first_line: number | null;
+    }
   | { type: "token_usage"; input_tokens: number; output_tokens: number; total_tokens: number }
+  /** Estimated tokens of the whole conversation, and of the part the model saw; the messages before this reply (LOOP-17). */
+  | { type: "window_length"; tokens_used: number; pruned_tokens_used: number; conversation_round: number }
+  /** Asked for the next piece of an output that the length limit had cut (LOOP-15). */
+  | { type: "output_continued"; round: number; max_rounds: number }
+  /** The model is asked again because its reply does not end the turn; `count` of this turn (TASK-04). */
+  | { type: "forced_continuation"; kind: string; count: number }
+  | { type: "loop_detected"; rule: string; stage: "warn" | "block" | "finish"; reason: string }
+  | { type: "task_progress"; task: string; verdict: string; done: number; total: number; remaining: string[] }
   | {
       type: "context_usage";
       tokens: number;
@@ -64,8 +94,41 @@ export type CustomEvent =
       level: "normal" | "hint" | "full";
       to_remove: number;
     }
+  /**
+   * An agent begins its part of the work of a call, and is through with it (AGENT-04). In between, what it does is told with
+   * `agent: {name, id}` beside the fields of each event. `cost` is `null` where no price is known.
+   */
+  | { type: "subagent_started"; agent_id: string; agent_name: string; task: string }
+  | {
+      type: "subagent_completed";
+      agent_id: string;
+      agent_name: string;
+      success: boolean;
+      end_reason: string;
+      iterations: number;
+      tokens: number;
+      cost: number | null;
+      duration_ms: number;
+    }
   | { type: "retry"; what: string; attempt: number; reason: string }
-  | { type: "intent"; route: string; reason: string }
+  /** The model is asked in another way because the usual one failed; the rest of the turn stays with it (ERR-13). */
+  | { type: "degraded"; plan: AlternativePlan; error_type: string; reason: string }
+  /** What the request wants (CLAR-02) and where the turn goes with it. */
+  | {
+      type: "intent";
+      route: string;
+      reason: string;
+      kind: string;
+      extent: string;
+      priorities: string[];
+      implicit_needs: string[];
+    }
+  | { type: "orchestration_changed"; from_state: TurnState; to_state: TurnState }
+  | { type: "work_mode_changed"; from_mode: string; to_mode: string }
+  /** A run begins to work on the session, and works on it no more; between them the mode is not switched (STATE-11). */
+  | { type: "workflow_locked" | "workflow_unlocked" }
+  /** The conversation has changed (STATE-01); the first one of each attempt is `Idle`, from where it begins. */
+  | ({ type: "conversation_state" } & ConversationState)
   | { type: "plan"; plan: unknown }
   | { type: "compressed"; messages: number; summary: unknown }
   | { type: "agentic_loop.complete"; iterations: number; total_tokens: number; end_reason: string; duration_ms: number }

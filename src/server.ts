@@ -1,23 +1,33 @@
 import { accessSync, constants, mkdirSync, realpathSync, statSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
-import { createAdaptorServer, type ServerType } from "@hono/node-server";
+import type { ServerType } from "@hono/node-server";
+import { createCallBack } from "./callbacks/call-back.ts";
+import { callbacks } from "./callbacks/index.ts";
 import { currentConfig, type Config } from "./config.ts";
 import { AppError, errorMessage, explain, isAppError } from "./errors.ts";
 import { loadGraphs, type Graphs } from "./graph/load.ts";
-import { createApp } from "./http/app.ts";
+import { createApi } from "./http/app.ts";
+import { listen } from "./http/listen.ts";
 import { createLogger, type Logger } from "./logger.ts";
-import type { RunServices } from "./loop/services.ts";
+import { openAgents, type RunServices } from "./loop/services.ts";
 import { createModelLoader } from "./models/load-model.ts";
+import { openPrompts } from "./prompts/open-prompts.ts";
 import { startRetention } from "./runs/retention.ts";
 import { Runs } from "./runs/runs.ts";
 import { startApprovalSweep } from "./sessions/approval-sweep.ts";
+import { createManualTools } from "./sessions/manual-run.ts";
+import { startTitleWriter } from "./sessions/title-writer.ts";
 import { createSqliteStorage } from "./storage/sqlite/storage.ts";
 import type { Storage } from "./storage/storage.ts";
 import { createLocks } from "./tools/locks.ts";
+import { openMcpSources } from "./tools/mcp/mcp-source.ts";
+import { createOperations } from "./tools/operations.ts";
+import { createRate } from "./tools/rates.ts";
+import { callbackHook } from "./tools/callback-hook.ts";
+import { createToolCounter } from "./tools/tool-counter.ts";
+import { toolLog } from "./tools/tool-log.ts";
 import { createTracing, skipIdleTracing } from "./tracing.ts";
 
 /** A server that listens. */
@@ -45,11 +55,19 @@ export async function startServer(
 ): Promise<RunningServer> {
   const workspace = prepareWorkspace(config);
   prepareDataFolder(config, workspace);
+  const toolSources = openMcpSources(config, workspace, logger);
   const storage = createSqliteStorage(join(config.dataDir, "millrace.db"));
   try {
     const graphs = await loadGraphs(config.graphs, storage.checkpointer);
     for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
-    const services = lentServices(config, storage, workspace);
+    const prompts = openPrompts(config.dataDir, logger);
+    const callBack = createCallBack(callbacks, (problem) => logger.warn(problem, "callback_failed"));
+    const counter = createToolCounter();
+    const hooks = config.toolHooks ? [toolLog(logger), callbackHook(callBack), counter.hook] : [];
+    const services = { ...lentServices(config, storage, workspace, logger), hooks, prompts, toolSources };
+    const operations = createOperations({ store: storage.operations, locks: services.locks, workspace });
+    const manual = createManualTools({ services, storage, graphs, counter });
+    const titles = startTitleWriter({ ...services, storage, model: config.titleModel, prompts, logger });
     const tracing = createTracing(config);
     if (tracing === undefined) skipIdleTracing();
     const runs = new Runs({
@@ -60,16 +78,16 @@ export async function startServer(
       maxConcurrent: config.maxConcurrentRuns,
       queueLimit: config.queueLimit,
       crashBudget: config.crashBudget,
+      callBack,
       tracer: tracing?.tracer,
+      onOver: (run) => titles.consider(run),
     });
-    const app = createApp({ config, storage, runs, graphs, logger });
+    const api = createApi({ config, storage, runs, operations, manual, prompts, graphs, logger });
     // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
     const recovered = Promise.withResolvers<void>();
-    const server = createAdaptorServer({
-      createServer,
-      fetch: (request, environment) => recovered.promise.then(() => app.fetch(request, environment)),
-    });
-    const url = await listen(server, config);
+    const { server, url } = await listen(config, (request, bindings) =>
+      recovered.promise.then(() => api.fetch(request, bindings)),
+    );
     const { resumed } = await runs.recover();
     if (resumed > 0) logger.info({ resumed }, "runs_resumed");
     recovered.resolve();
@@ -80,8 +98,9 @@ export async function startServer(
       url,
       close: async () => {
         await retention.stop();
-        await approvals.stop();
+        await Promise.all([approvals.stop(), titles.stop()]);
         await closeAll(server, runs, storage, config);
+        await Promise.all(toolSources.map((source) => source.close()));
         await tracing?.flush(traceFlushMilliseconds);
       },
     };
@@ -104,16 +123,25 @@ function describeAhead(graphs: Graphs, logger: Logger): void {
   });
 }
 
-function lentServices(config: Config, storage: Storage, workspace: string): RunServices {
+function lentServices(config: Config, storage: Storage, workspace: string, logger: Logger): RunServices {
   return {
     ledger: storage.ledger,
     tasks: storage.tasks,
     workspace,
     grants: (sessionId) => storage.approvals.grants(sessionId),
+    operations: storage.operations,
+    criticalFiles: config.criticalFiles,
+    confirmTasks: config.confirmTasks,
+    toolRate: config.toolRate === undefined ? undefined : createRate(config.toolRate),
+    modelRate: config.modelRate === undefined ? undefined : createRate(config.modelRate),
+    modelRequests: config.modelRequests,
+    onHookProblem: (hook, error) => logger.warn({ err: error, hook }, "tool_hook_failed"),
     locks: createLocks(),
     defaultModel: config.model,
     contextLimit: config.contextLimit,
     loadModel: createModelLoader(config),
+    agents: openAgents(workspace, logger),
+    logger,
   };
 }
 
@@ -170,42 +198,6 @@ function codeOf(error: unknown): string {
 
 function reasonOf(error: unknown): string {
   return reasons[codeOf(error)] ?? errorMessage(error);
-}
-
-async function listen(server: ServerType, { host, port }: Config): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen(port, host, resolve);
-  try {
-    await promise;
-  } catch (error) {
-    throw listenError(error, host, port);
-  } finally {
-    server.off("error", reject);
-  }
-  // Longer than the pauses of a client that keeps its connections; node's 5 s makes it meet a closed one.
-  if ("keepAliveTimeout" in server) server.keepAliveTimeout = 65_000;
-  // A server that listens on a port has an address with one.
-  const address = server.address() as AddressInfo;
-  return `http://${host.includes(":") ? `[${host.replace(/^\[|\]$/g, "")}]` : host}:${address.port}`;
-}
-
-function listenError(error: unknown, host: string, port: number): unknown {
-  const options = { suggestion: "Set HOST and PORT to an address of this machine that is free.", cause: error };
-  switch (codeOf(error)) {
-    case "EADDRINUSE":
-      return new AppError("config", `Port ${port} on ${host} is in use.`, {
-        suggestion: `Stop the program that uses it, or choose another port: PORT=${port === 65_535 ? 2024 : port + 1}.`,
-        cause: error,
-      });
-    case "EACCES":
-      return new AppError("config", `This user may not listen on port ${port}.`, options);
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-      return new AppError("config", `HOST ${host} is not an address of this machine.`, options);
-    default:
-      return error;
-  }
 }
 
 async function closeAll(server: ServerType, runs: Runs, storage: Storage, config: Config): Promise<void> {

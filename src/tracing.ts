@@ -24,7 +24,8 @@ export interface Tracing {
  */
 export function createTracing(config: Config): Tracing | undefined {
   if (!config.langsmith.enabled) return undefined;
-  const known = [...config.apiKeys, config.openai.apiKey, config.langsmith.apiKey, ...Object.values(config.vendorKeys)]
+  const clientKeys = config.apiKeys.map(({ key }) => key);
+  const known = [...clientKeys, config.openai.apiKey, config.langsmith.apiKey, ...Object.values(config.vendorKeys)]
     .filter((key) => key !== undefined && key.length >= 6)
     .map((key) => ({ pattern: new RegExp(RegExp.escape(key ?? ""), "gu"), replace: "[redacted]" }));
   const client = new Client({

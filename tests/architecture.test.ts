@@ -16,9 +16,12 @@ const layers: string[][] = [
   ["context"],
   ["guardrails"],
   ["models", "tools"],
+  ["agents"],
   ["prompts", "storage", "tracing"],
-  ["logger"],
+  ["logger", "callbacks"],
   ["config", "events"],
+  ["error-strategy"],
+  ["error-texts"],
   ["errors", "state"],
 ];
 
@@ -36,6 +39,7 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
   },
   { what: /^(hono|@hono|hono-openapi)\b/, only: /^src\/(server\.ts|http\/)/, why: "nothing below http/ knows HTTP" },
   { what: /^@langchain\/(openai|ollama)/, only: /^src\/models\//, why: "only models/ knows the providers" },
+  { what: /^@modelcontextprotocol\//, only: /^src\/tools\/mcp\//, why: "only tools/mcp/ knows the SDK of MCP" },
   { what: /^src\/server\.ts/, only: /^$/, why: "nobody imports the entry" },
   { what: /^tests\//, only: /^$/, why: "src/ never imports tests/" },
 ];

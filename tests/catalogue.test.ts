@@ -4,9 +4,10 @@ import { parseEnv } from "node:util";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../src/config.ts";
 import { workflow } from "../src/graph/workflow.ts";
-import { guardrails } from "../src/guardrails/index.ts";
+import { guardrails, turnRules } from "../src/guardrails/index.ts";
 import { providers } from "../src/models/index.ts";
 import { nodes } from "../src/nodes/index.ts";
+import { templates } from "../src/prompts/index.ts";
 import { tools } from "../src/tools/index.ts";
 import { filesBelow, projectFolder, readSource } from "./support/source-files.ts";
 
@@ -76,6 +77,22 @@ describe("the list of guardrails", () => {
   });
 });
 
+describe("the list of rules against loops", () => {
+  it("names every rule and nothing else, as its findings do", () => {
+    const files = filesThat("src/guardrails", /export const \w+: TurnRule\b/u);
+    expect(files).toEqual(
+      Object.keys(turnRules)
+        .map((name) => `src/guardrails/${kebabCase(name)}.ts`)
+        .toSorted(),
+    );
+  });
+
+  it("has a row in docs/guardrails.md for every rule", () => {
+    const page = read("docs/guardrails.md");
+    expect(Object.keys(turnRules).filter((name) => !page.includes(`| \`${name}\``))).toEqual([]);
+  });
+});
+
 describe("the list of providers", () => {
   it("names every provider, and the README and .env.example name them too", () => {
     const exported = filesBelow("src/models").flatMap((path) =>
@@ -89,9 +106,12 @@ describe("the list of providers", () => {
   });
 });
 
+/** What reads and writes the overrides of prompts; the rest of the folder is pure. */
+const promptMachinery = new Set(["manager", "identity-manager", "open-prompts", "override-file"]);
+
 describe("the prompts", () => {
   it("are files with pure functions: no clock, no chance, no files", () => {
-    for (const path of filesBelow("src/prompts")) {
+    for (const path of filesBelow("src/prompts").filter((file) => !promptMachinery.has(baseName(file)))) {
       const source = readSource(path);
       expect(source.exports.length, path).toBeGreaterThan(0);
       expect(
@@ -100,6 +120,26 @@ describe("the prompts", () => {
       ).toEqual([]);
       expect(source.text, path).not.toMatch(/Date\.now|new Date|Math\.random|randomUUID/u);
     }
+  });
+
+  it("are all in the list of templates, each in a file of its name", () => {
+    const defined = filesBelow("src/prompts").flatMap((path) =>
+      [...read(path).matchAll(/= defineTemplate\(\{\s*name: "(\w+)"/gu)].map(([, name]) => ({
+        path,
+        name: name ?? "",
+      })),
+    );
+    expect(defined.map(({ name }) => name).toSorted()).toEqual(Object.keys(templates).toSorted());
+    for (const { path, name } of defined) {
+      expect(kebabCase(name).includes(baseName(path)), path).toBe(true);
+    }
+  });
+
+  it("hold every text that the program says to the model by them", () => {
+    const saying = filesBelow("src/prompts").filter(
+      (path) => /export function \w+(?:Prompt|Note)\(/u.test(read(path)) && !read(path).includes("defineTemplate("),
+    );
+    expect(saying).toEqual([]);
   });
 });
 

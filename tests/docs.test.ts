@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { projectFolder } from "./support/source-files.ts";
+import { filesBelow, projectFolder } from "./support/source-files.ts";
 
 const read = (path: string): string => readFileSync(join(projectFolder, path), "utf8");
 const documents = [
@@ -41,6 +41,27 @@ describe("the documents", () => {
     const pages = readdirSync(join(projectFolder, "docs/decisions")).filter((name) => name !== "README.md");
     expect(pages.filter((name) => !list.includes(`(${name})`))).toEqual([]);
     expect(pages.filter((name) => !/^\d{4}-\d{2}-\d{2}-[a-z-]+\.md$/u.test(name))).toEqual([]);
+  });
+});
+
+describe("docs/events.md", () => {
+  const declared = [
+    ...(read("src/events.ts").split("export type CustomEvent =")[1] ?? "").matchAll(/type: ("[^;}]+)/gu),
+  ]
+    .flatMap(([, names]) => (names ?? "").split("|"))
+    .map((name) => name.trim().replaceAll('"', ""));
+  const table = read("docs/events.md").split("## ")[1] ?? "";
+
+  it("has every event that is declared, and no other", () => {
+    const told = [...table.matchAll(/^\| (`[^|]+`) \|/gmu)].flatMap(([, names]) => (names ?? "").split(" "));
+    expect(declared.length).toBeGreaterThan(20);
+    expect(told.map((name) => name.replaceAll("`", "")).toSorted()).toEqual(declared.toSorted());
+  });
+
+  it("speaks of events that are emitted somewhere", () => {
+    const sources = filesBelow("src").filter((path) => path !== "src/events.ts");
+    const texts = sources.map(read).join("\n");
+    expect(declared.filter((type) => !new RegExp(`type: "${type}"`, "u").test(texts))).toEqual([]);
   });
 });
 

@@ -12,10 +12,10 @@ interface Recipe {
   body: string;
 }
 
-/** The `ts` and `diff` blocks of a document that begin with a path. */
+/** The `ts`, `md` and `diff` blocks of a document that begin with a path. */
 function recipesOf(document: string): Recipe[] {
-  return [...document.matchAll(/^```(ts|diff)\n\/\/ (\S+)\n([\s\S]*?)^```$/gmu)].map(([, kind, path, body]) => ({
-    kind: kind === "ts" ? "file" : "change",
+  return [...document.matchAll(/^```(ts|md|diff)\n\/\/ (\S+)\n([\s\S]*?)^```$/gmu)].map(([, kind, path, body]) => ({
+    kind: kind === "diff" ? "change" : "file",
     path: path ?? "",
     body: body ?? "",
   }));
@@ -84,14 +84,23 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("the recipes of CONTRIBUTING.md", () => {
-  it("add a tool, a prompt, a node, a guardrail and a provider, each with its line in a list", () => {
+  it("add a tool, a prompt, a node, a guardrail, a provider, a callback and an agent, each with its line where there is a list", () => {
     const files = recipes
       .filter(({ kind }) => kind === "file")
       .map(({ path }) => path.split("/").slice(0, 2).join("/"));
     expect(new Set(files)).toEqual(
-      new Set(["src/tools", "src/prompts", "src/nodes", "src/guardrails", "src/models", "tests/nodes"]),
+      new Set([
+        "src/tools",
+        "src/prompts",
+        "src/nodes",
+        "src/guardrails",
+        "src/models",
+        "src/callbacks",
+        "tests/nodes",
+        "workspace/.autocoderagents",
+      ]),
     );
-    expect(recipes.filter(({ kind }) => kind === "change")).toHaveLength(5);
+    expect(recipes.filter(({ kind }) => kind === "change")).toHaveLength(7);
   });
 
   it("pass the type check", async () => {
@@ -102,7 +111,7 @@ describe("the recipes of CONTRIBUTING.md", () => {
 
   it("work as their test says", async () => {
     const { code, output } = await run(folder, "vitest", ["run", "tests/nodes/review.test.ts"]);
-    expect(output).toContain("2 passed");
+    expect(output).toContain("3 passed");
     expect(code, output).toBe(0);
   });
 });

@@ -3,15 +3,19 @@ import { MemorySaver } from "@langchain/langgraph";
 import { AppError } from "../../src/errors.ts";
 import type { RunEvent } from "../../src/events.ts";
 import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
-import type { Run, Session } from "../../src/storage/records.ts";
-import type { Storage } from "../../src/storage/storage.ts";
+import type { Run, Session, StopAction } from "../../src/storage/records.ts";
+import type { EventGroup, Storage } from "../../src/storage/storage.ts";
 import { createMemoryApprovals } from "./memory-approvals.ts";
+import { createMemoryNamespaces } from "./memory-namespaces.ts";
+import { createMemoryOperations } from "./memory-operations.ts";
+
+type Operation = "append" | "finish" | "reserve" | "claim" | "requestStop";
 
 /** A storage in memory for tests of what lies above it. `failures` makes the named operations throw. */
 export interface MemoryStorage extends Storage {
   checkpointer: MemorySaver;
   rows: { sessions: Map<string, Session>; runs: Map<string, Run>; events: Map<string, RunEvent[]> };
-  failures: Set<"append" | "finish" | "reserve" | "claim">;
+  failures: Set<Operation>;
 }
 
 /** LangGraph's saver in memory, which also remembers which runs have written something. */
@@ -46,7 +50,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
   const runs = new Map<string, Run>();
   const events = new Map<string, RunEvent[]>();
   const failures: MemoryStorage["failures"] = new Set();
-  const check = (operation: "append" | "finish" | "reserve" | "claim"): void => {
+  const check = (operation: Operation): void => {
     if (failures.has(operation)) throw new AppError("storage_full", `The disk is full (${operation}).`);
   };
   const submissions = new Map<string, { run_id: string; hash: string }>();
@@ -70,13 +74,41 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
     const run = runs.get(runId);
     return run !== undefined && unfinished(run);
   });
+  const append = async ({ run_id, attempt, events: batch }: EventGroup): Promise<void> => {
+    if (batch.length === 0) return;
+    check("append");
+    fence(run_id, attempt);
+    const log = events.get(run_id) ?? [];
+    const last = log.at(-1)?.id ?? -1;
+    if ((batch[0]?.id ?? 0) <= last) throw new Error(`event id ${batch[0]?.id} used twice`);
+    events.set(run_id, [...log, ...batch]);
+  };
+  const askToStop = (run: Run, action: StopAction): void => {
+    if (unfinished(run)) {
+      runs.set(run.run_id, { ...run, stop_requested: run.stop_requested === "rollback" ? "rollback" : action });
+    }
+  };
   return {
     rows: { sessions, runs, events },
     failures,
     checkpointer: saver,
+    checkpointerWith: (unstored) =>
+      new Proxy(saver, {
+        get(target, key) {
+          const value: unknown = Reflect.get(target, key);
+          if (typeof value !== "function") return value;
+          if (key !== "put" && key !== "putWrites") return value.bind(target);
+          return async (...args: unknown[]): Promise<unknown> => {
+            await unstored.carry(append);
+            return value.apply(target, args);
+          };
+        },
+      }),
     ledger: createMemoryLedger(),
     tasks: createMemoryTasks(),
     approvals: approvals.store,
+    operations: createMemoryOperations(),
+    namespaces: createMemoryNamespaces((id) => sessions.has(id)),
     close: async () => undefined,
     sessions: {
       create: async (session) => {
@@ -112,6 +144,10 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         if (submission !== undefined) {
           submissions.set(`${draft.session_id} ${submission.key}`, { run_id: draft.run_id, hash: submission.hash });
         }
+        const { multitask_strategy: strategy } = draft;
+        if (strategy === "interrupt" || strategy === "rollback") {
+          for (const other of ofSession(draft.session_id)) askToStop(other, strategy);
+        }
         const run = approvals.recordAnswers(draft, ofSession(draft.session_id).some(unfinished), answer);
         runs.set(run.run_id, run);
         const { graph_id, assistant_id } = run;
@@ -125,7 +161,9 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         check("claim");
         const rows = ofSession(id);
         if (rows.some((run) => run.status === "running")) return undefined;
-        const next = rows.find((run) => run.status === "pending" && run.created_at <= now());
+        const next = rows.find(
+          (run) => run.status === "pending" && run.stop_requested === null && run.created_at <= now(),
+        );
         return next && change(runs, next.run_id, { status: "running", attempt: next.attempt + 1 });
       },
       reclaim: async (id) => {
@@ -133,6 +171,11 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         if (run?.status !== "running") return undefined;
         const crashes = run.crashes + (parked.delete(id) ? 0 : 1);
         return change(runs, id, { attempt: run.attempt + 1, crashes });
+      },
+      requestStop: async (id, action) => {
+        check("requestStop");
+        const run = runs.get(id);
+        if (run !== undefined) askToStop(run, action);
       },
       park: async () => {
         for (const run of runs.values()) if (run.status === "running") parked.add(run.run_id);
@@ -152,6 +195,8 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
       unfinished: async () => [...runs.values()].filter(unfinished),
       leftTemporary: async () =>
         [...runs.values()].filter((run) => run.kwargs.temporary && !unfinished(run)).map((run) => run.session_id),
+      leftRollbacks: async () =>
+        [...runs.values()].filter((run) => run.stop_requested === "rollback" && !unfinished(run)),
     },
     events: {
       reserve: async (id, mark, attempt) => {
@@ -159,14 +204,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         fence(id, attempt);
         change(runs, id, { event_mark: Math.max(mark, runs.get(id)?.event_mark ?? 0) });
       },
-      append: async (_sessionId, id, batch, attempt) => {
-        check("append");
-        fence(id, attempt);
-        const log = events.get(id) ?? [];
-        const last = log.at(-1)?.id ?? -1;
-        if ((batch[0]?.id ?? 0) <= last) throw new Error(`event id ${batch[0]?.id} used twice`);
-        events.set(id, [...log, ...batch]);
-      },
+      append: (session_id, run_id, batch, attempt) => append({ session_id, run_id, attempt, events: batch }),
       last: async (id) => events.get(id)?.at(-1)?.id ?? -1,
       expire: async (before) => {
         const due = [...runs.values()].find(

@@ -13,8 +13,8 @@ export interface TestServer {
   config: Config;
   /** Stops it; its data stays for `restart`. */
   close(): Promise<void>;
-  /** Starts again on the same data. */
-  restart(): Promise<TestServer>;
+  /** Starts again on the same data, with the same configuration but for the changes. */
+  restart(changes?: Partial<Config>): Promise<TestServer>;
   /** Stops it, if it is not yet, and removes its data. */
   remove(): Promise<void>;
   /** Sends a request; an object as body is sent as JSON. */
@@ -46,7 +46,7 @@ export async function startTestServer(changes: Partial<Config> = {}): Promise<Te
 
 async function start(folder: string, config: Config): Promise<TestServer> {
   const server = await startServer(config);
-  const apiKey = config.apiKeys[0];
+  const apiKey = config.apiKeys[0]?.key;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= server.close());
   return {
@@ -54,7 +54,7 @@ async function start(folder: string, config: Config): Promise<TestServer> {
     client: new Client({ apiUrl: server.url, ...(apiKey && { apiKey }), callerOptions: { maxRetries: 0 } }),
     config,
     close,
-    restart: () => start(folder, config),
+    restart: (changes = {}) => start(folder, { ...config, ...changes }),
     async remove() {
       await close();
       await rm(folder, { recursive: true, force: true });

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
-import { HumanMessage } from "@langchain/core/messages";
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { loadConfig } from "../../src/config.ts";
 import type { CustomEvent } from "../../src/events.ts";
@@ -21,6 +21,10 @@ export interface TestWorkflowOptions extends ModelServerOptions {
   offline?: boolean;
   contextLimit?: number;
   tracer?: BaseCallbackHandler;
+  /** Follow the messages too, so that the model's answers are streamed. */
+  stream?: boolean;
+  /** Stops every walk. */
+  signal?: AbortSignal;
 }
 
 /** The workflow in process: real graph, real tools in a folder of its own, the scripted model behind the real client. */
@@ -29,10 +33,12 @@ export interface TestWorkflow {
   model: ModelServer;
   services: RunServices;
   events: CustomEvent[];
+  /** What a reader of the stream was told of each message, by its id, in order; only with `stream`. */
+  heard: Map<string, string>;
   /** Sends one user message and waits for the end or an interrupt. */
   send(text: string, context?: Record<string, unknown>): Promise<GraphState>;
-  /** Answers all pending interrupts with one value. */
-  answer(value: unknown): Promise<GraphState>;
+  /** Answers all pending interrupts with one value; a server gives the context of the run that asked. */
+  answer(value: unknown, context?: Record<string, unknown>): Promise<GraphState>;
   interrupts(): Promise<{ id: string; value: unknown }[]>;
   state(): Promise<GraphState>;
   /** Changes the stored state, as Studio does. */
@@ -60,6 +66,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
   };
   const graph = workflow.compile({ checkpointer: new MemorySaver() });
   const events: CustomEvent[] = [];
+  const heard = new Map<string, string>();
   const settings = {
     configurable: { thread_id: "session-1", run_id: "run-1", [servicesKey]: services },
     recursionLimit: 200,
@@ -71,12 +78,17 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
       ...(options.tracer === undefined ? {} : { callbacks: [options.tracer] }),
       // Tests also send contexts that are wrong.
       context: context as never,
-      streamMode: ["custom"],
+      streamMode: options.stream === true ? ["custom", "messages"] : ["custom"],
       subgraphs: true,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
     for await (const chunk of stream) {
       // With subgraphs and a list of modes a chunk is [namespace, mode, payload]; only our own events are custom.
-      events.push((chunk as unknown as [string[], string, CustomEvent])[2]);
+      const [, mode, payload] = chunk as unknown as [string[], string, CustomEvent | [BaseMessage]];
+      if (!Array.isArray(payload)) events.push(payload);
+      else if (mode === "messages" && payload[0].id !== undefined) {
+        heard.set(payload[0].id, (heard.get(payload[0].id) ?? "") + payload[0].text);
+      }
     }
     return await read();
   };
@@ -86,9 +98,10 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
     model,
     services,
     events,
+    heard,
     send: (text, context = {}) =>
       walk({ messages: [new HumanMessage({ id: crypto.randomUUID(), content: text })] }, context),
-    answer: (value) => walk(new Command({ resume: value }), {}),
+    answer: (value, context = {}) => walk(new Command({ resume: value }), context),
     interrupts: async () =>
       (await graph.getState(settings)).tasks.flatMap((task) =>
         task.interrupts.map((pending) => ({ id: pending.id ?? "", value: pending.value as unknown })),
