@@ -39,6 +39,9 @@ const FrontMatter = z.object(
   { error: "fields such as `name: reviewer`" },
 );
 
+/** Characters of YAML that are read: a map is checked key by key against all others. */
+const longestFront = 16 * 1024;
+
 const parts = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n([\s\S]*))?$/u;
 /** As the documents write it; in YAML a star alone begins a reference. */
 const allTools = /^(tools[ \t]*:[ \t]*)\*[ \t]*$/mu;
@@ -52,6 +55,7 @@ export function readAgentFile(text: string, knownTools: ReadonlySet<string>): Re
   if (front === undefined) {
     return invalid("expected YAML between two lines of ---, and the system prompt after them");
   }
+  if (front.length > longestFront) return invalid(`its front matter is longer than ${longestFront} characters`);
   let fields: unknown;
   try {
     fields = parse(front.replace(allTools, '$1"*"'), { maxAliasCount: 0, logLevel: "error" });

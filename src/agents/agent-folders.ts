@@ -69,7 +69,7 @@ export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
 
   const read = (file: string): ReadAgent => {
     const before = known.get(file);
-    const { mtimeMs, size } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0, size: -1 };
+    const { mtimeMs, size } = stateOf(file);
     if (before !== undefined && before.mtimeMs === mtimeMs && before.size === size) return before.read;
     const now = readFile(file, toolNames);
     known.set(file, { mtimeMs, size, read: now });
@@ -90,6 +90,15 @@ export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
       return [...byName.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1));
     },
   };
+}
+
+/** What changes when a file does; a file that cannot be looked at, such as a link to itself, has one state of its own. */
+function stateOf(file: string): Pick<KnownFile, "mtimeMs" | "size"> {
+  try {
+    return statSync(file);
+  } catch {
+    return { mtimeMs: 0, size: -1 };
+  }
 }
 
 function readFile(file: string, toolNames: ReadonlySet<string>): ReadAgent {

@@ -88,10 +88,16 @@ export function plainSummary(
   };
 }
 
+/** Characters that an entry of a list takes beside its words: two quotation marks and a comma. */
+const entryMarks = 3;
+
 /** Brings a summary within its length: the oldest entries go first, then long texts are cut. */
 export function fitSummary(answer: z.infer<typeof SummaryAnswer>): z.infer<typeof SummaryAnswer> {
   const fitted = structuredClone(answer);
   const lists = [fitted.attempted_solutions, fitted.completed, fitted.key_decisions, fitted.todo];
+  // More entries than this never fit; the others are weighed one by one.
+  const mostEntries = Math.floor(summaryMaxLength / entryMarks);
+  for (const list of lists) list.splice(0, Math.max(0, list.length - mostEntries));
   while (JSON.stringify(fitted).length > summaryMaxLength) {
     const longest = lists.reduce((left, right) => (size(right) > size(left) ? right : left));
     if (longest.length > 1) longest.shift();
@@ -106,7 +112,7 @@ export function fitSummary(answer: z.infer<typeof SummaryAnswer>): z.infer<typeo
 }
 
 function size(list: string[]): number {
-  return list.reduce((total, text) => total + text.length, 0);
+  return list.reduce((total, text) => total + text.length + entryMarks, 0);
 }
 
 function firstLine(text: string): string {

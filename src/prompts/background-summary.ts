@@ -1,3 +1,4 @@
+import { builtInPrompts, type Prompts } from "./prompts.ts";
 import { defineTemplate } from "./template.ts";
 
 /** What runs and has run in the background (table 18.7). */
@@ -8,3 +9,8 @@ export const backgroundSummary = defineTemplate({
   required: ["summary"],
   content: "Background work now: {summary}",
 });
+
+/** What a model is told of the work in the background (LOOP-19). It travels apart from the system text. */
+export function backgroundNote({ summary }: { summary: string }, prompts: Prompts = builtInPrompts): string {
+  return prompts.text(backgroundSummary, { summary });
+}

@@ -44,6 +44,17 @@ export function pollingReason({ tool, times }: { tool: string; times: number }):
   };
 }
 
+/** Several replies asked only for tools that are not there. */
+export function inventedCallsReason({ times }: { times: number }): LoopReason {
+  return {
+    reason: `The last ${times} replies asked only for tools that do not exist. Another name will not help.`,
+    suggestions: [
+      "Answer from what is known and say what could not be done.",
+      "Call only tools that are offered to you.",
+    ],
+  };
+}
+
 /** Every call of several replies was blocked. */
 export function blockedRoundsReason({ rounds }: { rounds: number }): LoopReason {
   return {

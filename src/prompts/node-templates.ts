@@ -19,7 +19,7 @@ const nodeTemplates: Readonly<Record<string, readonly string[]>> = {
 
 /** The templates of a node, the main one first; empty for a node that is not known. */
 export function templatesOfNode(node: string): readonly string[] {
-  return nodeTemplates[node] ?? [];
+  return (Object.hasOwn(nodeTemplates, node) && nodeTemplates[node]) || [];
 }
 
 /** The nodes that use a template. */

@@ -40,8 +40,8 @@ export function defineTemplate<const Required extends string = never, const Opti
 /** What may be written between braces, and what a variable may be called. */
 export const variableName = /^[A-Za-z_]\w{0,63}$/u;
 const placeholder = /\{([A-Za-z_]\w*(?:\.\w+)*)\}/gu;
-/** A line that only tells the value of one variable. */
-const tellingLine = /^\s*(?:[^{}:]*:\s*)?\{([A-Za-z_]\w*(?:\.\w+)*)\}\.?\s*$/u;
+/** A line, without the space around it, that only tells the value of one variable. */
+const tellingLine = /^(?:[^{}:]*:\s*)?\{([A-Za-z_]\w*(?:\.\w+)*)\}\.?$/u;
 
 /**
  * Fills a text (PROMPT-07). Only the names in `variables` are placeholders: every other brace, as in JSON or SPICE, stays as
@@ -51,7 +51,7 @@ export function fill(content: string, variables: readonly string[], values: Read
   const known = new Set(variables);
   const isKnown = (path: string): boolean => known.has(rootOf(path));
   const lines = content.split("\n").filter((line) => {
-    const told = tellingLine.exec(line)?.[1];
+    const told = tellingLine.exec(line.trim())?.[1];
     return told === undefined || !isKnown(told) || valueText(values, told) !== "";
   });
   return lines

@@ -3,7 +3,7 @@ import { canonicalJson } from "./canonical-json.ts";
 import { runHooks, type HookedCall, type ToolHook } from "./hooks.ts";
 import type { Locks } from "./locks.ts";
 import type { Rate } from "./rates.ts";
-import { recordOperation } from "./record-operation.ts";
+import { recordOperation, settleFound } from "./record-operation.ts";
 import { runTool, type RunToolOptions } from "./run-tool.ts";
 import type { Reconciled, Tool, ToolContext, ToolResult } from "./tool.ts";
 
@@ -116,10 +116,11 @@ async function runInLedger(call: ToolCall, runtime: CallRuntime, progress: Progr
       progress.broken = { error };
       throw error;
     });
+  const operations = runtime.operations && failingLoudly(runtime.operations, stored);
   // A further attempt of a pure tool is in the ledger already.
   if (!progress.isOpen) {
     const answer = await stored(runtime.ledger.start(ledgerRow(call)));
-    const known = await knownResult(call, runtime, answer, progress);
+    const known = await knownResult(call, operations, answer, progress);
     if (known !== undefined) return known;
     context.signal.throwIfAborted();
     // A repeated call may have begun to change what was approved: then the facts say nothing any more.
@@ -128,23 +129,32 @@ async function runInLedger(call: ToolCall, runtime: CallRuntime, progress: Progr
     if (refusal !== undefined) return refusal;
     progress.begunAt = performance.now();
     await hooks(runtime, (hook) => hook.before?.(hooked(call)));
+    // A hook may have taken long: nothing begins after a stop was answered.
+    context.signal.throwIfAborted();
   }
   const { run_id, message_id } = call;
   const inside = { ...context, repeated: progress.isRepeated };
-  const store = runtime.operations;
-  if (store === undefined || tool.touches === undefined) return tool.run(input, inside);
-  const noting: OperationStore = {
+  if (operations === undefined || tool.touches === undefined) return tool.run(input, inside);
+  return recordOperation(tool, input, inside, { run_id, message_id }, operations);
+}
+
+/** The store whose failures break the call: they are no results of the tool. */
+function failingLoudly(
+  store: OperationStore,
+  stored: <Result>(work: Promise<Result>) => Promise<Result>,
+): OperationStore {
+  return {
     ...store,
     begin: (...given) => stored(store.begin(...given)),
     settle: (...given) => stored(store.settle(...given)),
+    ofCall: (...given) => stored(store.ofCall(...given)),
   };
-  return recordOperation(tool, input, inside, { run_id, message_id }, noting);
 }
 
 /** What the ledger knows of a call already; `undefined` when it has to run. An outcome that nobody knows stays open there. */
 async function knownResult(
   call: ToolCall,
-  runtime: CallRuntime,
+  operations: OperationStore | undefined,
   answer: LedgerAnswer,
   progress: Progress,
 ): Promise<ToolResult | undefined> {
@@ -155,7 +165,7 @@ async function knownResult(
     case "unknown":
       return outcomeUnknown(call.tool, answer.started_at);
     case "reconcile": {
-      const found = await reconcile(call, runtime);
+      const found = await reconcile(call, operations);
       if (found.kind === "unknown") return outcomeUnknown(call.tool, answer.started_at);
       progress.isOpen = true;
       progress.isRepeated = true;
@@ -169,12 +179,17 @@ async function knownResult(
 }
 
 /** Whether an earlier start of a `reconcilable` call had its effect. */
-async function reconcile({ tool, input, context }: ToolCall, { operations }: CallRuntime): Promise<Reconciled> {
+async function reconcile(
+  { tool, input, context }: ToolCall,
+  operations: OperationStore | undefined,
+): Promise<Reconciled> {
   const begun = await operations?.ofCall(context.sessionId, context.callId);
   // What is kept for undo is on disk before the tool begins: without it nothing has begun.
   if (begun === undefined && operations !== undefined && tool.touches !== undefined) return { kind: "not_done" };
   const looking = { ...context, ...(begun && { begun: begun.change }) };
-  return (await tool.reconcile?.(input, looking)) ?? { kind: "unknown" };
+  const found = (await tool.reconcile?.(input, looking)) ?? { kind: "unknown" };
+  if (found.kind !== "done" || begun === undefined || operations === undefined) return found;
+  return { ...found, result: await settleFound(begun, found.result, context, operations) };
 }
 
 function ledgerRow({ tool, context, run_id }: ToolCall): Parameters<Ledger["start"]>[0] {

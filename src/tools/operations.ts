@@ -96,7 +96,8 @@ export function createOperations(parts: { store: OperationStore; locks: Locks; w
         const operation = await require(sessionId, operationId);
         if (operation.status === "undone") return cardOf(operation);
         if (!canUndo(operation)) throw notUndoable(operation);
-        await undoChange({ workspace: parts.workspace, repeated: false, signal }, operation.change, (hash) =>
+        // An earlier undo of it may have been cut off by a crash.
+        await undoChange({ workspace: parts.workspace, repeated: true, signal }, operation.change, (hash) =>
           keptContent(store, operation, hash),
         );
         await store.settle(operationId, { ...operation, status: "undone" }, new Map());
@@ -105,11 +106,12 @@ export function createOperations(parts: { store: OperationStore; locks: Locks; w
     },
 
     changes: async (sessionId, runId) => {
-      const found: Record<string, FileChanges> = {};
+      // A file may have the name of something that every object has.
+      const found = new Map<string, FileChanges>();
       for (const operation of (await everyOne(store, sessionId, runId)).toReversed()) {
         if (operation.status !== "undone") await addChange(found, operation, store);
       }
-      return found;
+      return Object.fromEntries(found);
     },
   };
 }
@@ -174,35 +176,36 @@ async function difference(
 }
 
 async function everyOne(store: OperationStore, sessionId: string, runId: string): Promise<OperationRecord[]> {
-  const all: OperationRecord[] = [];
-  for (;;) {
-    const page = await store.list(sessionId, { run_id: runId, limit: 100, offset: all.length });
-    all.push(...page.operations);
-    if (page.operations.length === 0 || all.length >= page.total) return all;
+  // One that is added meanwhile moves the pages: then one of the former page comes again.
+  const all = new Map<string, OperationRecord>();
+  for (let offset = 0; ;) {
+    const page = await store.list(sessionId, { run_id: runId, limit: 100, offset });
+    for (const operation of page.operations) all.set(operation.operation_id, operation);
+    offset += page.operations.length;
+    if (page.operations.length === 0 || offset >= page.total) return [...all.values()];
   }
 }
 
 /** "added" stays; the newest content counts; differences are appended (MSG-15). */
 async function addChange(
-  found: Record<string, FileChanges>,
+  found: Map<string, FileChanges>,
   operation: OperationRecord,
   store: OperationStore,
 ): Promise<void> {
   const { change } = operation;
   if (change.kind === "move") {
-    const moved = found[change.from];
-    delete found[change.from];
-    found[change.to] = moved ?? { type: "added", diffs: [], content: null };
+    // It failed, or its end is not known, and nothing is to be taken back: nothing has moved.
+    if (operation.status !== "success" && !canUndo(operation)) return;
+    const moved = found.get(change.from);
+    found.delete(change.from);
+    found.set(change.to, moved ?? { type: "added", diffs: [], content: null });
     return;
   }
   if (change.after === null || (change.before.kind === "absent" && change.after.kind === "absent")) return;
   const lines = await difference(operation, store);
-  const known = found[change.path] ?? {
-    type: change.before.kind === "absent" ? "added" : "modified",
-    diffs: [],
-    content: null,
-  };
-  found[change.path] = known;
+  const isNew = change.before.kind === "absent";
+  const known: FileChanges = found.get(change.path) ?? { type: isNew ? "added" : "modified", diffs: [], content: null };
+  found.set(change.path, known);
   if (typeof lines !== "string") {
     const shown = nearChanges(lines, contextLines);
     if (shown.length > 0) known.diffs.push(shown.map(diffText).join("\n"));

@@ -65,6 +65,21 @@ export async function recordOperation(
   return result;
 }
 
+/**
+ * Writes down the end of a call of before a crash, which was found to have had its effect, so that it can be undone. Gives
+ * its result with what to tell of it.
+ */
+export async function settleFound(
+  begun: OperationRecord,
+  result: ToolResult,
+  context: ToolContext,
+  store: OperationStore,
+): Promise<ToolResult> {
+  if (begun.status !== "pending") return begun.is_kept ? { ...result, operation: noteOf(begun) } : result;
+  const note = await settle(begun, result.success, context, store);
+  return note === undefined ? result : { ...result, operation: note };
+}
+
 /** Looks at what a call touches. `undefined` for a path that is refused or leads nowhere: the tool will say so itself. */
 async function lookBefore(touched: Touched, context: ToolContext): Promise<Beginning | undefined> {
   try {

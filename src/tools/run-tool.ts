@@ -116,6 +116,9 @@ function cancelled(tool: Tool): ToolResult {
   return failure("cancelled", `${tool.name} was stopped before it had finished.`);
 }
 
+/** Lists and objects that may stand in one another in the arguments of a call. */
+const mostLevels = 100;
+
 /** Made once: a schema costs more than what it checks here. */
 const JsonObject = z.record(z.string(), z.unknown());
 
@@ -131,9 +134,22 @@ function readArguments(tool: Tool, raw: unknown): PreparedCall {
     }
   }
   const object = JsonObject.safeParse(value);
+  if (object.success && isTooDeep(object.data)) {
+    return malformed(tool, `They are nested more than ${mostLevels} levels deep.`);
+  }
   if (object.success) return { kind: "ready", input: object.data };
   const came = Array.isArray(value) ? "a list" : `a ${typeof value}`;
   return malformed(tool, `A JSON object is expected, ${came} came.`);
+}
+
+/** Whether something has more levels than what handles it, from the ledger to the checkpoints, can walk down. */
+function isTooDeep(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > mostLevels) return true;
+    level = level.flatMap((item) => (typeof item === "object" && item !== null ? Object.values(item) : []));
+  }
+  return false;
 }
 
 /**

@@ -53,7 +53,7 @@ export function toolStatistics(history: readonly ToolHistoryEntry[]): ToolStatis
         successes: calls.filter(({ status }) => status === "completed").length,
         failures: calls.filter(({ status }) => status === "failed").length,
         total_ms: times.reduce((sum, time) => sum + time, 0),
-        longest_ms: Math.max(...times),
+        longest_ms: times.reduce((longest, time) => Math.max(longest, time), 0),
       };
     })
     .toSorted((one, other) => (one.tool < other.tool ? -1 : 1));

@@ -45,6 +45,14 @@ describe("a summary", () => {
     );
   });
 
+  it.each(["", '"', "word"])("fits its length also when a model has repeated %j without end", (word) => {
+    const many = Array<string>(20_000).fill(word);
+    const answer = { goal: "", todo: [], attempted_solutions: [], current_problem: "", key_decisions: [] };
+    const fitted = fitSummary({ ...answer, completed: many });
+    expect(JSON.stringify(fitted).length).toBeLessThanOrEqual(summaryMaxLength);
+    expect(fitted.completed.length).toBeGreaterThan(100);
+  });
+
   it("can be made without a model", () => {
     expect(plainSummary(history, null)).toMatchObject({
       goal: "Read notes.md",

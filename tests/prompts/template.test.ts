@@ -43,6 +43,11 @@ describe("filling a text", () => {
     );
   });
 
+  it("leaves a long line of spaces as it is, at once", () => {
+    const spaces = " ".repeat(400_000);
+    for (const line of [`${spaces}x`, `${spaces}:${spaces}x`]) expect(fill(line, ["a"], {})).toBe(line);
+  });
+
   it("puts in any value word for word", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), (value) => {

@@ -223,6 +223,30 @@ describe("hooks", () => {
     expect(seen).toEqual(["before probe one", "after up"]);
   });
 
+  it("that take longer than a stop waits do not let the call begin after it was answered", async () => {
+    const stop = new AbortController();
+    const isHeld = Promise.withResolvers<void>();
+    const isTold = Promise.withResolvers<void>();
+    const slow: ToolHook = {
+      name: "slow",
+      before: async () => {
+        isTold.resolve();
+        await isHeld.promise;
+      },
+    };
+    let runs = 0;
+    const tool = aTool(async () => success(`run ${++runs}`), { resources: () => ["probe"] });
+    const runtime = aRuntime({ hooks: [slow] });
+    const work = executeCall(aCall(tool, "c", { context: aContext("c", stop.signal) }), runtime);
+    await isTold.promise;
+    stop.abort();
+    expect(await work).toMatchObject({ errorType: "cancelled" });
+    isHeld.resolve();
+    // Whoever comes next has the lock only when the first one is really over.
+    await runtime.locks.withLocks(["probe"], new AbortController().signal, async () => undefined);
+    expect(runs).toBe(0);
+  });
+
   it("that fail are told, and no call feels it; without hooks calls run as well", async () => {
     const told: string[] = [];
     const broken: ToolHook = {

@@ -84,6 +84,18 @@ describe("prepareCall", () => {
     expect(prepareCall(pure, '{"path": "src/ma')).toEqual({ kind: "ready", input: { path: "src/ma" } });
   });
 
+  it("refuses arguments that are nested too deeply to be compared and stored", () => {
+    const open = aTool(async () => success("done"), { schema: z.looseObject({ list: z.unknown() }) });
+    const nested = (levels: number) => `{"list":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+    expect(prepareCall(open, nested(50))).toMatchObject({ kind: "ready" });
+    for (const given of [nested(3_000), JSON.parse(nested(3_000)) as unknown]) {
+      expect(prepareCall(open, given)).toMatchObject({
+        kind: "invalid",
+        result: { errorType: "invalid_format", message: expect.stringContaining("levels") },
+      });
+    }
+  });
+
   it("shows the example of the tool with an error", () => {
     const prepared = prepareCall(probe, {});
     expect(prepared.kind === "invalid" && prepared.result.content).toContain('{"path": "a"}');

@@ -42,4 +42,10 @@ describe("the history of tool calls", () => {
       { tool: "t", calls: 2, successes: 1, failures: 1, total_ms: 1200, longest_ms: 1000 },
     ]);
   });
+
+  it("counts also what a session has gathered in years", () => {
+    const one = toolHistory(rows, undefined)[0];
+    const many = one === undefined ? [] : Array.from({ length: 200_000 }, () => one);
+    expect(toolStatistics(many)).toMatchObject([{ calls: 200_000, longest_ms: 200 }]);
+  });
 });

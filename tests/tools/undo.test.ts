@@ -1,8 +1,22 @@
-import { chmod, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLedger } from "../../src/storage/memory.ts";
+import type { OperationStore } from "../../src/storage/storage.ts";
 import { executeCall, type CallRuntime } from "../../src/tools/execute-call.ts";
 import { tools } from "../../src/tools/index.ts";
 import { createLocks } from "../../src/tools/locks.ts";
@@ -15,12 +29,13 @@ import { aWorkspace, type Workspace } from "./a-workspace.ts";
 let workspace: Workspace;
 let runtime: CallRuntime;
 let operations: Operations;
+let store: OperationStore;
 let calls = 0;
 const signal = new AbortController().signal;
 
 beforeEach(async () => {
   workspace = await aWorkspace();
-  const store = createMemoryOperations();
+  store = createMemoryOperations();
   const locks = createLocks();
   runtime = { ledger: createMemoryLedger(), locks, operations: store };
   operations = createOperations({ store, locks, workspace: workspace.root });
@@ -176,6 +191,74 @@ describe("undo (TOOL-18)", () => {
     expect(await undo(result)).toMatchObject({ status: "undone" });
   });
 
+  it.each<[string, () => Promise<unknown>]>([
+    ["one file of it", () => workspace.fill({ "folder/b.txt": "b" })],
+    ["an empty subfolder, with a mode that was not given back yet", () => mkdir(at("folder/sub"), { recursive: true })],
+    ["all but the modes", () => workspace.fill({ "folder/b.txt": "b", "folder/sub/c.txt": "c" })],
+    ["a file half written", () => workspace.fill({ [`folder/${leftover}`]: "hal" }).then(() => age(leftover))],
+  ])("goes on where a crash left of a folder %s", async (_, leave) => {
+    const before = await treeOf();
+    const result = await run(tools.delete_file, { path: "folder" });
+    await leave();
+    expect(await undo(result)).toMatchObject({ status: "undone" });
+    expect(await treeOf()).toEqual(before);
+  });
+
+  it("puts nothing into a folder that came back with other things in it", async () => {
+    const result = await run(tools.delete_file, { path: "folder" });
+    await workspace.fill({ "folder/b.txt": "mine" });
+    const before = await treeOf();
+    await expect(undo(result)).rejects.toMatchObject({ code: "conflict" });
+    expect(await treeOf()).toEqual(before);
+  });
+
+  it("goes on where a crash left a file with both names, and a folder with its old name held", async () => {
+    const before = await treeOf();
+    const file = await run(tools.move_file, { source: "a.txt", destination: "p/q.txt" });
+    await link(at("p/q.txt"), at("a.txt"));
+    await undo(file);
+    const folder = await run(tools.move_file, { source: "folder", destination: "p/folder" });
+    await mkdir(at("folder"));
+    await undo(folder);
+    expect(await treeOf()).toEqual(before);
+  });
+
+  it("of a move is refused when a copy lies in the old place", async () => {
+    const result = await run(tools.move_file, { source: "a.txt", destination: "z.txt" });
+    await workspace.fill({ "a.txt": "one\ntwo\n" });
+    const before = await treeOf();
+    await expect(undo(result)).rejects.toMatchObject({ code: "conflict" });
+    expect(await treeOf()).toEqual(before);
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ["are gone", () => rm(at("x"), { recursive: true })],
+    ["became a link", () => rm(at("x"), { recursive: true }).then(() => symlink("folder", at("x")))],
+  ])("is done when the folders that were made %s with all in them", async (_, change) => {
+    const result = await run(tools.create_file, { path: "x/sub/new.txt", content: "new" });
+    await change();
+    const before = await treeOf();
+    expect(await undo(result)).toMatchObject({ status: "undone" });
+    expect(await treeOf()).toEqual(before);
+  });
+
+  it("restores no half of a folder with names that no path can have", async () => {
+    await workspace.fill({ "folder/odd\\name": "odd" });
+    const result = await run(tools.delete_file, { path: "folder" });
+    expect(result).toMatchObject({ success: true });
+    expect(await cards()).toMatchObject([{ can_undo: false }]);
+    const before = await treeOf();
+    await expect(undo(result)).rejects.toMatchObject({ code: "invalid_state" });
+    expect(await treeOf()).toEqual(before);
+  });
+
+  it("knows a folder from which something vanishes while it is looked at", async () => {
+    // The name is no UTF-8: it is listed, and is not there when it is asked for.
+    await writeFile(Buffer.concat([Buffer.from(at("folder/")), Buffer.from([0xff])]), "x");
+    expect(await run(tools.delete_file, { path: "folder" })).toMatchObject({ success: false });
+    expect(await cards()).toMatchObject([{ path: "folder", status: "failed" }]);
+  });
+
   it("does not follow a link that was put into the way to another place", async () => {
     const result = await run(tools.create_file, { path: "x/new.txt", content: "new" });
     await mkdir(join(workspace.outside, "elsewhere"));
@@ -232,6 +315,9 @@ describe("undo (TOOL-18)", () => {
   });
 
   const at = (path: string): string => join(workspace.root, path);
+  const leftover = `.millrace-${crypto.randomUUID()}.tmp`;
+  /** Makes a file of the folder older than this process. */
+  const age = (name: string) => utimes(at(`folder/${name}`), new Date(0), new Date(0));
 });
 
 describe("what is told of an operation (TOOL-19, MSG-14, MSG-15)", () => {
@@ -273,6 +359,39 @@ describe("what is told of an operation (TOOL-19, MSG-14, MSG-15)", () => {
     expect(await Promise.all(reasons)).toEqual(["not_text", "not_kept", null, "moved"]);
   });
 
+  it("by run is told for files that are called as parts of every object", async () => {
+    for (const path of ["__proto__", "constructor"]) {
+      await run(tools.create_file, { path, content: "" });
+      await run(tools.update_file, { path, content: "a" });
+    }
+    await run(tools.move_file, { source: "constructor", destination: "toString" });
+    const changes = Object.entries(await operations.changes("session", "r"));
+    expect(Object.hasOwn(Object.prototype, "content")).toBe(false);
+    expect(changes).toEqual([
+      ["__proto__", { type: "added", diffs: ["+a"], content: "a" }],
+      ["toString", { type: "added", diffs: ["+a"], content: "a" }],
+    ]);
+  });
+
+  it("by run counts each change once, also when another is made while they are read", async () => {
+    for (let index = 0; index < 101; index += 1) await run(tools.create_file, { path: `f${index}`, content: "x\n" });
+    let isFirst = true;
+    const growing: OperationStore = {
+      ...store,
+      list: async (...query) => {
+        const page = await store.list(...query);
+        if (isFirst) await run(tools.create_file, { path: "later", content: "x\n" });
+        isFirst = false;
+        return page;
+      },
+    };
+    const { locks } = runtime;
+    operations = createOperations({ store: growing, locks, workspace: workspace.root });
+    const changes = Object.values(await operations.changes("session", "r"));
+    expect(changes.filter(({ diffs }) => diffs.length !== 1)).toEqual([]);
+    expect(changes.length).toBeGreaterThanOrEqual(101);
+  });
+
   it("by run is what became of each file: added stays added, differences add up, the newest text counts", async () => {
     await workspace.fill({ "old.txt": "1\n", "gone.txt": "x\n" });
     await run(tools.create_file, { path: "new.txt", content: "a\n" });
@@ -282,6 +401,9 @@ describe("what is told of an operation (TOOL-19, MSG-14, MSG-15)", () => {
     await undo(undone);
     await run(tools.update_file, { path: "gone.txt", content: "y\n" }, { run_id: "another" });
     await run(tools.move_file, { source: "new.txt", destination: "moved.txt" });
+    expect(await run(tools.move_file, { source: "moved.txt", destination: "gone.txt" })).toMatchObject({
+      errorType: "conflict",
+    });
     expect(await operations.changes("session", "r")).toEqual({
       "moved.txt": { type: "added", diffs: ["+a", "-a\n+b"], content: "b\n" },
       "old.txt": { type: "modified", diffs: ["-1\n+2"], content: "2\n" },

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { access, link, lstat, mkdir, open, readdir, rename, rmdir, unlink, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { AppError } from "../../errors.ts";
+import { AppError, isAppError } from "../../errors.ts";
 import { notFound } from "./not-found.ts";
 import { isTemporaryName, ownName, withFolder, type Place } from "./workspace-path.ts";
 
@@ -107,15 +107,21 @@ export async function makeFolders(context: FileContext, existing: string, names:
   return made;
 }
 
-/** Takes back folders made for something that failed; one that is in use by now stays. */
+/** Takes back folders made for something that failed; one that is in use by now stays, and one that is gone is no failure. */
 export async function removeEmptyFolders(context: FileContext, made: string[]): Promise<void> {
   for (const folder of made.toReversed()) {
-    await withFolder(context.workspace, dirname(folder), (at) =>
-      rmdir(at(basename(folder))).catch((error: unknown) => {
-        if (!hasCode(error, "ENOTEMPTY", "EEXIST", "ENOENT")) throw error;
-      }),
-    );
+    try {
+      await withFolder(context.workspace, dirname(folder), (at) => rmdir(at(basename(folder))));
+    } catch (error) {
+      if (!isNotOurs(error)) throw error;
+    }
   }
+}
+
+/** Whether a folder is in use, gone, or another thing of its name by now, also one above it. */
+function isNotOurs(error: unknown): boolean {
+  const codes = ["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR", "ELOOP", "EBUSY", "EACCES", "EPERM"];
+  return hasCode(error, ...codes) || (isAppError(error) && error.code === "permission");
 }
 
 async function withTemporary(

@@ -3,10 +3,11 @@ import { constants, type BigIntStats } from "node:fs";
 import { lstat, open, readdir, readlink } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { isAppError } from "../../errors.ts";
 import type { FileState } from "../../storage/records.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { hasCode } from "./file-access.ts";
-import { locate, ownName, withFolder, type Place } from "./workspace-path.ts";
+import { isTemporaryName, locate, ownName, parsePath, withFolder, type Place } from "./workspace-path.ts";
 
 /** Bytes of one file, bytes of all, and entries of a folder that are kept for undo; more is not undone. */
 const keptFile = 4 * 1024 * 1024;
@@ -93,13 +94,49 @@ async function lookInto(
     for (const name of (await readdir(at("."))).toSorted()) {
       context.signal.throwIfAborted();
       if (entries.length > keptEntries) return [];
-      const state = await look(at(name), found);
+      const state = await lookIfThere(at(name), found);
+      // A file that a crash left half written is no content.
+      if (state === undefined || (state.kind === "file" && isTemporaryName(name))) continue;
       entries.push({ path: prefix + name, state });
+      if (!canBeNamed(`${found.path}/${prefix}${name}`)) found.isWhole = false;
       if (state.kind === "folder") names.push(name);
     }
     return names;
   });
-  for (const name of subfolders) await lookInto(context, join(folder, name), `${prefix}${name}/`, entries, found);
+  for (const name of subfolders) {
+    try {
+      await lookInto(context, join(folder, name), `${prefix}${name}/`, entries, found);
+    } catch (error) {
+      unlessUnseen(error, found);
+    }
+  }
+}
+
+/** What an entry of a folder is; `undefined` when it has gone meanwhile, or may not be looked at. */
+async function lookIfThere(path: string, found: Snapshot): Promise<EntryState | undefined> {
+  try {
+    return await look(path, found);
+  } catch (error) {
+    unlessUnseen(error, found);
+    return undefined;
+  }
+}
+
+/** What goes while it is looked at was never there; what may not be looked at cannot be put back. Throws anything else. */
+function unlessUnseen(error: unknown, found: Snapshot): void {
+  if (hasCode(error, "ENOENT", "ENOTDIR", "ELOOP")) return;
+  if (!hasCode(error, "EACCES", "EPERM")) throw error;
+  found.isWhole = false;
+}
+
+/** Whether a path may be asked for: what has no name for us, such as one with a backslash, cannot be put back. */
+function canBeNamed(path: string): boolean {
+  try {
+    return parsePath(path).length > 0;
+  } catch (error) {
+    if (isAppError(error)) return false;
+    throw error;
+  }
 }
 
 async function look(path: string, found: Snapshot): Promise<EntryState> {

@@ -1,14 +1,24 @@
 import { chmod, rmdir, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../errors.ts";
 import type { FileChange, FileState } from "../../storage/records.ts";
-import { makeFolders, removeEmptyFolders, replaceFile, writeNewFile, type FileContext } from "./file-access.ts";
+import {
+  hasCode,
+  makeFolders,
+  removeEmptyFolders,
+  replaceFile,
+  writeNewFile,
+  type FileContext,
+} from "./file-access.ts";
 import { moveEntry } from "./move-entry.ts";
 import { identityOf, isSameState, snapshot } from "./snapshot.ts";
 import { locate, ownName, withFolder } from "./workspace-path.ts";
 
 /** Gives the bytes of a file of before, by their hash. Throws when they are not kept. */
 type Contents = (hash: string) => Promise<Uint8Array>;
+
+type FolderEntry = (FileState & { kind: "folder" })["entries"][number];
 
 /**
  * Puts back what a change replaced: the exact bytes, modes and links; folders that were made for it go when they are empty.
@@ -24,8 +34,8 @@ async function undoMove(context: FileContext, change: FileChange & { kind: "move
   const [start, end] = [await identityOf(context, change.from), await identityOf(context, change.to)];
   if (start === change.identity && end === null) return;
   if (end === null || end !== change.identity) throw changedSince(change.to);
-  if (start !== null) throw changedSince(change.from);
-  await moveEntry(context, change.to, change.from);
+  // With something there a crash may have come between the two steps of an earlier undo; anything else is a `conflict`.
+  await moveEntry({ ...context, repeated: start !== null }, change.to, change.from);
 }
 
 async function undoWrite(
@@ -36,7 +46,7 @@ async function undoWrite(
   const { path, before, after } = change;
   const { state: now } = await snapshot(context, path, "keep");
   if (isSameState(now, before)) return;
-  if (after === null || !isSameState(now, after)) throw changedSince(path);
+  if (after === null || !(isSameState(now, after) || isOnTheWay(now, before, after))) throw changedSince(path);
   switch (before.kind) {
     case "absent":
       return remove(context, path, now);
@@ -47,6 +57,18 @@ async function undoWrite(
     default:
       return putBack(context, path, before, contents);
   }
+}
+
+/** Whether a folder is what a crash in an earlier undo left: all in it is as it was before, or as the call left it. */
+function isOnTheWay(now: FileState, before: FileState, after: FileState): boolean {
+  if (now.kind !== "folder" || before.kind !== "folder") return false;
+  // Folders get their modes at the end.
+  const plain = (state: FolderEntry["state"]) => (state.kind === "folder" ? { kind: state.kind } : state);
+  const known = [...before.entries, ...(after.kind === "folder" ? after.entries : [])];
+  const byPath = Map.groupBy(known, (entry) => entry.path);
+  return now.entries.every(({ path, state }) =>
+    byPath.get(path)?.some((entry) => isDeepStrictEqual(plain(entry.state), plain(state))),
+  );
 }
 
 /** Puts one thing back. What is there already is what was there before: only a file is replaced. */
@@ -92,7 +114,11 @@ async function closeFolders(context: FileContext, path: string, before: FileStat
 async function remove(context: FileContext, path: string, now: FileState): Promise<void> {
   const real = join(context.workspace, path);
   await withFolder(context.workspace, dirname(real), async (at, sync) => {
-    await (now.kind === "folder" ? rmdir(at(basename(real))) : unlink(at(basename(real))));
+    try {
+      await (now.kind === "folder" ? rmdir(at(basename(real))) : unlink(at(basename(real))));
+    } catch (error) {
+      throw hasCode(error, "ENOTEMPTY", "EEXIST") ? changedSince(path) : error;
+    }
     await sync();
   });
 }

@@ -4,6 +4,8 @@ import type { ToolResult } from "../tool.ts";
 
 /** Characters kept of one result; the rest is not read by anybody. */
 const resultLength = 200_000;
+/** Parts that a result may have: each is checked, and each that is wrong is a finding. */
+const mostParts = 10_000;
 
 const Resource = z.looseObject({
   uri: z.string(),
@@ -19,7 +21,7 @@ const Block = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("resource_link"), uri: z.string(), name: z.string().optional() }),
 ]);
 const CallResult = z.looseObject({
-  content: z.array(Block).default([]),
+  content: z.array(z.unknown()).max(mostParts).pipe(z.array(Block)).default([]),
   structuredContent: z.unknown().optional(),
   isError: z.boolean().default(false),
 });

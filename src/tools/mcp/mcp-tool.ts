@@ -63,6 +63,7 @@ function toTool(server: McpServerConfig, listed: z.infer<typeof Listed>, call: C
   if (typeof read === "string") return read;
   const { effect, approval } = server.ruleOf(listed.name);
   const what = `call the tool "${listed.name}" of the MCP server "${server.name}"`;
+  const what_zh = `调用 MCP 服务器“${server.name}”的工具“${listed.name}”`;
   const kind = approval === "ask" ? "HighRiskOperation" : effect === "pure" ? "Query" : "SimpleModify";
   return {
     name,
@@ -73,7 +74,7 @@ function toTool(server: McpServerConfig, listed: z.infer<typeof Listed>, call: C
     timeoutSeconds: server.timeoutSeconds,
     // What changes something on a server happens one after the other; what only looks need not wait.
     resources: () => (effect === "pure" ? [] : [`mcp:${server.name}`]),
-    operation: async () => (kind === "HighRiskOperation" ? { type: kind, what } : { type: kind }),
+    operation: async () => (kind === "HighRiskOperation" ? { type: kind, what, what_zh } : { type: kind }),
     kinds: [kind],
     run: (input, { signal }) => answering(() => call(listed.name, input, effect, signal)),
   };
@@ -81,5 +82,6 @@ function toTool(server: McpServerConfig, listed: z.infer<typeof Listed>, call: C
 
 /** A server's words, without characters that a person does not see and a model reads. */
 function shown(text: string, length: number): string {
-  return text.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, "").slice(0, length);
+  // Cut first: half a character at the end goes with the others.
+  return text.slice(0, length).replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, "");
 }

@@ -2,22 +2,28 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLedger } from "../../../src/storage/memory.ts";
+import type { OperationStore } from "../../../src/storage/storage.ts";
 import { executeCall, type CallRuntime } from "../../../src/tools/execute-call.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { createLocks } from "../../../src/tools/locks.ts";
+import { createOperations, type Operations } from "../../../src/tools/operations.ts";
 import type { Tool, ToolResult } from "../../../src/tools/tool.ts";
 import { createMemoryOperations } from "../../support/memory-operations.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
 
 let workspace: Workspace;
 let runtime: CallRuntime;
+let store: OperationStore;
 
 beforeEach(async () => {
   workspace = await aWorkspace();
   await workspace.fill({ "a.txt": "old", "folder/b.txt": "b", "folder/c.txt": "c" });
-  runtime = { ledger: createMemoryLedger(), locks: createLocks(), operations: createMemoryOperations() };
+  store = createMemoryOperations();
+  runtime = { ledger: createMemoryLedger(), locks: createLocks(), operations: store };
 });
 afterEach(() => workspace[Symbol.asyncDispose]());
+
+const operations = (): Operations => createOperations({ store, locks: runtime.locks, workspace: workspace.root });
 
 const at = (path: string): string => join(workspace.root, path);
 const run = (tool: Tool, input: Record<string, unknown>): Promise<ToolResult> =>
@@ -67,11 +73,20 @@ describe("after a crash", () => {
       await workspace[Symbol.asyncDispose]();
       workspace = await aWorkspace();
       await workspace.fill({ "a.txt": "old", "folder/b.txt": "b", "folder/c.txt": "c" });
-      runtime = { ledger: createMemoryLedger(), locks: createLocks(), operations: createMemoryOperations() };
+      store = createMemoryOperations();
+      runtime = { ledger: createMemoryLedger(), locks: createLocks(), operations: store };
       expect(await texts()).toEqual(before);
       await crash(tool, input, work);
-      expect(await run(tool, input)).toMatchObject({ success: true, data: done.data });
+      const again = await run(tool, input);
+      expect(again).toMatchObject({ success: true, data: done.data, operation: { path: done.operation?.path } });
       expect(await texts()).toEqual(after);
+      const undone = await operations().undo(
+        "session",
+        again.operation?.operation_id ?? "",
+        new AbortController().signal,
+      );
+      expect(undone).toMatchObject({ status: "undone" });
+      expect(await texts()).toEqual(before);
     }
   });
 

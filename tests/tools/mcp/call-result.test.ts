@@ -45,6 +45,13 @@ describe("the answer to a call of an MCP tool", () => {
     });
   });
 
+  it("that holds more parts than anybody reads is refused before they are read", () => {
+    const many = { content: Array.from({ length: 300_000 }, () => ({ type: "video" })) };
+    const result = readCallResult("s", "t", many);
+    expect(result.message).toContain("<=10000 items");
+    expect(result.message).not.toContain("discriminator");
+  });
+
   it.each([null, "text", { content: "text" }, { content: [{ type: "video" }] }, { content: [{ type: "text" }] }])(
     "that is %j is said to be no result",
     (answer) => {
