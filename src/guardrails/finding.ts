@@ -8,6 +8,7 @@ export type LoopRule =
   | "repeated_call"
   | "similar_call"
   | "cycle"
+  | "invented_calls"
   | "repeated_text"
   | "stagnation"
   | "stagnating_results"

@@ -2,6 +2,7 @@ import { confirmation } from "./confirmation.ts";
 import { cycle } from "./cycle.ts";
 import type { LoopRule, TurnRule } from "./finding.ts";
 import type { Guardrail } from "./guardrail.ts";
+import { inventedCalls } from "./invented-calls.ts";
 import { pendingConfirmation } from "./pending-confirmation.ts";
 import { repeatedCall } from "./repeated-call.ts";
 import { repeatedText } from "./repeated-text.ts";
@@ -21,6 +22,7 @@ export const turnRules: Record<LoopRule, TurnRule> = {
   similar_call: similarCall,
   state_flapping: stateFlapping,
   cycle,
+  invented_calls: inventedCalls,
   stagnating_results: stagnatingResults,
   stagnation,
   repeated_text: repeatedText,

@@ -55,5 +55,7 @@ export const samePhrases = 0.6;
 export const markedChange = 0.001;
 /** So many times the stagnation threshold without a new best value end the turn. */
 export const stagnationFinish = 4;
+/** Replies running that ask only for tools that are not there: the first is a slip, and the list of tools comes with it. */
+export const inventedRounds = { warn: 2, finish: 4 };
 /** Replies running of which every call was blocked, after which the model is not asked again. */
 export const blockedRounds = 3;

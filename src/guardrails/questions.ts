@@ -8,7 +8,7 @@ export const AskedOperation = z.discriminatedUnion("type", [
   z.object({ type: z.literal("ModifyCriticalFile"), path: z.string() }),
   z.object({ type: z.literal("BatchOperation"), count: z.number() }),
   z.object({ type: z.literal("IrreversibleOperation"), path: z.string(), overwrites: z.boolean() }),
-  z.object({ type: z.literal("HighRiskOperation"), what: z.string() }),
+  z.object({ type: z.literal("HighRiskOperation"), what: z.string(), what_zh: z.string().optional() }),
 ]);
 export type AskedOperation = z.infer<typeof AskedOperation>;
 
@@ -45,7 +45,7 @@ export function questionFor(operation: AskedOperation, language: QuestionLanguag
       return inEnglish ? `This replaces what ${path} is now. Go on?` : `这会替换 ${path} 现有的内容。要继续吗？`;
     }
     case "HighRiskOperation": {
-      const what = shown(operation.what);
+      const what = shown(inEnglish ? operation.what : (operation.what_zh ?? operation.what));
       return inEnglish ? `This is a high-risk operation: ${what}. Go on?` : `这是高风险操作：${what}。要继续吗？`;
     }
     default:
@@ -53,8 +53,8 @@ export function questionFor(operation: AskedOperation, language: QuestionLanguag
   }
 }
 
-/** Words of which each confirms a further tool of a guarded turn (CONF-07), English and Chinese. */
-export const chainKeywords = ["confirm", "yes", "ok", "确认", "同意", "是"] as const;
+/** Words of which each is a yes where a tool call waits for one (CONF-07, CONF-09), English and Chinese. */
+export const confirmingWords = ["yes", "ok", "confirm", "是", "同意", "确认"] as const;
 
 /** The question about a further tool of a guarded turn, with the word that confirms (CONF-07, CONF-09). */
 export function chainQuestion(tool: string, language: QuestionLanguage): string {

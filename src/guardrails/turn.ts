@@ -29,6 +29,8 @@ export interface PastCall extends CallInTurn {
   outcome: "success" | "failed" | "refused" | "open";
   result: string;
   metrics: Record<string, number> | null;
+  /** There is no such tool. */
+  unknown?: true;
 }
 
 /** One reply of the model. `forced`: it answers a forced continuation. */
@@ -119,14 +121,14 @@ function resultsAfter(messages: readonly BaseMessage[], index: number): ToolMess
   return results;
 }
 
-function readResult(message: ToolMessage | undefined): Pick<PastCall, "outcome" | "result" | "metrics"> {
+function readResult(message: ToolMessage | undefined): Pick<PastCall, "outcome" | "result" | "metrics" | "unknown"> {
   if (message === undefined) return { outcome: "open", result: "", metrics: null };
   const { code, errorType, metrics } = ResultNotes.parse(message.additional_kwargs);
   const result = message.text;
   if (code === "TOO_MANY_CALLS") return { outcome: "open", result, metrics: null };
   const isRefused = errorType === "blocked" || errorType === "denied";
   const outcome = message.status === "error" ? (isRefused ? "refused" : "failed") : "success";
-  return { outcome, result, metrics: metrics ?? null };
+  return { outcome, result, metrics: metrics ?? null, ...(errorType === "tool_not_found" ? { unknown: true } : {}) };
 }
 
 /** The names under which tools take the path they are about; the first that is there counts. */

@@ -72,3 +72,32 @@ describe("the rules against loops, in the loop", () => {
     flow.model.assertFinished();
   });
 });
+
+describe("a model that keeps inventing tools", () => {
+  const invents: Record<string, (index: number) => ModelStep> = {
+    "the same one": () => calls("fly", { to: "moon" }),
+    "one with other arguments each time": (index) => calls("fly", { to: `moon ${index}` }),
+    "another one each time": (index) => calls(`fly_${index}`, { to: `place ${index}` }),
+    "another one each time, with words before it": (index) => ({ text: "Let me see.", ...calls(`fly_${index}`, {}) }),
+  };
+  const settings = [
+    ["in a chat, which has no tools", { chat_mode: "chat" }],
+    ["where tools are offered", { mode: "free_work" }],
+  ] as const;
+  it.each(
+    settings.flatMap(([where, context]) =>
+      Object.entries(invents).map(([name, step]) => ({ name: `${name}, ${where}`, context, step })),
+    ),
+  )("is stopped by the rules after four replies: $name", async ({ context, step }) => {
+    const flow = await start({ handler: ({ index }) => step(index) });
+    const { messages } = await flow.send("Look at it", context);
+    // One more, in which it is told to answer without tools.
+    expect(flow.model.requests).toHaveLength(5);
+    const told = flow.model.requests.map((request) => wireText(request.messages.at(-1) ?? { role: "none" }));
+    expect(told[2]).toContain("Note: ");
+    expect(told[4]).toContain("No further tool call is possible");
+    expect(messages.at(-1)?.text).toContain("going round in circles");
+    expect(messages.at(-1)?.additional_kwargs["end_reason"]).toBe("guardrail");
+    expect(flow.events).toContainEqual(expect.objectContaining({ type: "loop_detected", stage: "finish" }));
+  });
+});

@@ -131,6 +131,13 @@ export const loopKinds: Record<RecordedLoop["rule"], (dice: Dice) => RecordedLoo
     });
     return loop(dice, "cycle", many(6, () => row).flat(), 3 * length);
   },
+  invented_calls(dice) {
+    const size = dice.between(1, 3);
+    const invented = (at: number): RecordedCall =>
+      call(`${dice.word()}_${at}`, { at }, `no tool ${at}`, { failed: "tool_not_found" });
+    const opening = [...replies(newReads(dice, dice.between(0, 3)), 1), ...replies(many(10 * size, invented), size)];
+    return { name: "invented_calls", request: "Do it.", opening, rule: "invented_calls", within: 3 + 4 * size };
+  },
   state_flapping(dice) {
     const pair = toAndFro(dice);
     const calls = many(20, (at) => ({ ...(at % 2 === 0 ? pair[0] : pair[1]), result: `change ${at}` }));

@@ -40,6 +40,18 @@ const together = (calls: RecordedCall[], size: number, text = ""): RecordedRound
 /** Honest work that looks like a loop: nothing of it may be blocked or ended. */
 export const honest: Recording[] = [
   {
+    name: "three wrong names before the right one, twice",
+    request: "What is in a.txt and b.txt?",
+    opening: oneByOne(
+      ["a.txt", "b.txt"].flatMap((path) => [
+        ...["cat", "open_file", "show"].map((tool) =>
+          call(tool, { path }, `No ${tool}.`, { failed: "tool_not_found" }),
+        ),
+        read(path, `content of ${path}`),
+      ]),
+    ),
+  },
+  {
     name: "polling a job whose state moves",
     request: "Wait for job 7.",
     opening: oneByOne("queued,queued,starting,10%,20%,20%,45%,45%,45%,80%,done".split(",").map(job)),

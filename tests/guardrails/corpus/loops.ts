@@ -14,6 +14,8 @@ const editFails = call(
     failed: "invalid_parameter",
   },
 );
+const missing = (tool: string, args: Record<string, unknown>) =>
+  call(tool, args, `There is no tool named "${tool}".`, { failed: "tool_not_found" });
 const noMatches = "No matches.";
 const gain = (value: number) =>
   call("run_simulation", { width: value * 7 }, `gain ${value}`, { metrics: { gain_db: value, power_mw: 3 } });
@@ -445,6 +447,15 @@ export const loops: RecordedLoop[] = [
     opening: Array.from({ length: 14 }, (_, at) => oneByOne([editFails, notes(`try ${at}`)])).flat(),
     rule: "same_failure",
     within: 16,
+  },
+  {
+    name: "ever new names of tools that are not there",
+    request: "Fly to the moon.",
+    opening: Array.from({ length: 12 }, (_, at) => missing(`fly_${at}`, { to: `place ${at}` })).flatMap((invented) =>
+      oneByOne([invented]),
+    ),
+    rule: "invented_calls",
+    within: 4,
   },
   {
     name: "several blocked calls in turn",

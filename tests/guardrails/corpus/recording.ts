@@ -10,7 +10,7 @@ export interface RecordedCall {
   tool: string;
   args: Record<string, unknown>;
   result: string;
-  failed?: "execution_failed" | "not_found" | "network" | "invalid_parameter" | "denied";
+  failed?: "execution_failed" | "not_found" | "network" | "invalid_parameter" | "denied" | "tool_not_found";
   metrics?: Record<string, number>;
 }
 
