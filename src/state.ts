@@ -178,6 +178,8 @@ export const LoopLimits = z.object({
   timeout_seconds: z.number().positive().default(300),
   max_parallel_tools: z.number().int().positive().default(3),
   max_tool_retries: z.number().int().nonnegative().default(2),
+  /** How long each tool call may take at most, where that is not left to the tool (TOOL-09, CFG-03). */
+  tool_timeout_seconds: z.number().positive().optional(),
   tool_result_max_length: z.number().int().positive().default(5000),
   /** Tokens of all model calls together; without it there is no such limit. */
   max_tokens: z.number().int().positive().optional(),
@@ -216,6 +218,14 @@ export type DecompositionLimits = z.infer<typeof DecompositionLimits>;
 export const Profile = z.enum(["general", "document", "chat", "circuit", "planner", "agentic"]);
 export type Profile = z.infer<typeof Profile>;
 
+/** Work that has a task text of its own (LOOP-21): better component values, or the repair of an error. */
+export const PresetAction = z.enum(["optimize_parameters", "fix_error"]);
+export type PresetAction = z.infer<typeof PresetAction>;
+
+/** The agent that a run works as (AGENT-04): its prompt stands for the identity, and whose words alone can be a yes. */
+export const RunAgent = z.object({ name: z.string(), prompt: z.string(), user_request: z.string() });
+export type RunAgent = z.infer<typeof RunAgent>;
+
 /** What a run may choose (API-03). `model` is a `provider:name`; `mode` overrules what `intent` would decide. */
 export const RunContext = z.object({
   model: z.string().min(1).optional(),
@@ -223,11 +233,16 @@ export const RunContext = z.object({
   work_mode: WorkMode.optional(),
   chat_mode: ChatMode.optional(),
   mode: Route.optional(),
+  /** A preset action instead of free input: the turn goes to `action` with the task text of that action (LOOP-21). */
+  action_type: PresetAction.optional(),
   /** Whose identity the assistant has. Default `general`. */
   profile: Profile.optional(),
+  /** Set for an agent in the background. */
+  agent: RunAgent.optional(),
   /** Whether the identity also stands before the task in the work mode `workflow` (PROMPT-02). Default yes. */
   identity_in_workflow: z.boolean().optional(),
   tools: z.array(z.string()).optional(),
+  /** The tool that is called first and once; any other one then waits for the user's word (TOOL-08). */
   selected_tool: z.string().optional(),
   /** Several tool calls at once (`auto`, the default), one after the other, or each further one by the user's word. */
   tool_policy: ToolPolicy.optional(),

@@ -16,14 +16,21 @@ export type Assignment = z.infer<typeof Assignment>;
 export const DelegationMode = z.enum(["parallel", "serial"]);
 export type DelegationMode = z.infer<typeof DelegationMode>;
 
+/** The same, or in the background: the call then answers at once, and the agents go on by themselves. */
+export const CallMode = z.enum([...DelegationMode.options, "background"]);
+export type CallMode = z.infer<typeof CallMode>;
+
 const Assignments = z.array(Assignment).min(1).max(mostAgents);
-const Whole = z.object({ mode: DelegationMode.optional(), subagents: Assignments });
+const Whole = z.object({ mode: CallMode.optional(), subagents: Assignments });
 const Written = z.union([Whole, Assignments.transform((subagents) => ({ mode: undefined, subagents }))]);
 
 /** The assignments that a text holds, or what is wrong with it. */
 export type ReadDelegation =
-  | { kind: "delegation"; mode: DelegationMode | undefined; subagents: Assignment[] }
+  | { kind: "delegation"; mode: CallMode | undefined; subagents: Assignment[] }
   | { kind: "invalid"; problem: string };
+
+/** Characters of YAML that are read: a map in it is checked key by key against all others. */
+const longestText = 32 * 1024;
 
 const expected = `Expected a list of 1 to ${mostAgents} entries with name and task, as YAML or JSON: [{"name": "reviewer", "task": "…"}].`;
 
@@ -31,7 +38,7 @@ const expected = `Expected a list of 1 to ${mostAgents} entries with name and ta
 export function readDelegation(text: string): ReadDelegation {
   let value: unknown;
   try {
-    value = parse(text, { maxAliasCount: 0, logLevel: "error" });
+    value = parseText(text);
   } catch (error) {
     return { kind: "invalid", problem: `${expected} (${errorMessage(error).split("\n", 1)[0] ?? ""})` };
   }
@@ -39,4 +46,14 @@ export function readDelegation(text: string): ReadDelegation {
   if (!read.success) return { kind: "invalid", problem: expected };
   const { mode, subagents } = read.data;
   return { kind: "delegation", mode, subagents };
+}
+
+/** JSON of any length, or else YAML. Throws for what is neither. */
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    if (text.length > longestText) throw new Error(`YAML may have ${longestText} characters, ${text.length} came`);
+    return parse(text, { maxAliasCount: 0, logLevel: "error" });
+  }
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { mayRemember } from "../guardrails/grants.ts";
+import { confirmingWords } from "../guardrails/questions.ts";
 import { canonicalJson } from "../tools/canonical-json.ts";
 import type { Operation } from "../tools/tool.ts";
 
@@ -19,6 +20,8 @@ export interface ConfirmationRequest {
   operation: Operation;
   /** Whether a yes may be remembered for later calls. */
   may_remember: boolean;
+  /** Words of which each is a yes (CONF-09). */
+  keywords: readonly string[];
   /** Set when the last answer could not be used: what was wrong with it. */
   problem?: string;
   actionRequests: { name: string; args: Record<string, unknown>; description: string }[];
@@ -81,6 +84,7 @@ export function confirmationRequest(
     hash,
     operation,
     may_remember: mayRemember(operation),
+    keywords: confirmingWords,
     ...(problem === undefined ? {} : { problem }),
     actionRequests: [action],
     reviewConfigs: [{ actionName: call.name, allowedDecisions: allowed }],

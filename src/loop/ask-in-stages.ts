@@ -8,6 +8,7 @@ import { remainingMs } from "./limits.ts";
 import { promptOf } from "./prompt.ts";
 import { emit, type LoopCall } from "./request.ts";
 import type { LoopState } from "./state.ts";
+import { isOutOfTime } from "./within-time.ts";
 
 /** An answer, with the state it was asked in; or why there is none, and the other ways that nobody has tried. */
 export type StagedAnswer =
@@ -30,8 +31,8 @@ export async function askInStages(
       const prompt = promptOf(asked, call);
       return { kind: "answer", answer: await ask(prompt, asked, call, config), prompt, state: asked };
     } catch (error) {
-      const isOver = config.signal?.aborted === true || remainingMs(state, call.limits, Date.now()) === 0;
-      if (isOver || !isAppError(error)) return { kind: "failed", error, plans };
+      const isLate = isOutOfTime(error) || remainingMs(state, call.limits, Date.now()) === 0;
+      if (isLate || config.signal?.aborted === true || !isAppError(error)) return { kind: "failed", error, plans };
       const decision = handle(error, "another_way", { plans, hasBegun: hasBegun(error) });
       if (decision.kind !== "retry_with_alternative") return { kind: "failed", error, plans };
       const { plan } = decision;

@@ -6,6 +6,7 @@ import { modelTarget } from "../models/load-model.ts";
 import { callWithRetry } from "../models/resilience.ts";
 import { toLangChainTools } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
+import { callableTools } from "./callable-tools.ts";
 import { ContinuedModel } from "./continued-model.ts";
 import { remainingMs } from "./limits.ts";
 import { emit, move, type LoopCall } from "./request.ts";
@@ -82,7 +83,8 @@ function bindTools(
       suggestion: "Choose a model that can, or set chat_mode to chat.",
     });
   }
-  const forced = call.forcedTool === undefined ? {} : { tool_choice: call.forcedTool };
+  const isForced = tools.some(({ name }) => name === call.forcedTool);
+  const forced = isForced && call.forcedTool !== undefined ? { tool_choice: call.forcedTool } : {};
   return whole.bindTools(toLangChainTools(tools), forced);
 }
 
@@ -91,9 +93,8 @@ export function modelOf({ alternative }: Pick<LoopState, "alternative">, call: L
   return alternative === "other_model" && call.fallbackModel !== undefined ? call.fallbackModel : call.model;
 }
 
-/** The tools that this call of the model may use; a closing one has none (LOOP-02, TOOL-08). */
+/** The tools that this call of the model may use; a closing one has none (LOOP-02). */
 export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
   if (state.closing !== null || state.alternative === "without_tools") return [];
-  if (call.forcedTool === undefined) return call.tools;
-  return state.iteration_count === 1 ? call.tools.filter((tool) => tool.name === call.forcedTool) : [];
+  return callableTools(call, state.iteration_count);
 }

@@ -6,6 +6,7 @@ import { assessTask, owed } from "../guardrails/continuation.ts";
 import { handle, type AlternativePlan } from "../error-strategy.ts";
 import { userSentence } from "../error-texts.ts";
 import { askInStages } from "./ask-in-stages.ts";
+import { backgroundNews, withTold } from "./background.ts";
 import { modelOf, offeredTools } from "./ask-model.ts";
 import { afterReply, type Decision } from "./decide.ts";
 import { costOf, remainingMs } from "./limits.ts";
@@ -14,16 +15,18 @@ import { emit, loopCall, move, note, type LoopCall } from "./request.ts";
 import { tellTask, turnOf } from "./review.ts";
 import { servicesOf, taskPathOf } from "./services.ts";
 import type { ForcedRound, LoopState, LoopUpdate } from "./state.ts";
+import { isOutOfTime } from "./within-time.ts";
 
 /**
  * One model call, with its retries (law 4) and other ways (ERR-03). A call that fails for good is put to a person where the
- * run wants that. Else it ends the run when nothing has been done yet, since nothing is lost then; later in the loop it
- * ends the turn with what is known.
+ * run wants that. Else it ends the run when nothing has been done yet, since nothing is lost then; later in the loop, and
+ * at any limit, it ends the turn with what is known.
  */
 export async function callModel(before: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
   note(config, before.messages);
   const { progress } = servicesOf(config);
+  call.news = await backgroundNews(before, call, config);
   const asked = await askInStages(before, call, config);
   if (asked.kind === "failed") return failed(asked.error, asked.plans, before, config);
   const { answer, prompt, state } = asked;
@@ -33,6 +36,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
     conversationRound: prompt.length - 1,
     forcedBy: state.forced?.kind,
   });
+  withTold(message, call.news);
   const decision = decideOn(message, state, call, config);
   // A reply without anything is no message: some providers refuse it in a history.
   const isEmpty = decision.kind !== "calls" && textOf(message.content).trim() === "";
@@ -55,8 +59,8 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
   let turn: ReturnType<typeof turnOf> | undefined;
   const read = (): ReturnType<typeof turnOf> => (turn ??= turnOf([...state.messages, message], call));
   const text = textOf(message.content);
-  // Without tools nothing can be owed but words.
-  const mayOwe = offeredTools(state, call).length > 0;
+  // Without tools nothing can be owed but words, nor besides the tool that the user has chosen.
+  const mayOwe = offeredTools(state, call).length > 0 && (call.forcedTool === undefined || state.iteration_count === 1);
   if (calls === 0 && mayOwe && !call.silent) tellTask(read(), config);
   return afterReply(
     { text, calls },
@@ -119,7 +123,7 @@ function failed(
   if (!isAppError(error)) throw error;
   emit(config, { type: "agentic_loop.error", error_type: error.code, message: error.message });
   const { history, limits, onError } = loopCall(config);
-  const isLate = remainingMs(state, limits, Date.now()) === 0;
+  const isLate = isOutOfTime(error) || remainingMs(state, limits, Date.now()) === 0;
   const request = textOf(history.findLast(isHumanMessage)?.content ?? "");
   // What the user reads; what exactly happened is in the event and in the log (ERR-17).
   const last_error = userSentence(error.code, /\p{Script=Han}/u.test(request) ? "zh" : "en");
@@ -129,8 +133,10 @@ function failed(
     const about = { code, message, ...(suggestion === undefined ? {} : { suggestion }) };
     return { phase, failure: { ...about, plans, at: Date.now() }, last_error };
   }
+  // A limit ends a turn, never a run; the final message says which one.
+  if (isLate) return { phase, end_reason: "timeout", last_error };
   if (state.messages.length === 0) throw error;
-  return { phase, end_reason: isLate ? "timeout" : "error", last_error };
+  return { phase, end_reason: "error", last_error };
 }
 
 function spent(answer: AIMessageChunk, state: LoopState, { limits }: LoopCall): LoopUpdate {

@@ -7,6 +7,7 @@ import { toolNotFound } from "../tools/registry.ts";
 import { executeCall } from "../tools/execute-call.ts";
 import { prepareCall } from "../tools/run-tool.ts";
 import type { Tool, ToolResult } from "../tools/tool.ts";
+import { callableTools } from "./callable-tools.ts";
 import { notApproved } from "./judge-call.ts";
 import { callsAtOnce } from "./limits.ts";
 import { handOver } from "./hand-over.ts";
@@ -91,7 +92,7 @@ async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promis
     case "unknown_tool":
       return toolNotFound(
         task.call.name,
-        tools.map((tool) => tool.name),
+        callableTools(loopCall(config), task.iteration).map((tool) => tool.name),
       );
     case "run": {
       const tool = tools.find((candidate) => candidate.name === task.call.name);
@@ -137,6 +138,7 @@ async function runOnce(
   const result = await toolSpan(tool.name, input, config, () =>
     executeCall(call, servicesOf(config), {
       retries: limits.max_tool_retries,
+      timeoutSeconds: limits.tool_timeout_seconds ?? tool.timeoutSeconds,
       maxParallel: callsAtOnce(loopCall(config)),
       onRetry: (attempt, reason) => emit(config, { type: "retry", what: `tool_${tool.name}`, attempt, reason }),
     }),

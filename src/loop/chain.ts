@@ -1,5 +1,5 @@
 import { isHumanMessage } from "@langchain/core/messages";
-import { chainKeywords, chainQuestion } from "../guardrails/questions.ts";
+import { chainQuestion, confirmingWords } from "../guardrails/questions.ts";
 import { readTurn, type PastCall, type Turn } from "../guardrails/turn.ts";
 import type { Tool } from "../tools/tool.ts";
 import { readDecision } from "./approval.ts";
@@ -26,14 +26,23 @@ const allowed = ["approve", "reject", "respond", "answer"] as const;
 
 /**
  * Whether a call is a further one of a guarded turn (CONF-07): a tool has run since the user's last message, in this loop
- * call or an earlier one of the turn.
+ * call or an earlier one of the turn. In a turn with a chosen tool, every call of another tool is (TOOL-08).
  */
 export function isChained(
   tool: Tool,
   turn: Turn | undefined,
-  { toolPolicy, history, tools, agent }: Pick<LoopRequest, "toolPolicy" | "history" | "tools" | "agent">,
+  {
+    toolPolicy,
+    forcedTool,
+    history,
+    tools,
+    agent,
+  }: Pick<LoopRequest, "toolPolicy" | "forcedTool" | "history" | "tools" | "agent">,
 ): boolean {
-  if (toolPolicy !== "guarded" || tool.completes === true) return false;
+  if (tool.completes === true) return false;
+  // Besides the tool that the user has chosen, nothing runs without their word (TOOL-08).
+  if (forcedTool !== undefined && tool.name !== forcedTool) return true;
+  if (toolPolicy !== "guarded") return false;
   // The call that sent the agent was the turn's first tool.
   if (agent !== undefined) return true;
   const before = history.slice(history.findLastIndex((message) => isHumanMessage(message)) + 1);
@@ -61,7 +70,7 @@ export function chainRequest(call: { id: string; name: string; args: Record<stri
   return {
     kind: "chain_confirm",
     question,
-    keywords: chainKeywords,
+    keywords: confirmingWords,
     tool_call_id: call.id,
     tool: call.name,
     actionRequests: [action],

@@ -46,12 +46,14 @@ export async function delegate(state: LoopState, config: LangGraphRunnableConfig
     const key = `agents of ${work.iteration}`;
     waits[key] = Math.max(waits[key] ?? 0, Date.now() - work.began_at);
   }
-  const reports = done.flatMap((work) => Object.values(work.reports));
+  const reports = done.flatMap(reportsOf);
   const update: LoopUpdate = {
     ...(Object.keys(delegations).length === 0 ? {} : { delegations }),
     ...(messages.length === 0 ? {} : { messages, waits, ...spentBy(reports, state) }),
   };
-  const goto = due.length === 0 ? "assemble" : due.map((task) => send(task, due.length, state, config));
+  // The caller's own count gets what agents have used only at the end of their call.
+  const spent = { ...state, ...spentBy(Object.values(state.delegations).flatMap(reportsOf), state) };
+  const goto = due.length === 0 ? "assemble" : due.map((task) => send(task, due.length, spent, config));
   return new Command({ update, goto });
 }
 
@@ -68,7 +70,7 @@ function dueOf(id: string, work: Delegation): AgentTask[] {
 }
 
 /** What is left of a budget is shared by those who begin together, so that they cannot use it up several times. */
-function send(task: AgentTask, sharers: number, state: LoopState, config: LangGraphRunnableConfig): Send {
+function send(task: AgentTask, sharers: number, spent: Spent, config: LangGraphRunnableConfig): Send {
   const { max_tokens, max_cost } = loopCall(config).limits;
   emit(config, {
     type: "subagent_started",
@@ -78,8 +80,8 @@ function send(task: AgentTask, sharers: number, state: LoopState, config: LangGr
   });
   const left = (budget: number, used: number): number => Math.max(0, budget - used) / sharers;
   const budget = {
-    ...(max_tokens === undefined ? {} : { max_tokens: Math.floor(left(max_tokens, state.total_tokens_used)) }),
-    ...(max_cost === undefined ? {} : { max_cost: left(max_cost, state.total_cost) }),
+    ...(max_tokens === undefined ? {} : { max_tokens: Math.floor(left(max_tokens, spent.total_tokens_used)) }),
+    ...(max_cost === undefined ? {} : { max_cost: left(max_cost, spent.total_cost) }),
   };
   return new Send("sub_agent", { ...task, ...budget } satisfies AgentTask);
 }
@@ -89,7 +91,13 @@ export function agentId({ delegation, index }: Pick<AgentTask, "delegation" | "i
   return `${delegation}/${index}`;
 }
 
-function spentBy(reports: AgentReport[], state: LoopState): LoopUpdate {
+type Spent = Pick<LoopState, "total_tokens_used" | "total_cost">;
+
+function reportsOf({ reports }: Delegation): AgentReport[] {
+  return Object.values(reports);
+}
+
+function spentBy(reports: AgentReport[], state: Spent): Partial<Spent> {
   const tokens = reports.reduce((sum, report) => sum + report.tokens, 0);
   const cost = reports.reduce((sum, report) => sum + (report.cost ?? 0), 0);
   return {

@@ -3,6 +3,7 @@ import { grantCovers, mayRemember } from "../guardrails/grants.ts";
 import type { CheckedCall, Verdict } from "../guardrails/guardrail.ts";
 import { guardrails } from "../guardrails/index.ts";
 import { withMarks } from "../guardrails/marked-files.ts";
+import { riskyCommand } from "../guardrails/risky-command.ts";
 import { locate } from "../tools/files/workspace-path.ts";
 import type { Operation, Tool, ToolContext, ToolResult } from "../tools/tool.ts";
 import { approvalHash } from "./approval.ts";
@@ -52,7 +53,9 @@ export async function lookAtCall(
 
 async function operationOf(tool: Tool, input: Record<string, unknown>, context: ToolContext): Promise<Operation> {
   const { workspace, criticalFiles = [] } = context;
-  const found = await tool.operation(input, context);
+  // What ends a turn shows its command and runs nothing.
+  const risk = tool.completes === true ? undefined : riskyCommand(input);
+  const found = risk ?? (await tool.operation(input, context));
   return criticalFiles.length === 0
     ? found
     : withMarks(found, await touchedPaths(tool, input, workspace), criticalFiles);

@@ -7,8 +7,9 @@ import { callTool } from "./call-tool.ts";
 import { checkCalls } from "./check-calls.ts";
 import { delegate } from "./delegate.ts";
 import { finish } from "./finish.ts";
-import { recursionLimit, workedMs } from "./limits.ts";
+import { recursionLimit } from "./limits.ts";
 import { stateAfterLoop, type TurnState } from "./orchestration.ts";
+import { loopReport, type LoopReport } from "./report.ts";
 import { withLoopCall, type LoopRequest } from "./request.ts";
 import { afterAssemble, afterCalls, afterModel } from "./route.ts";
 import { LoopState, type EndReason } from "./state.ts";
@@ -48,16 +49,14 @@ export const loop = steps()
   .addEdge("sub_agent", "delegate")
   .compile({ name: "agentic_loop" });
 
-/** What one call of the loop came to: the messages it added, in order and valid, and why it ended. */
-export interface LoopOutcome {
+/** What one call of the loop came to: its report, the messages it added, in order and valid, and why it ended. */
+export interface LoopOutcome extends LoopReport {
   messages: BaseMessage[];
   end_reason: EndReason;
   iterations: number;
   /** Tokens and money of all model calls, those of its agents too. */
   total_tokens: number;
   total_cost: number;
-  /** Milliseconds, without the time that people took to answer. */
-  worked_ms: number;
   /** Where the turn is now (STATE-03). */
   turnState: TurnState;
 }
@@ -82,12 +81,12 @@ async function run(
     },
   );
   return {
+    ...loopReport(outcome, Date.now()),
     messages: outcome.messages,
     end_reason: outcome.end_reason ?? "answered",
     iterations: outcome.iteration_count,
     total_tokens: outcome.total_tokens_used,
     total_cost: outcome.total_cost,
-    worked_ms: workedMs(outcome, Date.now()),
     turnState: stateAfterLoop(request.turnState ?? "plan", outcome.messages),
   };
 }

@@ -25,7 +25,8 @@ export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
   const less = lessOf([...shown, ...instruction, ...state.messages], state, call);
   const body =
     less?.body ?? repairToolPairs([...shown, ...instruction, ...withForcedRounds(state.messages, call.prompts)]);
-  const notes = [...(less?.notes ?? []), ...notesFor(state, call)];
+  const news = call.news === undefined ? [] : [call.news.text];
+  const notes = [...(less?.notes ?? []), ...news, ...notesFor(state, call)];
   return [systemMessage(call.system), ...body, ...notes.map((note) => new HumanMessage(note.toWellFormed()))];
 }
 
@@ -67,7 +68,8 @@ function notesFor(state: LoopState, call: LoopCall): string[] {
   const { tools, limits, prompts } = call;
   if (state.forced !== null) return [state.forced.prompt];
   if (state.alternative === "without_tools" && state.closing === null) return [withoutTools(prompts)];
-  if (tools.length === 0) return [];
+  // A plain answer needs no note; a model that calls tools where there are none does.
+  if (tools.length === 0 && state.messages.length === 0) return [];
   const findings = findingsOf(state.messages, call);
   if (state.closing !== null) {
     const found = findings.filter(({ stage }) => stage === "finish").map((finding) => noteOf(finding, prompts));

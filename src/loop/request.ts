@@ -29,7 +29,7 @@ export interface LoopRequest {
   instruction?: string;
   /** What the model may call; empty for a plain answer. */
   tools: Tool[];
-  /** The tool that the first iteration must call (TOOL-08); later iterations then have none. */
+  /** The tool that the first iteration must call (TOOL-08); later ones have the others, each by the user's word. */
   forcedTool?: string;
   limits: LoopLimits;
   /** How far the model may go with tools on its own (C-04); default `auto`. */
@@ -65,6 +65,13 @@ export interface AgentPlace {
   messageId: string;
 }
 
+/** What a model call is told of agents that have finished in the background: the words, and whom they are about. */
+export interface BackgroundNews {
+  text: string;
+  /** Sessions of the agents that no reply has been told of before. */
+  fresh: string[];
+}
+
 /** The request with what the steps of this one call share in memory; all of it can be found again from the state. */
 export interface LoopCall extends LoopRequest {
   /** The phase as last told. */
@@ -75,6 +82,8 @@ export interface LoopCall extends LoopRequest {
   review: { last: BaseMessage | undefined; count: number; findings: Finding[] } | undefined;
   /** Keys of what is told only once. */
   told: Set<string>;
+  /** What the model call under way is told of agents in the background. */
+  news: BackgroundNews | undefined;
 }
 
 const callKey = "__millrace_loop";
@@ -92,6 +101,7 @@ export function withLoopCall(config: LangGraphRunnableConfig, request: LoopReque
     record,
     review: undefined,
     told: new Set(),
+    news: undefined,
   };
   return { ...config, configurable: { ...config.configurable, [callKey]: call } };
 }

@@ -15,8 +15,8 @@ export function turnOf(messages: readonly BaseMessage[], call: LoopCall): Turn {
 
 /** What the rules against loops say before a model call. The turn is read once for each state of the messages. */
 export function findingsOf(messages: readonly BaseMessage[], call: LoopCall): Finding[] {
-  // Nothing has been done yet, or nothing can be: there is no loop to look for.
-  if (messages.length === 0 || call.tools.length === 0) return [];
+  // Nothing has been said yet. Where there are no tools, a model may still invent some.
+  if (messages.length === 0) return [];
   const last = messages.at(-1);
   if (call.review?.last === last && call.review?.count === messages.length) return call.review.findings;
   const findings = reviewTurn(turnOf(messages, call), call.limits);

@@ -3,6 +3,8 @@ import { reviewCall, type Finding } from "../guardrails/manager.ts";
 import { callInTurn, type Turn } from "../guardrails/turn.ts";
 import { prepareCall } from "../tools/run-tool.ts";
 import type { Operation, Tool, ToolContext, ToolResult } from "../tools/tool.ts";
+import { backgroundAgents } from "./background.ts";
+import { callableTools } from "./callable-tools.ts";
 import { isChained } from "./chain.ts";
 import { callsPerReply } from "./limits.ts";
 import { completionProblem } from "./completion.ts";
@@ -34,7 +36,7 @@ export async function ruleOn(
     return { kind: "refuse", code: "CUT_OFF", errorType: "invalid_format", reason };
   }
   const { tools, limits } = loopCall(config);
-  const tool = tools.find((candidate) => candidate.name === call.name);
+  const tool = callableTools(loopCall(config), requested.iteration).find((candidate) => candidate.name === call.name);
   if (tool === undefined) return { kind: "unknown_tool" };
   const prepared = prepareCall(tool, writtenArguments(call.args));
   if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
@@ -92,10 +94,12 @@ export function askedBesides(services: RunServices): Pick<ToolContext, "critical
 /** What a tool may touch in this run. `callId` names the call that runs; none while one only looks. */
 export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolContext {
   const services = servicesOf(config);
+  const background = backgroundAgents(config, callId);
   return {
     workspace: services.workspace,
     tasks: services.tasks,
     ...askedBesides(services),
+    ...(background === undefined ? {} : { background }),
     sessionId: sessionIdOf(config),
     callId,
     repeated: false,

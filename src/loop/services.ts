@@ -3,12 +3,14 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { createAgentFolders, type AgentSource } from "../agents/agent-folders.ts";
+import type { BackgroundAgent } from "../agents/background.ts";
 import { currentConfig } from "../config.ts";
 import type { CustomEvent } from "../events.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import { createModelLoader, type ModelLoader } from "../models/load-model.ts";
 import { openPrompts } from "../prompts/open-prompts.ts";
 import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
+import type { RunContext } from "../state.ts";
 import type { Grant } from "../storage/records.ts";
 import { createMemoryLedger, createMemoryTasks } from "../storage/memory.ts";
 import type { Ledger, OperationStore, TaskStore } from "../storage/storage.ts";
@@ -19,6 +21,24 @@ import type { Tool } from "../tools/tool.ts";
 import type { ToolSource } from "../tools/tool-source.ts";
 import type { Rate } from "../tools/rates.ts";
 import type { Progress } from "./progress.ts";
+
+/** The work of one agent in the background: who asks for it, and what its run may choose. */
+export interface BackgroundWork {
+  /** The ledger's name of the call, and the agent's place in it: the same again begins nothing. */
+  call_id: string;
+  place: number;
+  name: string;
+  task: string;
+  context: RunContext;
+}
+
+/** Sessions that a run's session has sent agents to work in (AGENT-04). */
+export interface BackgroundService {
+  /** Resolves when the work is on disk. Throws what keeps it from being admitted. */
+  send(work: BackgroundWork, signal: AbortSignal): Promise<{ session_id: string; run_id: string }>;
+  /** Oldest first, without those whose sessions are in `except`. */
+  list(except?: ReadonlySet<unknown>): Promise<BackgroundAgent[]>;
+}
 
 /** What the server lends to a run: the ledger, the planner's tasks and the workspace (absolute, links resolved). */
 export interface RunServices {
@@ -55,6 +75,8 @@ export interface RunServices {
   prompts?: Prompts;
   /** The agents that work can be handed to (AGENT-02); absent: none. */
   agents?: AgentSource;
+  /** Where agents work beyond the turn; absent: nowhere. */
+  background?: BackgroundService | undefined;
   /** Where a detected loop is logged (GUARD-09); absent where nobody reads a log. */
   logger?: Pick<Logger, "warn">;
   /** Told of every event in the moment it is emitted, whether or not a reader of the run has asked for it. */

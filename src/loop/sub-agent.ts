@@ -83,7 +83,7 @@ function requestFor(task: AgentTask, caller: LoopCall, config: LangGraphRunnable
     userRequest: userWords(caller),
     summary: null,
     tools: caller.tools.filter(
-      (tool) => tool.delegates === undefined && (agent.tools === null || agent.tools.includes(tool.name)),
+      (tool) => tool.forCallers !== true && (agent.tools === null || agent.tools.includes(tool.name)),
     ),
     limits: {
       ...limits,

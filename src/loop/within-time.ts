@@ -1,5 +1,12 @@
 import { AppError } from "../errors.ts";
 
+const ranOut = new WeakSet<object>();
+
+/** Whether this error says that the time of `withinTime` was over: told by the error, since clocks and timers differ. */
+export function isOutOfTime(error: unknown): boolean {
+  return typeof error === "object" && error !== null && ranOut.has(error);
+}
+
 /**
  * Runs `work` with a signal that aborts when `signal` does, or after `milliseconds` with `timeout`. Timer and listener go
  * with the work: `AbortSignal.timeout` would hold everything the call has touched until its time is over.
@@ -11,10 +18,11 @@ export async function withinTime<T>(
 ): Promise<T> {
   const stop = new AbortController();
   const onAbort = (): void => stop.abort(signal?.reason);
-  const timer = setTimeout(
-    () => stop.abort(new AppError("timeout", "The time for this turn ran out while the model was answering.")),
-    milliseconds,
-  );
+  const timer = setTimeout(() => {
+    const error = new AppError("timeout", "The time for this turn ran out while the model was answering.");
+    ranOut.add(error);
+    stop.abort(error);
+  }, milliseconds);
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
   try {

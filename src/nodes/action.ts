@@ -7,22 +7,25 @@ import { finalAnswerInstruction, finalAnswerPrompt } from "../prompts/final-answ
 import { freeWorkPrompt } from "../prompts/free-work.ts";
 import { planStepInstruction, planStepPrompt } from "../prompts/plan-step.ts";
 import type { GraphState, PlanStep, TaskPlan, WorkflowNode } from "../state.ts";
-import { nodeRequest, replyText } from "./node-request.ts";
+import { nodeRequest, runContext } from "./node-request.ts";
 import { nextWork, withStep } from "./plan-progress.ts";
+import { presetTask } from "./preset-task.ts";
 import { requestOf } from "./read-intent.ts";
 import { afterLoop, endTurn } from "./turn.ts";
 
 const resultLength = 500;
 
 /**
- * Carries out: without a plan, one instruction (or the selected tool); with a plan, one step at each visit, in the order of
+ * Carries out: without a plan, one instruction, a preset action or the selected tool; with a plan, one step at each visit, in the order of
  * the dependencies, and after the last step one short answer. Each visit calls the loop once.
  */
 export const action: WorkflowNode = async (state, config) => {
   const respond = (outcome: LoopOutcome) => ({ messages: outcome.messages, ...endTurn(state, outcome, config) });
   const taskPlan = state.task_plan;
   if (taskPlan === null) {
-    const task = freeWorkPrompt(promptsOf(config));
+    const { action_type } = runContext(config);
+    const prompts = promptsOf(config);
+    const task = action_type === undefined ? freeWorkPrompt(prompts) : presetTask(action_type, state, prompts);
     return respond(await runLoop(nodeRequest("action", state, config, { task }), config));
   }
   const work = nextWork(taskPlan);
@@ -61,7 +64,7 @@ async function carryOut(
   });
   const outcome = await runLoop(request, config);
   const status = ["answered", "completed"].includes(outcome.end_reason) ? "done" : "failed";
-  const done = withStep(taskPlan, step.id, { status, result: replyText(outcome.messages).slice(0, resultLength) });
+  const done = withStep(taskPlan, step.id, { status, result: outcome.final_response.slice(0, resultLength) });
   emit(config, { type: "plan", plan: done });
   const { messages } = outcome;
   // A person who ends the turn ends the plan.

@@ -8,7 +8,7 @@ import { promptsOf } from "../loop/services.ts";
 import { clarifyPrompt } from "../prompts/clarify.ts";
 import type { Clarification, GraphState } from "../state.ts";
 import { readJson } from "./answer.ts";
-import { nodeRequest, offeredTools, replyText, runContext } from "./node-request.ts";
+import { nodeRequest, offeredTools, runContext } from "./node-request.ts";
 import { requestOf } from "./read-intent.ts";
 
 const words = z.string().trim().min(1).max(300);
@@ -28,8 +28,8 @@ export async function clarificationOf(state: GraphState, config: LangGraphRunnab
   const tools = offeredTools(runContext(config), config).map((tool) => tool.name);
   const task = clarifyPrompt({ tools }, promptsOf(config));
   const request = nodeRequest("intent", state, config, { task, tools: [], silent: true });
-  const { messages } = await runLoop(request, config);
-  const answer = readJson(replyText(messages), ClarificationAnswer);
+  const { final_response } = await runLoop(request, config);
+  const answer = readJson(final_response, ClarificationAnswer);
   const ownWords = plainClarification(requestOf(state.messages));
   if (answer.kind === "unreadable") {
     emit(config, { type: "retry", what: "clarification", attempt: 1, reason: answer.problem });

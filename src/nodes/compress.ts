@@ -10,7 +10,7 @@ import { modelLimits } from "../models/model-limits.ts";
 import { compressPrompt } from "../prompts/compress.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
 import { readJson } from "./answer.ts";
-import { nodeRequest, replyText, runContext } from "./node-request.ts";
+import { nodeRequest, runContext } from "./node-request.ts";
 
 /** Whether a turn should begin with compression: when the window fills (COMP-01), or on request. */
 export function compressionDue(state: GraphState, config: LangGraphRunnableConfig): boolean {
@@ -52,12 +52,13 @@ async function summarise(
       history: old,
       silent: true,
     });
-    const { messages } = await runLoop(request, config);
-    const answer = readJson(replyText(messages), SummaryAnswer);
+    const { final_response } = await runLoop(request, config);
+    const answer = readJson(final_response, SummaryAnswer);
     if (answer.kind === "value") return answer.value;
     emit(config, { type: "retry", what: "summary", attempt: 1, reason: answer.problem });
   } catch (error) {
-    if (config.signal?.aborted === true || !isAppError(error)) throw error;
+    // A person who was asked about the failure may have ended the turn.
+    if (config.signal?.aborted === true || !isAppError(error) || error.code === "cancelled") throw error;
     emit(config, { type: "retry", what: "summary", attempt: 1, reason: error.message });
   }
   return plainSummary(old, previous);

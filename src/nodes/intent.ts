@@ -9,7 +9,7 @@ import { replyPrompt } from "../prompts/reply.ts";
 import type { GraphState, Intent, TurnRoute, WorkflowNode } from "../state.ts";
 import { clarificationOf, clarificationMessage } from "./clarification.ts";
 import type { ReadIntent } from "./intent-rules.ts";
-import { nodeRequest, replyText, runContext } from "./node-request.ts";
+import { nodeRequest, runContext } from "./node-request.ts";
 import { completedReply, partialReply, removal } from "./partial-reply.ts";
 import { readIntent, requestOf } from "./read-intent.ts";
 import { beginTurn, endTurn } from "./turn.ts";
@@ -48,7 +48,7 @@ async function completeReply(state: GraphState, config: LangGraphRunnableConfig)
   return {
     route: "reply" as const,
     ...endTurn(begun, outcome, config),
-    messages: completedReply(parts, replyText(outcome.messages)),
+    messages: completedReply(parts, outcome.final_response),
   };
 }
 
@@ -88,11 +88,13 @@ async function takeUp(before: GraphState, config: LangGraphRunnableConfig) {
 
 /** An unclear request is asked about once, unless the run forbids it or says itself what to do. */
 function mayAsk({ kind, route }: ReadIntent, config: LangGraphRunnableConfig): boolean {
-  const { clarify = true, mode, selected_tool } = runContext(config);
-  return kind === "unclear" && route !== "reply" && clarify && mode === undefined && selected_tool === undefined;
+  const { clarify = true, mode, selected_tool, action_type } = runContext(config);
+  const isChosen = [mode, selected_tool, action_type].some((choice) => choice !== undefined);
+  return kind === "unclear" && route !== "reply" && clarify && !isChosen;
 }
 
 function goesOn(state: GraphState, route: TurnRoute, config: LangGraphRunnableConfig): boolean {
-  const { selected_tool } = runContext(config);
-  return route === "action" && selected_tool === undefined && state.task_plan?.status === "active";
+  const { selected_tool, action_type } = runContext(config);
+  const isOther = selected_tool !== undefined || action_type !== undefined;
+  return route === "action" && !isOther && state.task_plan?.status === "active";
 }

@@ -1,15 +1,15 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { isAIMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Agent } from "../agents/agent-file.ts";
 import { subAgentsSection } from "../agents/sub-agents-section.ts";
 import { textOf } from "../context/tokens.ts";
 import { AppError } from "../errors.ts";
+import { confirmingWords } from "../guardrails/questions.ts";
 import type { LoopRequest } from "../loop/request.ts";
 import { promptsOf, servicesOf } from "../loop/services.ts";
 import { confirmation } from "../prompts/confirmation.ts";
 import { forcedTool } from "../prompts/forced-tool.ts";
-import { systemText } from "../prompts/injector.ts";
+import { agentSystemText, systemText } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { LoopLimits, RunContext, type GraphState } from "../state.ts";
 import { tools } from "../tools/index.ts";
@@ -32,23 +32,20 @@ export function runContext(config: LangGraphRunnableConfig): RunContext {
   });
 }
 
-/** Words by which a person confirms in a message, as `loop/approval.ts` reads them. */
-const confirmingWords = "yes, ok, confirm, 是, 同意, 确认";
-
 const registry = createRegistry(Object.values(tools));
 
 /**
- * The tools a run may use: the default set, or those it names, of the house and of the sources that were asked when the run
- * began. An unknown name throws `tool_not_found`.
+ * The tools a run may use: the chosen one, and the default set or those it names, of the house and of the sources that were
+ * asked when the run began. An unknown name throws `tool_not_found`.
  */
 export function offeredTools(context: RunContext, config: LangGraphRunnableConfig): Tool[] {
   const { addedTools = [] } = servicesOf(config);
   const known = addedTools.length === 0 ? registry : createRegistry([...registry.list(), ...addedTools]);
-  const names = context.selected_tool === undefined ? context.tools : [context.selected_tool];
-  const offered = names === undefined ? known.defaults() : known.restrict(names);
+  const others = context.tools ?? known.defaults().map(({ name }) => name);
+  const offered = known.restrict(context.selected_tool === undefined ? others : [context.selected_tool, ...others]);
   if (agentsOf(config).length > 0) return offered;
   // Without agents there is nobody to hand work to; a user who has chosen the tool is told so by its result.
-  return offered.filter((tool) => tool.delegates === undefined || tool.name === context.selected_tool);
+  return offered.filter((tool) => tool.forCallers !== true || tool.name === context.selected_tool);
 }
 
 function agentsOf(config: LangGraphRunnableConfig): readonly Agent[] {
@@ -91,6 +88,8 @@ export function nodeRequest(
     turnState: state.orchestration.state === "decide" ? "decide" : "plan",
     isPart: options.isPart ?? false,
     silent: options.silent ?? false,
+    // What a model wrote as an agent's task is no word of the user's.
+    ...(context.agent === undefined ? {} : { userRequest: context.agent.user_request }),
     ...(context.fallback_model === undefined ? {} : { fallbackModel: context.fallback_model }),
     ...(context.on_error === undefined ? {} : { onError: context.on_error }),
     ...(context.tool_policy === undefined ? {} : { toolPolicy: context.tool_policy }),
@@ -103,12 +102,16 @@ export function nodeRequest(
   };
 }
 
-/** The layers of the system text (PROMPT-01). In a workflow the run may do without the identity (C-36). */
+/**
+ * The layers of the system text (PROMPT-01). In a workflow the run may do without the identity (C-36); an agent has its own
+ * prompt instead (AGENT-04).
+ */
 function systemOf(
   state: GraphState,
   context: RunContext,
   { task, workspace, prompts }: { task: string; workspace: string; prompts: Prompts },
 ): string {
+  if (context.agent !== undefined) return agentSystemText(context.agent.prompt, prompts);
   const profile = context.profile ?? "general";
   const hasIdentity = (context.work_mode ?? state.work_mode) !== "workflow" || context.identity_in_workflow !== false;
   const parts = {
@@ -128,7 +131,7 @@ function taskText(
 ): string {
   const prompts = promptsOf(config);
   const parts = task === undefined ? [] : [task];
-  if (usable.length > 0) parts.push(prompts.text(confirmation, { keywords: confirmingWords }));
+  if (usable.length > 0) parts.push(prompts.text(confirmation, { keywords: confirmingWords.join(", ") }));
   const chosen = usable.find(({ name }) => name === context.selected_tool);
   if (chosen !== undefined) parts.push(prompts.text(forcedTool, { tool: chosen.name }));
   const hasAgents = usable.some((tool) => tool.delegates !== undefined);
@@ -159,11 +162,6 @@ function extentText({ wanted }: GraphState): string | null {
     default:
       return null;
   }
-}
-
-/** The last words of a loop call. */
-export function replyText(messages: readonly BaseMessage[]): string {
-  return textOf(messages.findLast((message) => isAIMessage(message))?.content ?? "");
 }
 
 /** The name of the last tool and how it ended, for the orchestration record (STATE-04). */

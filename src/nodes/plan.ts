@@ -10,7 +10,7 @@ import { planPrompt } from "../prompts/plan.ts";
 import type { GraphState, TaskPlan, WorkflowNode } from "../state.ts";
 import { readJson } from "./answer.ts";
 import { goalVerbs, seams, toolVerbs } from "./intent-words.ts";
-import { nodeRequest, offeredTools, replyText, runContext } from "./node-request.ts";
+import { nodeRequest, offeredTools, runContext } from "./node-request.ts";
 
 const maxSteps = 10;
 
@@ -54,11 +54,13 @@ async function makePlan(state: GraphState, config: LangGraphRunnableConfig, requ
   const tools = offeredTools(runContext(config), config).map((tool) => tool.name);
   const ask = async (problem: string | null) => {
     const task = planPrompt({ tools, problem }, promptsOf(config));
-    const { messages } = await runLoop(nodeRequest("plan", state, config, { task, tools: [], silent: true }), config);
-    return readJson(replyText(messages), PlanAnswer);
+    const outcome = await runLoop(nodeRequest("plan", state, config, { task, tools: [], silent: true }), config);
+    // No reply came in time, or a person has passed it over: another question would only wait once more.
+    const isLost = outcome.end_reason === "timeout" || outcome.end_reason === "error";
+    return { ...readJson(outcome.final_response, PlanAnswer), isLost };
   };
   const first = await ask(null);
-  const answer = first.kind === "value" ? first : await ask(first.problem);
+  const answer = first.kind === "value" || first.isLost ? first : await ask(first.problem);
   if (answer.kind === "unreadable") return plainPlan(request);
   return toTaskPlan(answer.value, tools);
 }

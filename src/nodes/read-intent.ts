@@ -9,7 +9,7 @@ import { DecompositionLimits, Intent, Route, type GraphState } from "../state.ts
 import { readJson } from "./answer.ts";
 import { intentByRules, type ReadIntent } from "./intent-rules.ts";
 import { dropsTheWork } from "./intent-words.ts";
-import { nodeRequest, offeredTools, replyText, runContext } from "./node-request.ts";
+import { nodeRequest, offeredTools, runContext } from "./node-request.ts";
 
 const asked: Intent = { kind: "action", extent: "full", priorities: [], implicit_needs: [] };
 
@@ -43,6 +43,7 @@ export async function readIntent(
   const setting = { limits, hasContext: hasContext(state), namesTools: context.tools !== undefined };
   const ruled = intentByRules(text, setting);
   const chosen = (route: Route, reason: string): ReadIntent => ({ ...asked, ...ruled, route, reason });
+  if (context.action_type !== undefined) return chosen("action", `the action ${context.action_type} was chosen`);
   if (context.mode !== undefined) return chosen(context.mode, "chosen by the run");
   if (context.selected_tool !== undefined) return chosen("action", `the tool ${context.selected_tool} was selected`);
   if ((context.chat_mode ?? state.chat_mode) === "chat") return chosen("reply", "chat mode");
@@ -69,8 +70,8 @@ async function askModel(state: GraphState, config: LangGraphRunnableConfig): Pro
     tools: [],
     silent: true,
   });
-  const { messages } = await runLoop(request, config);
-  const answer = readJson(replyText(messages), IntentAnswer);
+  const { final_response } = await runLoop(request, config);
+  const answer = readJson(final_response, IntentAnswer);
   if (answer.kind === "value") return answer.value;
   return { ...asked, route: "free_work", reason: `the model's choice could not be read: ${answer.problem}` };
 }

@@ -63,7 +63,11 @@ export async function startWithAgents(options: TestWorkflowOptions): Promise<Tes
 }
 
 /** The call that hands work over. */
-export function hands(mode: "parallel" | "serial", work: Record<string, string>, more: object = {}): ModelStep {
+export function hands(
+  mode: "parallel" | "serial" | "background",
+  work: Record<string, string>,
+  more: object = {},
+): ModelStep {
   const subagents = Object.entries(work).map(([name, task]) => ({ name, task }));
   return { toolCalls: [{ name: "run_named_subagents", arguments: { mode, subagents, ...more }, id: "hand" }] };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -86,6 +86,14 @@ describe("an agent file", () => {
     expect(read(front)).toEqual({ kind: "invalid", problem: expect.stringContaining(reason) });
   });
 
+  it("with front matter that takes long to check is none", () => {
+    const keys = Array.from({ length: 5_000 }, (_, index) => `key${index}: 1`);
+    expect(read(`name: a\ndescription: b\n${keys.join("\n")}`)).toEqual({
+      kind: "invalid",
+      problem: expect.stringContaining("longer than 16384 characters"),
+    });
+  });
+
   it("without front matter or without a prompt is none", () => {
     const known = new Set(knownTools);
     expect(readAgentFile("# Notes", known)).toMatchObject({ problem: expect.stringContaining("two lines of ---") });
@@ -133,6 +141,17 @@ describe("the folders", () => {
       ["agent_file_skipped", "/project/.autocoderagents/a.md", "tools: there is no fly"],
       ["agent_file_skipped", "/project/.autocoderagents/big.md", expect.stringContaining("larger than")],
       ["agent_file_skipped", "/project/.autocoderagents/folder.md", "it is not a regular file"],
+    ]);
+  });
+
+  it("may hold a link that leads to itself, which hides no other agent and is told once", () => {
+    write("project/.autocoderagents/good.md", agent("good"));
+    symlinkSync("round.md", join(root, "project/.autocoderagents/round.md"));
+    const source = open();
+    source.list();
+    expect(source.list().map(({ name }) => name)).toEqual(["good"]);
+    expect(told).toEqual([
+      { event: "agent_file_skipped", fields: expect.objectContaining({ reason: expect.stringContaining("ELOOP") }) },
     ]);
   });
 

@@ -121,3 +121,26 @@ describe("the model of an agent", () => {
     ]);
   });
 });
+
+describe("the token budget of a turn", () => {
+  it("is not given whole to each of several agents that work one after the other", async () => {
+    const used = { input: 30_000, output: 0 };
+    const flow = await start({
+      files: agentFiles({ one: {}, two: {}, three: {} }),
+      handler: scriptsOf({
+        caller: [hands("serial", { one: "Go", two: "Go", three: "Go" }), { text: "Done." }],
+        one: [{ text: "1", usage: used }],
+        two: [{ text: "2", usage: used }],
+        three: [{ text: "3", usage: used }],
+      }),
+    });
+    const { messages } = await flow.send("Work", { ...free, limits: { max_tokens: 50_000 } });
+    expect(flow.model.requests.map(askedBy)).toEqual(["caller", "one", "two"]);
+    expect(messages.find(isToolMessage)?.additional_kwargs["subagents"]).toEqual([
+      expect.objectContaining({ name: "one", end_reason: "answered" }),
+      expect.objectContaining({ name: "two", tokens: 30_000 }),
+      expect.objectContaining({ name: "three", tokens: 0, end_reason: "token_limit" }),
+    ]);
+    expect(messages.at(-1)?.additional_kwargs["end_reason"]).toBe("token_limit");
+  });
+});

@@ -2,11 +2,10 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Storage } from "../../src/storage/storage.ts";
-import { crashCopy, openIn } from "../runs/crash-copy.ts";
+import { openIn } from "../runs/crash-copy.ts";
 import { collect, createSession, never, request } from "../runs/fixtures.ts";
+import { withCopies } from "../runs/storage-copies.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { agentFiles, hands, scriptsOf } from "./agent-flow.ts";
 import { agentRuns } from "./agent-runs.ts";
@@ -27,34 +26,6 @@ afterEach(async () => {
 
 const makes = (title: string) => ({ toolCalls: [{ name: "create_task", arguments: { title }, id: `make-${title}` }] });
 
-/** A storage that copies its file after each thing the checkpointer writes: what a crash at that moment leaves. */
-function withCopies(storage: Storage, copies: string[]): Storage {
-  const follow =
-    (write: (...args: never[]) => Promise<unknown>) =>
-    async (...args: never[]): Promise<unknown> => {
-      const result = await write(...args);
-      copies.push(crashCopy(folder, join(folder, `copy-${copies.length}`)));
-      return result;
-    };
-  return {
-    ...storage,
-    checkpointerWith(events) {
-      const saver = storage.checkpointerWith(events);
-      const followed: Record<PropertyKey, unknown> = {
-        put: follow(saver.put.bind(saver)),
-        putWrites: follow(saver.putWrites.bind(saver)),
-      };
-      return new Proxy(saver, {
-        get: (target: BaseCheckpointSaver, key) => {
-          if (key in followed) return followed[key];
-          const value: unknown = Reflect.get(target, key);
-          return typeof value === "function" ? value.bind(target) : value;
-        },
-      });
-    },
-  };
-}
-
 it.each(["parallel", "serial"] as const)(
   "goes on with %s agents wherever the process ended, and no effect happens twice",
   async (mode) => {
@@ -68,7 +39,11 @@ it.each(["parallel", "serial"] as const)(
     });
     const file = openIn(folder);
     const copies: string[] = [];
-    const runs = agentRuns(withCopies(file, copies), join(folder, "workspace"), model);
+    const runs = agentRuns(
+      withCopies(file, folder, (path) => copies.push(path)),
+      join(folder, "workspace"),
+      model,
+    );
     const session = await createSession(file);
     const input = { messages: [{ role: "user", content: "Share the work" }] };
     const run = await runs.start(session, request("agent", { input, context: { mode: "free_work" } }));

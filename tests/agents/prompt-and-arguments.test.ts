@@ -51,6 +51,7 @@ describe("the arguments of run_named_subagents", () => {
     ["too many", { subagents: Array.from({ length: 9 }, () => ({ name: "a", task: "b" })) }],
     ["no task", { subagents: [{ name: "a" }] }],
     ["a text that is no list", { subagents: "just words" }],
+    ["a text that is longer than it can be", { subagents: `- {name: a, task: "${"b".repeat(70_000)}"}` }],
     ["a text with references", { subagents: "- &x {name: a, task: b}\n- *x" }],
   ])("are refused with %s", (_, given) => {
     expect(prepareCall(runNamedSubagents, given)).toMatchObject({
@@ -61,6 +62,8 @@ describe("the arguments of run_named_subagents", () => {
 
   it("are read as text in the same way by whoever asks for it", () => {
     expect(readDelegation(yaml)).toEqual({ kind: "delegation", mode: "serial", subagents: wanted.subagents });
+    const long = [{ name: "a", task: "b".repeat(70_000) }];
+    expect(readDelegation(JSON.stringify(long))).toMatchObject({ kind: "delegation", subagents: long });
     expect(readDelegation("[")).toMatchObject({ kind: "invalid", problem: expect.stringContaining("Expected a list") });
   });
 

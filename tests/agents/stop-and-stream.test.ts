@@ -80,6 +80,16 @@ describe("what readers are told of agents", () => {
     expect(results).toHaveLength(1);
   });
 
+  it("takes none of their words for the conversation's: it streams once, when its own reply begins", async () => {
+    const words = "Many words of an agent that come one by one";
+    await open({ ...scripts, one: [{ text: words, delayMs: 1 }], two: [{ text: words, delayMs: 1 }] });
+    const run = await works({ stream_mode: ["messages-tuple", "custom"] });
+    const reader = read(runs.follow(run.run_id, -1, never));
+    await reader.over;
+    const states = reader.custom().filter((event) => event.type === "conversation_state");
+    expect(states.filter(({ state }) => state === "StreamingResponse")).toMatchObject([{ accumulated_text: "Both" }]);
+  });
+
   it("has their words under their own namespace, with the agent's name, for readers who ask for subgraphs", async () => {
     await open(scripts);
     const run = await works({ stream_mode: ["messages-tuple"], stream_subgraphs: true });

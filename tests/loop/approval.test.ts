@@ -53,6 +53,9 @@ describe("the question", () => {
     );
     expect(request).toMatchObject({ kind: "confirmation", tool_call_id: "c1", hash: "h", problem: "unclear" });
     expect(request.action_requests).toEqual(request.actionRequests);
+    // Every word that is shown as a yes is one (CONF-09).
+    for (const word of request.keywords) expect(readDecision(word)).toEqual({ kind: "approve" });
+    expect(request.keywords).toEqual(expect.arrayContaining(["confirm", "确认"]));
     expect(request.review_configs).toEqual([
       { action_name: "delete_file", allowed_decisions: ["approve", "edit", "reject"] },
     ]);

@@ -1,6 +1,8 @@
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { questionFor } from "../../src/guardrails/questions.ts";
+import { readQuestion } from "../../src/sessions/questions.ts";
 import type { ScriptedToolCall } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
@@ -91,6 +93,10 @@ describe("the deletion of a task (CONF-10, PLANNER-07)", () => {
   it("is asked about with id and title where the operator wants it, and a no keeps the task", async () => {
     const asked = await askedAbout(deleting, { confirmTasks: true }, prepare);
     expect(asked).toMatchObject([{ question: expect.stringMatching(/Water the plants.*019c0b6e/u) }]);
+    const { operation } = readQuestion(asked[0]);
+    expect(operation && questionFor(operation, "zh")).toBe(
+      `这是高风险操作：删除任务“Water the plants”（${task_id}）。要继续吗？`,
+    );
     await running?.answer(false);
     expect(await running?.services.tasks.get(task_id)).toBeDefined();
   });

@@ -154,10 +154,11 @@ function yesProblems({ messages }: GraphState, done: readonly HookedCall[], agre
     const call =
       asking !== undefined && isAIMessage(asking) ? asking.tool_calls?.[Number(call_id.slice(at + 1))] : undefined;
     if (call === undefined) return [`an effect of ${tool} that no message asks for`];
-    const changed = [call.args["path"], call.args["source"]];
+    // What else stands in the arguments means nothing to the tool.
+    const changed = call.args[tool === "move_file" ? "source" : "path"];
     const isGrave =
       tool === "delete_file" ||
-      (/^(?:update|move|rename)_file$/u.test(tool) && critical.some((path) => changed.includes(path)));
+      (/^(?:update|move|rename)_file$/u.test(tool) && critical.some((path) => path === changed));
     return isGrave && !agreed.has(call.id ?? "") ? [`${tool} was carried out without a yes`] : [];
   });
 }

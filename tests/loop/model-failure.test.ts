@@ -247,3 +247,26 @@ describe("a model call that fails for good, put to a person", () => {
     expectValid(messages);
   });
 });
+
+describe("a failed call whose answer is for the program", () => {
+  it("is passed over with one word: the plan is then made without the model", async () => {
+    const flow = await start({ script: [status(401), { text: "Compared." }] });
+    await flow.send("Compare the two", { ...ask, mode: "plan" });
+    const { messages, task_plan } = await flow.answer("Skip", { ...ask, mode: "plan" });
+    expect(await flow.interrupts()).toEqual([]);
+    expect(task_plan?.status).toBe("done");
+    expect(messages.at(-1)?.text).toBe("Compared.");
+    flow.model.assertFinished();
+  });
+
+  it("ends the turn when a person says so, also where the program could do without it", async () => {
+    const flow = await start({
+      handler: ({ index }) => (index < 4 ? { text: `Answer ${index} is here.` } : status(401)),
+    });
+    for (let turn = 0; turn < 4; turn += 1) await flow.send(`Question ${turn}`, free);
+    await flow.send("The last question", { ...ask, compress: true });
+    expect(await theQuestion(flow)).toMatchObject({ error: "auth" });
+    await expect(flow.answer("Cancel", { ...ask, compress: true })).rejects.toMatchObject({ code: "cancelled" });
+    expect(flow.model.requests).toHaveLength(5);
+  });
+});

@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../../src/tools/tool.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
@@ -58,7 +60,65 @@ describe("the tools of one reply", () => {
     expect(messages.filter(isToolMessage).map((result) => result.status)).toEqual(["success", "error"]);
     expect(await readFile(join(flow.workspace, "a.txt"), "utf8")).toBe("a.txt");
     await expect(readFile(join(flow.workspace, "b.txt"))).rejects.toMatchObject({ code: "ENOENT" });
-    expect(flow.model.requests.at(-1)?.body).not.toHaveProperty("tools");
+    expect(flow.model.requests[0]?.body).toMatchObject({ tool_choice: { function: { name: "create_file" } } });
+    expect(flow.model.requests.at(-1)?.body).not.toHaveProperty("tool_choice");
+    expect(flow.model.requests.at(-1)?.toolNames).not.toContain("create_file");
+    expect(flow.model.requests.at(-1)?.toolNames).toContain("read_file");
+  });
+
+  it.each([
+    ["the word that confirms", "confirm", "success"],
+    ["any other word", "why?", "error"],
+  ])("let a further tool run beside the chosen one only by the user's word: %s (TOOL-08)", async (_, word, status) => {
+    const call = (name: string, id: string) => ({ name, arguments: { path: "a.txt" }, id });
+    const flow = await start({
+      files: { "a.txt": "1" },
+      script: [{ toolCalls: [call("list_files", "one")] }, { toolCalls: [call("read_file", "two")] }, { text: "done" }],
+    });
+    const chosen = { selected_tool: "list_files" };
+    await flow.send("Look around", chosen);
+    const asked = (await flow.interrupts()).map(({ value }) => value);
+    expect(asked).toMatchObject([{ kind: "chain_confirm", tool: "read_file" }]);
+    const { messages } = await flow.answer(word, chosen);
+    expect(messages.filter(isToolMessage).map((result) => [result.tool_call_id, result.status])).toEqual([
+      ["one", expect.any(String)],
+      ["two", status],
+    ]);
+  });
+
+  it("may take as long as the run says, and the run goes on (TOOL-09, CFG-03)", async () => {
+    const waiting = defineTool({
+      name: "wait_for_ever",
+      description: "Waits.",
+      schema: z.object({}),
+      effect: "unsafe",
+      timeoutSeconds: 60,
+      resources: () => [],
+      operation: async () => ({ type: "Query" }),
+      run: (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    });
+    const flow = await start({
+      script: [{ toolCalls: [{ name: "wait_for_ever", arguments: {} }] }, { text: "It took too long." }],
+    });
+    flow.services.addedTools = [waiting];
+    const limits = { tool_timeout_seconds: 0.05 };
+    const { messages } = await flow.send("Wait a little", { mode: "free_work", limits });
+    expect(messages.find(isToolMessage)?.text).toContain(
+      "Error (timeout): wait_for_ever took longer than 0.05 seconds",
+    );
+    expect(messages.at(-1)?.text).toBe("It took too long.");
+  });
+
+  it("have no second call of the chosen tool in a later round (TOOL-08)", async () => {
+    const create = (path: string) => ({
+      toolCalls: [{ name: "create_file", arguments: { path, content: path }, id: path }],
+    });
+    const flow = await start({ script: [create("a.txt"), create("b.txt"), { text: "done" }] });
+    const { messages } = await flow.send("Make a note", { selected_tool: "create_file" });
+    expect(await flow.interrupts()).toEqual([]);
+    expect(messages.filter(isToolMessage).map((result) => result.status)).toEqual(["success", "error"]);
+    await expect(readFile(join(flow.workspace, "b.txt"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   it("tell what they changed by an event and in their message, and it is kept for undo", async () => {

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { Assignment, DelegationMode, mostAgents, readDelegation } from "../../agents/delegation.ts";
-import { failure } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { Assignment, CallMode, mostAgents, readDelegation } from "../../agents/delegation.ts";
+import { answering, failure, success } from "../result.ts";
+import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
 
 /** A text that holds the list, as models write it that have only text for arguments. */
 const Text = z.string().superRefine((text, context) => {
@@ -15,9 +15,10 @@ export const runNamedSubagents = defineTool({
   description:
     "Hands parts of the work to the agents that the system text lists; each works on its own, and their reports come back " +
     "together. Use it for parts that can be done apart. An agent sees nothing of this conversation: put everything it must " +
-    "know into its task. serial means one after the other, in the order of the list.",
+    "know into its task. serial means one after the other, in the order of the list. background answers at once: the agents go " +
+    "on while you do other work, you are told when they have finished, and read_subagent_results shows how far they are.",
   schema: z.object({
-    mode: DelegationMode.optional().describe("parallel (default) or serial"),
+    mode: CallMode.optional().describe("parallel (default), serial or background"),
     subagents: z
       .union([z.array(Assignment).min(1).max(mostAgents), Text])
       .describe(`1 to ${mostAgents} agents, each with its task; or the same as text in YAML`),
@@ -28,27 +29,63 @@ export const runNamedSubagents = defineTool({
       .optional()
       .describe("how long each agent may work, without the time a person takes to answer; 1800 by default"),
   }),
-  effect: "unsafe",
-  // What the agents do has limits of its own; this is only for a call by hand, which does nothing.
+  // Sending to the background again finds whom the same call has sent already.
+  effect: "idempotent",
+  // What the agents do has limits of its own; this is only for sending them to the background.
   timeoutSeconds: 60,
+  forCallers: true,
   resources: () => [],
   // Each call that an agent makes is checked for itself.
   kinds: ["Query"],
   operation: async () => ({ type: "Query" }),
-  delegates: ({ mode, subagents, timeout_seconds = 1800 }) => {
-    const read = typeof subagents === "string" ? readDelegation(subagents) : { mode: undefined, subagents };
-    const assignments = "subagents" in read ? read.subagents : [];
-    const written = "mode" in read ? read.mode : undefined;
-    return { mode: mode ?? written ?? "parallel", subagents: assignments, timeout_seconds };
+  delegates: (input) => {
+    const { mode, ...work } = workOf(input);
+    return mode === "background" ? undefined : { mode, ...work };
   },
-  run: async () =>
-    failure(
-      "unavailable_tool_mode",
-      "run_named_subagents needs a turn of the conversation to work in.",
-      "Send a message that asks for the work.",
-    ),
+  run: (input, context) => answering(() => sendToBackground(workOf(input), context)),
   example: {
     title: "Two at a time",
     body: '{"mode": "parallel", "subagents": [{"name": "reviewer", "task": "Review src/a.ts"}, {"name": "writer", "task": "Describe src/b.ts in b.md"}]}',
   },
 });
+
+interface Work {
+  mode: CallMode;
+  subagents: Assignment[];
+  timeout_seconds: number;
+}
+
+function workOf(input: {
+  mode?: CallMode | undefined;
+  subagents: Assignment[] | string;
+  timeout_seconds?: number | undefined;
+}): Work {
+  const { mode, subagents, timeout_seconds = 1800 } = input;
+  const read = typeof subagents === "string" ? readDelegation(subagents) : { mode: undefined, subagents };
+  const assignments = "subagents" in read ? read.subagents : [];
+  const written = "mode" in read ? read.mode : undefined;
+  return { mode: mode ?? written ?? "parallel", subagents: assignments, timeout_seconds };
+}
+
+async function sendToBackground(work: Work, { background }: ToolContext): Promise<ToolResult> {
+  if (work.mode !== "background") {
+    return failure(
+      "unavailable_tool_mode",
+      "run_named_subagents needs a turn of the conversation to work in.",
+      "Send a message that asks for the work.",
+    );
+  }
+  if (background === undefined) {
+    return failure("unavailable_tool_mode", "The background is not available here.", "Use parallel or serial.");
+  }
+  const sent = await background.send(work.subagents, work.timeout_seconds);
+  const begun = sent.filter(({ kind }) => kind === "begun").length;
+  const lines = sent.map((agent) =>
+    agent.kind === "begun"
+      ? `- ${agent.name} has begun: session_id ${agent.session_id}`
+      : `- ${agent.name} could not begin: ${agent.problem}`,
+  );
+  const message = `${begun} of ${sent.length} agents work in the background now.`;
+  const more = { content: [message, ...lines].join("\n"), data: { agents: sent } };
+  return begun > 0 ? success(message, more) : { ...failure("execution_failed", message), ...more };
+}

@@ -1,0 +1,58 @@
+import { isAIMessage } from "@langchain/core/messages";
+import { afterEach, describe, expect, it } from "vitest";
+import { repairToolPairs } from "../../src/context/repair.ts";
+import type { ModelStep } from "../support/model-server.ts";
+import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
+
+let running: TestWorkflow | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
+  running = await startWorkflow(options);
+  return running;
+}
+
+const hangs: ModelStep = { fault: { kind: "hang" } };
+const limits = { timeout_seconds: 0.001 };
+
+describe("the time of a turn that is over in its first model call", () => {
+  it.each([
+    ["free work", { mode: "free_work" }],
+    ["a reply without tools", { mode: "reply" }],
+    ["a chosen tool", { selected_tool: "list_files" }],
+    ["a run that asks about failures", { mode: "free_work", on_error: "ask" }],
+  ])("ends %s with a final message and the reason", async (_name, context) => {
+    const flow = await start({ handler: ({ index }) => (index === 0 ? hangs : { text: "Here again." }) });
+    const { messages } = await flow.send("Look at the files", { ...context, limits });
+    expect(messages.map((message) => message.getType())).toEqual(["human", "ai"]);
+    expect(messages.at(-1)?.text).toContain("time for one turn is used up");
+    expect(messages.at(-1)?.additional_kwargs["end_reason"]).toBe("timeout");
+    expect(flow.events.filter(({ type }) => type === "agentic_loop.complete")).toEqual([
+      expect.objectContaining({ end_reason: "timeout" }),
+    ]);
+    expect(await flow.interrupts()).toEqual([]);
+    const next = await flow.send("And now?", { mode: "reply" });
+    expect(next.messages.at(-1)?.text).toBe("Here again.");
+  });
+
+  it("leaves the turn to go on where only the program reads the answer, and asks that no second time", async () => {
+    const flow = await start({ handler: ({ index }) => (index === 0 ? hangs : { text: "Compared." }) });
+    const { messages, task_plan } = await flow.send("Compare the two", { mode: "plan", limits });
+    expect(flow.model.requests).toHaveLength(2);
+    expect(task_plan).toMatchObject({ status: "done", steps: [{ goal: "Compare the two" }] });
+    expect(messages.at(-1)?.text).toBe("Compared.");
+    expect(repairToolPairs(messages)).toBe(messages);
+  });
+
+  it("fails a plan's step, and the plan is still answered for", async () => {
+    const steps = ["1", "2"].map((id) => ({ id, goal: `Look at part ${id}` }));
+    const plan = { text: JSON.stringify({ goal: "Look", steps }) };
+    const flow = await start({ script: [plan, hangs, { text: "Part 2." }, { text: "Only part 2 was seen." }] });
+    const { messages, task_plan } = await flow.send("Look at both parts", { mode: "plan", limits });
+    expect(task_plan?.steps.map(({ status }) => status)).toEqual(["failed", "done"]);
+    expect(messages.filter(isAIMessage).at(-1)?.text).toBe("Only part 2 was seen.");
+  });
+});

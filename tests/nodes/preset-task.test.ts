@@ -1,0 +1,61 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { wireText } from "../support/model-server.ts";
+import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
+
+let running: TestWorkflow | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+/** The workflow of a session that knows its circuit. */
+async function start(replies: number): Promise<TestWorkflow> {
+  const script = Array.from({ length: replies }, () => ({ text: "Done." }));
+  running = await startWorkflow({ script });
+  await running.update({
+    circuit_file_path: "amp.cir",
+    error_context: "singular matrix at node out",
+    design_goals_summary: "gain of 40 dB",
+    last_metrics: { gain: 31 },
+  });
+  return running;
+}
+
+const system = (flow: TestWorkflow, at: number): string => {
+  const first = flow.model.requests[at]?.messages[0];
+  return first === undefined ? "" : wireText(first);
+};
+
+describe("a preset action (LOOP-21)", () => {
+  it.each([
+    ["optimize_parameters", ["amp.cir", "gain of 40 dB", '"gain":31']],
+    ["fix_error", ["amp.cir", "singular matrix at node out"]],
+  ])("%s works in the loop under its own task text, filled with what the session knows", async (action_type, facts) => {
+    const flow = await start(1);
+    const { route } = await flow.send("Help me", { action_type });
+    expect(route).toBe("action");
+    expect(system(flow, 0)).toContain(`task: ${action_type}`);
+    for (const fact of facts) expect(system(flow, 0)).toContain(fact);
+    expect(flow.model.requests[0]?.toolNames).toContain("update_file");
+    expect(flow.model.requests).toHaveLength(1);
+  });
+
+  it("is that of one run: free input after it goes straight to the loop", async () => {
+    const flow = await start(2);
+    await flow.send("Go on", { action_type: "fix_error" });
+    await flow.send("Read amp.cir");
+    expect(system(flow, 1)).not.toContain("task: fix_error");
+    expect(system(flow, 1)).toContain("layer: task");
+  });
+
+  it("takes the error from the request where the session knows of none", async () => {
+    running = await startWorkflow({ script: [{ text: "Done." }] });
+    await running.send("No path to ground at n1", { action_type: "fix_error" });
+    expect(system(running, 0)).toContain("Error: No path to ground at n1");
+  });
+
+  it("that does not exist is refused with its name", async () => {
+    const flow = await start(1);
+    await expect(flow.send("Go on", { action_type: "redesign" })).rejects.toThrow(/action_type/u);
+  });
+});
