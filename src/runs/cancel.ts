@@ -3,6 +3,7 @@ import type { Logger } from "../logger.ts";
 import type { Run, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
+import { isSentBy } from "./background.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { waitingBehind } from "./order.ts";
 
@@ -49,6 +50,16 @@ export async function cancelEarlier(active: ActiveRun, action: StopAction, dispa
   const earlier = dispatch.ofSession(run.session_id).filter((other) => other.admission < admission);
   for (const other of earlier) stopNow(other, { action, reason: "user_requested" });
   await Promise.all(earlier.map((other) => dispatch.endWaiting(other)));
+}
+
+/**
+ * Stops the agents that a session has sent to the background, with whoever sent them (STOP-18); resolves when that is on
+ * disk. One that is being sent at this moment stops by the signal of its caller.
+ */
+export async function cancelSent(sessionId: string, cancelling: Cancelling): Promise<void> {
+  const sent = [...cancelling.dispatch.active.values()].filter(({ run }) => isSentBy(run, sessionId));
+  const order: StopOrder = { action: "interrupt", reason: "user_requested" };
+  await Promise.all(sent.map((active) => cancelRun(active, order, cancelling)));
 }
 
 /** Stops every run of a session, queued ones too, and resolves when their ends are written. */

@@ -10,7 +10,7 @@ import { SessionFeeds } from "./session-feeds.ts";
 import { isOver } from "./status.ts";
 
 /** Milliseconds that the answer of a temporary session's run stays for who asks again under its key. */
-const keptForRepeats = 600_000;
+export const keptForRepeats = 600_000;
 
 /** What a dispatch needs from its server. */
 interface DispatchOptions {
@@ -115,6 +115,18 @@ export class Dispatch {
       await storage.sessions.delete(session_id);
     };
     remove().catch((error: unknown) => logger.error({ err: error, session_id }, "temporary_session_not_removed"));
+  }
+
+  /** Removes a temporary session when nobody asks again any more for the answer that a former process has left in it. */
+  removeLater(sessionId: string): void {
+    const { storage, logger, performance } = this.#options;
+    const remove = async (): Promise<void> => {
+      await sleep(keptForRepeats, undefined, { ref: false });
+      if (!performance.stopping.aborted) await storage.sessions.delete(sessionId);
+    };
+    remove().catch((error: unknown) => {
+      logger.error({ err: error, session_id: sessionId }, "temporary_session_not_removed");
+    });
   }
 
   /** Begins nothing more; resolves when what is performed now has ended. */

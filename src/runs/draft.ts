@@ -3,6 +3,7 @@ import { AppError } from "../errors.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { JsonObject, MultitaskStrategy, Run, RunKwargs, Session } from "../storage/records.ts";
 import type { ApprovalAnswer, RunStore } from "../storage/storage.ts";
+import { addressed } from "./answers-left.ts";
 import { RunCommand, RunConfig } from "./execute.ts";
 import { idBlock } from "./log.ts";
 import { giveMessageIds, giveUpdateIds } from "./message-ids.ts";
@@ -75,7 +76,7 @@ export function draftRun(session: Session, request: RunRequest, graphs: Graphs):
       // Without a checkpoint after each step a restart begins again and repeats effects; any graph may have tools.
       durability: kwargs.durability === "exit" ? "sync" : kwargs.durability,
       ...(input === undefined ? {} : { input: giveMessageIds(input) }),
-      ...(command === undefined ? {} : { command: withUpdateIds(command) }),
+      ...(command === undefined ? {} : { command: addressed(withUpdateIds(command), session) }),
       config: { ...assistant.config, ...kwargs.config },
       context: { ...assistant.context, ...kwargs.context },
     },

@@ -39,8 +39,9 @@ export async function endStopped(active: ActiveRun, turn: TurnToKeep & { reason:
   // What is kept goes into a checkpoint: never before what was told (reliability E2).
   await active.log.flush();
   const nothing: KeptTurn = { partial: null, executed: [], pending: [], values: undefined };
-  // Only a run that has begun owns the session; one that still waits for its turn leaves it as it is.
-  const kept = active.rollback || !active.walking ? nothing : await keepTurn(turn);
+  // Only a run that has begun, here or in a former process, owns the session; one that waits for its turn leaves it be.
+  const hasBegun = active.walking || active.run.status === "running";
+  const kept = active.rollback || !hasBegun ? nothing : await keepTurn(turn);
   await active.log.room();
   if (kept.values !== undefined && active.run.kwargs.stream_mode.includes("values")) {
     active.log.emit({ event: "values", namespace: [], data: kept.values });

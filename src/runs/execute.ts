@@ -9,9 +9,11 @@ import type { ServedGraph } from "../graph/load.ts";
 import type { Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import { JsonObject, type Run, type Session } from "../storage/records.ts";
+import { answersLeft } from "./answers-left.ts";
 import { finishedTasks } from "./finished-tasks.ts";
 import type { EventBody } from "./log.ts";
 import type { Ending, Pause } from "./status.ts";
+import type { ToldMessages } from "./told-messages.ts";
 import { createTranslator, planStream, type GraphChunk } from "./to-events.ts";
 
 /** Supersteps where neither the run nor the graph says how many; LangGraph's own 25 ends a long tool loop too early. */
@@ -49,6 +51,8 @@ export interface Walk {
   control: RunControl;
   /** Receives the run's spans, where the server is traced. */
   tracer: BaseCallbackHandler | undefined;
+  /** What former attempts have told of messages; absent in a first one. */
+  toldMessages?: ToldMessages | undefined;
   tell: (event: EventBody) => void;
   /** After the events of a chunk were told. */
   told?: (mode: string, payload: unknown) => void;
@@ -74,9 +78,13 @@ function toCommand(command: unknown): Command {
   });
 }
 
-function inputOf({ run, resume }: Walk): unknown {
-  if (resume) return null;
-  return run.kwargs.command === undefined ? (run.kwargs.input ?? null) : toCommand(run.kwargs.command);
+async function inputOf({ run, graph, services, resume }: Walk): Promise<unknown> {
+  const { command, input } = run.kwargs;
+  if (!resume) return command === undefined ? (input ?? null) : toCommand(command);
+  if (command?.["resume"] === undefined) return null;
+  const configurable = { thread_id: run.session_id, graph_id: run.graph_id, [servicesKey]: services };
+  const left = answersLeft(command["resume"], await graph.getState({ configurable }, { subgraphs: true }));
+  return left === null ? null : new Command({ resume: left });
 }
 
 /** A client's own keys, without those by which LangGraph and this server talk to themselves. */
@@ -140,7 +148,7 @@ async function withAddedTools(walk: Walk): Promise<Walk> {
 export async function walk(walk: Walk): Promise<WalkResult> {
   const { run, graph, signal, tell, room } = walk;
   const modes = run.kwargs.stream_mode.filter(isStreamMode);
-  const translate = createTranslator(modes, run.kwargs.stream_subgraphs);
+  const translate = createTranslator(modes, run.kwargs.stream_subgraphs, walk.toldMessages);
   let values: Record<string, unknown> | undefined;
   let interrupts: unknown;
   const result = (ending: Ending): WalkResult => ({
@@ -151,7 +159,7 @@ export async function walk(walk: Walk): Promise<WalkResult> {
   try {
     const equipped = await withAddedTools(walk);
     const options = optionsOf(equipped, modes);
-    const stream: AsyncIterable<unknown> = await graph.stream(inputOf(walk), options);
+    const stream: AsyncIterable<unknown> = await graph.stream(await inputOf(walk), options);
     for await (const item of stream) {
       // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
       const chunk = (options.subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;

@@ -1,11 +1,14 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isAppError } from "../errors.ts";
 import type { RunEvent } from "../events.ts";
 import type { Run } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
 import { followRun, type RunSources } from "./follow.ts";
 import type { SessionFeeds } from "./session-feeds.ts";
 
-/** Runs that a reader who wants everything, or comes back, is given at most. */
+/** Runs that a reader who wants everything, or comes back, is given at most, and how many are read in one go. */
 const runsReplayed = 1000;
+const runsAtOnce = 50;
 
 /** An event of one of a session's runs. */
 export interface SessionEvent {
@@ -37,12 +40,12 @@ export async function* followSession(
       seen.add(run_id);
       yield* eventsOf(sources, run_id, after, signal);
     }
-    for await (const run_id of coming) {
+    for await (const run_id of coming.ids) {
       // One that began between the two looks is in both.
       if (!seen.delete(run_id)) yield* eventsOf(sources, run_id, -1, signal);
     }
   } finally {
-    await coming.return();
+    coming.close();
   }
 }
 
@@ -56,11 +59,27 @@ async function begunRuns(
     const walking = [...active.values()].filter(({ run, walking: is }) => run.session_id === sessionId && is);
     return walking.map(({ run, log }) => ({ run_id: run.run_id, after: place === "now" ? log.head - 1 : -1 }));
   }
-  const newest = await storage.runs.list(sessionId, { limit: runsReplayed, offset: 0 });
+  const newest = await newestRuns(storage, sessionId, place === "all" ? undefined : place.run_id);
   const begun = newest.filter((run) => run.status !== "pending" || isWalking(run)).toReversed();
   if (place === "all") return begun.map(({ run_id }) => ({ run_id, after: -1 }));
   const at = begun.findIndex(({ run_id }) => run_id === place.run_id);
   return begun.slice(Math.max(at, 0)).map(({ run_id }) => ({ run_id, after: run_id === place.run_id ? place.id : -1 }));
+}
+
+/**
+ * The newest runs of a session down to `until`, where they hold it, each once. A run has its whole input with it: who comes
+ * back after the last one must not make the server read a thousand.
+ */
+async function newestRuns(storage: Storage, sessionId: string, until: string | undefined): Promise<Run[]> {
+  const found = new Map<string, Run>();
+  for (let offset = 0; offset < runsReplayed; offset += runsAtOnce) {
+    const page = await storage.runs.list(sessionId, { limit: runsAtOnce, offset });
+    // One that has come meanwhile moves the others down.
+    for (const run of page) if (!found.has(run.run_id)) found.set(run.run_id, run);
+    if (page.length < runsAtOnce || (until !== undefined && found.has(until))) break;
+    await nextTurn();
+  }
+  return [...found.values()];
 }
 
 async function* eventsOf(

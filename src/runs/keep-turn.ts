@@ -24,12 +24,15 @@ import type { ToolResult } from "../tools/tool.ts";
 /** A partial answer of at most so many characters is not worth a message (STOP-08). */
 const shortAnswer = 50;
 
-/** What of a turn is kept, and why it ended. `abandoned`: a question was left open and the session goes on. */
+/**
+ * What of a turn is kept, and why it ended. The session goes on after a former turn that left a question open (`abandoned`)
+ * or broke off (`failed`); else it is the turn of `run`.
+ */
 export interface TurnToKeep {
   graph: ServedGraph;
   run: Run;
   services: RunServices;
-  reason: StopReason | "abandoned";
+  reason: StopReason | "abandoned" | "failed";
 }
 
 /** What became of a turn that did not end by itself; `values` is the session's state where it was changed. */
@@ -53,9 +56,10 @@ export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Pr
   const loopNodes = nodesWithLoop(graph);
   if (loopNodes.size === 0) return nothing;
   const { session_id: thread_id, run_id, graph_id } = run;
-  // An abandoned turn is not that of the run that comes: a checkpoint with its id would be taken for its own progress, and
-  // its input for one that has been read already.
-  const author = reason === "abandoned" ? {} : { run_id };
+  // A former turn is not that of the run that comes: a checkpoint with its id would be taken for its own progress, and its
+  // input for one that has been read already.
+  const isFormer = reason === "abandoned" || reason === "failed";
+  const author = isFormer ? {} : { run_id };
   const config = { configurable: { thread_id, graph_id, ...author, [servicesKey]: services } };
   const state = await graph.getState(config, { subgraphs: true });
   const stored = new Set(messagesOf(state.values).map(({ id }) => id));
@@ -64,7 +68,7 @@ export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Pr
   const ledger = turn.length === 0 ? [] : await services.ledger.list(thread_id);
   const { messages, executed, pending } = withResults(turn, ledger, reason);
   const answers = (services.progress?.unfinished() ?? []).map((answer) =>
-    toPartial(answer, reason === "abandoned" ? "user_requested" : reason, stored),
+    toPartial(answer, isFormer ? "user_requested" : reason, stored),
   );
   const partials = answers.filter(({ partial }) => partial.is_stored).map(({ message }) => message);
   const kept: KeptTurn = {
@@ -76,7 +80,7 @@ export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Pr
 
   const open = state.tasks.filter((task) => task.name === "__start__" || loopNodes.has(task.name));
   if (open.length < state.tasks.length) return kept;
-  const input = Input.safeParse(reason === "abandoned" ? undefined : run.kwargs.input).data;
+  const input = Input.safeParse(isFormer ? undefined : run.kwargs.input).data;
   const unsaid = input?.messages.filter(({ id }) => !stored.has(id)) ?? [];
   const added = [...unsaid, ...messages, ...partials];
   if (open.length === 0 && added.length === 0) return kept;

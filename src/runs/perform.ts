@@ -4,17 +4,19 @@ import type { CallBack } from "../callbacks/call-back.ts";
 import { AppError, errorMessage, isAppError } from "../errors.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
-import type { RunServices } from "../loop/services.ts";
+import type { BackgroundService, RunServices } from "../loop/services.ts";
 import { JsonObject, type Run } from "../storage/records.ts";
 import type { RunOutcome, Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { endsInTime, endStopped, stopPatience } from "./end-stopped.ts";
 import { readPause, toRunError, walk, type WalkResult } from "./execute.ts";
 import { createFence } from "./fence.ts";
-import { keepTurn, nodesWithLoop } from "./keep-turn.ts";
+import { keepFormer } from "./keep-former.ts";
+import { nodesWithLoop } from "./keep-turn.ts";
 import { crashLoop, hasProgress } from "./recover.ts";
 import { requireOrigin } from "./origin.ts";
 import { removeRun } from "./remove-run.ts";
+import { readToldMessages } from "./told-messages.ts";
 import { createRunCallbacks } from "./run-callbacks.ts";
 import { isOver, noPause, outcomeOf, type Ending, type Pause } from "./status.ts";
 import {
@@ -45,6 +47,8 @@ export interface Performance {
   stopping: AbortSignal;
   /** The last values of runs that have just ended, by the row they ended with. */
   lastValues: WeakMap<Run, Record<string, unknown>>;
+  /** Where the run's agents work beyond its turn. */
+  background?: (run: Run) => BackgroundService;
   /** Told of each run that is over; see `RunsOptions`. */
   onOver?: (run: Run) => void;
   /** Milliseconds a stop waits for what it stops. Default 5 s. */
@@ -149,20 +153,6 @@ async function keepStopped(active: ActiveRun, performance: Performance): Promise
   }
 }
 
-/**
- * When a new message comes while a question is open, LangGraph drops the step that asked, with all it had done. That turn
- * is kept first.
- */
-async function keepAbandoned({ run }: ActiveRun, { storage, graphs, services }: Performance): Promise<void> {
-  const { command, input, checkpoint } = run.kwargs;
-  if (command !== undefined || input === undefined || input === null || checkpoint?.["checkpoint_id"] !== undefined)
-    return;
-  const session = await storage.sessions.get(run.session_id);
-  if (session === undefined || Object.keys(session.interrupts).length === 0) return;
-  const graph = graphs.get(run.graph_id);
-  await keepTurn({ graph, run, services: services(run.session_id), reason: "abandoned" });
-}
-
 async function attempt(active: ActiveRun, performance: Performance): Promise<WalkResult> {
   const { storage, graphs, services, tracer } = performance;
   const { run, log, stop } = active;
@@ -179,7 +169,7 @@ async function attempt(active: ActiveRun, performance: Performance): Promise<Wal
     if (!resume) {
       // Once more: the run before may have been rolled back, and its checkpoints with it.
       await requireOrigin(run, storage.checkpointer);
-      await keepAbandoned(active, performance);
+      await keepFormer(run, performance);
     }
     const configurable = JsonObject.safeParse(run.kwargs.config["configurable"]).data ?? {};
     const graph = await graphs.forRun(run.graph_id, configurable);
@@ -188,8 +178,15 @@ async function attempt(active: ActiveRun, performance: Performance): Promise<Wal
     return await walk({
       run,
       graph,
-      services: { ...services(run.session_id), progress: active.progress, onEvent: listenerOf(active) },
+      services: {
+        ...services(run.session_id),
+        progress: active.progress,
+        onEvent: listenerOf(active, performance.logger),
+        // What a session for one run has sent would outlive it, and nobody would hear of it.
+        background: run.kwargs.temporary ? undefined : performance.background?.(run),
+      },
       resume,
+      toldMessages: resume ? await readToldMessages(storage.events, run.run_id, stop.signal) : undefined,
       signal: stop.signal,
       saver: active.fence.saver,
       control: stop.control,

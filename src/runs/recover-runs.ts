@@ -1,5 +1,5 @@
 import type { Run } from "../storage/records.ts";
-import type { Dispatch } from "./dispatch.ts";
+import { keptForRepeats, type Dispatch } from "./dispatch.ts";
 import { rollBack, type Performance } from "./perform.ts";
 import { isSuspect } from "./recover.ts";
 
@@ -8,7 +8,7 @@ import { isSuspect } from "./recover.ts";
  * asked to stop is ended without being walked again. Resolves before they are over; throws what the store throws.
  */
 export async function recoverRuns(dispatch: Dispatch, performance: Performance): Promise<{ resumed: number }> {
-  await removeLeftovers(performance);
+  await removeLeftovers(dispatch, performance);
   const unfinished = await performance.storage.runs.unfinished();
   for (const run of unfinished) dispatch.admit(dispatch.track(run));
   for (const run of unfinished) stopAgain(run, dispatch, performance);
@@ -20,9 +20,14 @@ export async function recoverRuns(dispatch: Dispatch, performance: Performance):
 }
 
 /** What was left behind because the process ended in between: sessions for one run only, and runs that are rolled back. */
-async function removeLeftovers(performance: Performance): Promise<void> {
+async function removeLeftovers(dispatch: Dispatch, performance: Performance): Promise<void> {
   const { storage } = performance;
-  for (const sessionId of await storage.runs.leftTemporary()) await storage.sessions.delete(sessionId);
+  const now = Date.now();
+  const due = await storage.runs.leftTemporary(new Date(now - keptForRepeats).toISOString());
+  for (const sessionId of due) await storage.sessions.delete(sessionId);
+  // A client that lost its answer in the stop asks again under its key: the run must not happen twice.
+  const all = await storage.runs.leftTemporary(new Date(now + keptForRepeats).toISOString());
+  for (const sessionId of all) dispatch.removeLater(sessionId);
   for (const run of await storage.runs.leftRollbacks()) await rollBack(run, performance);
 }
 

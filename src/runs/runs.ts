@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { AppError } from "../errors.ts";
 import type { RunEvent } from "../events.ts";
 import type { Graphs } from "../graph/load.ts";
@@ -6,7 +7,8 @@ import type { Run, RunStatus, Session } from "../storage/records.ts";
 import type { Page, Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { Activity } from "./activity.ts";
-import { cancelBehind, cancelEarlier, cancelRun, cancelSession } from "./cancel.ts";
+import { backgroundOf } from "./background.ts";
+import { cancelBehind, cancelEarlier, cancelRun, cancelSession, cancelSent } from "./cancel.ts";
 import { Dispatch } from "./dispatch.ts";
 import { draftRun, withPausedContext, type RunRequest } from "./draft.ts";
 import { drainRuns } from "./drain.ts";
@@ -19,6 +21,7 @@ import { recoverRuns } from "./recover-runs.ts";
 import { requireOrigin } from "./origin.ts";
 import { removeRun } from "./remove-run.ts";
 import type { Stop } from "./stop.ts";
+import { Turns } from "./turns.ts";
 
 export type { RunRequest };
 
@@ -35,9 +38,13 @@ export class Runs {
   readonly #dispatch: Dispatch;
   readonly #sources: RunSources;
   readonly #stopping = new AbortController();
+  /** Admissions of a session, and what is done to it between runs, go one after the other. */
+  readonly #turns = new Turns();
 
   constructor(options: RunsOptions) {
     const { storage, graphs, logger, queueLimit, maxConcurrent } = options;
+    // LangGraph takes a walk that begins within a step for a part of it, wherever its session is.
+    const outside = AsyncLocalStorage.snapshot();
     this.#storage = storage;
     this.#graphs = graphs;
     this.#logger = logger;
@@ -48,6 +55,12 @@ export class Runs {
       ...options,
       stopping: this.#stopping.signal,
       lastValues: new WeakMap(),
+      background: (run) =>
+        backgroundOf(run, storage, {
+          // Also while the server stops: what is admitted then is for the next start, as the caller is.
+          start: (session, request) => outside(() => this.#start(session, request)),
+          stop: (runId) => outside(() => this.cancel(runId, { action: "interrupt", wait: false })),
+        }),
     };
     this.#dispatch = new Dispatch({ storage, logger, performance: this.#performance, maxConcurrent });
     this.#sources = { active: this.#dispatch.active, storage };
@@ -65,8 +78,27 @@ export class Runs {
         recoverable: true,
       });
     }
+    return await this.#start(session, request);
+  }
+
+  async #start(session: Session, request: RunRequest): Promise<Run> {
     const draft = draftRun(session, await withPausedContext(session, request, this.#storage.runs), this.#graphs);
     await requireOrigin(draft, this.#storage.checkpointer);
+    const { active, run } = await this.between(session.session_id, () => this.#admit(draft, request));
+    if (active !== undefined) await this.#take(active, run);
+    return run;
+  }
+
+  /**
+   * Runs `work`, which is short, while no run of this session is admitted and no other such work goes on: what it finds the
+   * session to be, idle above all, holds until it has ended. It must not start a run of the session.
+   */
+  between<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#turns.next(sessionId, work);
+  }
+
+  /** The run as it is admitted, in hand; one that was submitted before is in hand already, or over. */
+  async #admit(draft: Run, request: RunRequest): Promise<{ active?: ActiveRun; run: Run }> {
     // In hand before it is admitted: the session's worker may take it up before this function goes on.
     const active = this.#dispatch.track(draft);
     active.hasKey = request.submission !== undefined;
@@ -81,14 +113,15 @@ export class Runs {
       this.#dispatch.active.delete(draft.run_id);
       throw error;
     }
-    // Submitted before: the run of that time is in hand already.
-    if (run.run_id !== draft.run_id) this.#dispatch.active.delete(draft.run_id);
-    else await this.#take(active, run);
-    return run;
+    if (run.run_id !== draft.run_id) {
+      this.#dispatch.active.delete(draft.run_id);
+      return { run };
+    }
+    this.#dispatch.admit(active);
+    return { active, run };
   }
 
   async #take(active: ActiveRun, run: Run): Promise<void> {
-    this.#dispatch.admit(active);
     const { multitask_strategy: strategy } = run;
     try {
       if (strategy === "interrupt" || strategy === "rollback") await cancelEarlier(active, strategy, this.#dispatch);
@@ -176,6 +209,7 @@ export class Runs {
     const asked = Promise.all([
       clearQueue ? cancelBehind(run, this.#cancelling) : undefined,
       active === undefined ? undefined : cancelRun(active, { action, reason }, this.#cancelling),
+      active === undefined ? undefined : cancelSent(run.session_id, this.#cancelling),
     ]);
     if (active === undefined || !wait) {
       await asked;
@@ -190,9 +224,15 @@ export class Runs {
     return { dispatch: this.#dispatch, storage: this.#storage, logger: this.#logger };
   }
 
-  /** Stops every run of a session that is to go (STOP-13), queued ones too, and resolves when their ends are written. */
+  /**
+   * Stops every run of a session that is to go (STOP-13), queued ones too, and resolves when their ends are written; the
+   * agents that it has sent to the background are stopped with it.
+   */
   async cancelSession(sessionId: string): Promise<void> {
-    await cancelSession(sessionId, "session_switch", this.#cancelling);
+    await Promise.all([
+      cancelSession(sessionId, "session_switch", this.#cancelling),
+      cancelSent(sessionId, this.#cancelling),
+    ]);
     this.#dispatch.feeds.close(sessionId);
   }
 
@@ -200,7 +240,8 @@ export class Runs {
   async delete(runId: string): Promise<boolean> {
     const run = await this.cancel(runId, { action: "interrupt", wait: true });
     if (run === undefined) return false;
-    return await removeRun(run, { storage: this.#storage, graphs: this.#graphs });
+    const remove = (): Promise<boolean> => removeRun(run, { storage: this.#storage, graphs: this.#graphs });
+    return await this.between(run.session_id, remove);
   }
 
   /** Takes up everything a former process has left; see `recoverRuns`. */

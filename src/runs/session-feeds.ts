@@ -5,6 +5,12 @@ interface Feed {
   closed: boolean;
 }
 
+/** What one reader waits for. Whoever opened it closes it, also when it has read nothing: its list would grow for ever. */
+export interface ComingRuns {
+  ids: AsyncGenerator<string, void, undefined>;
+  close(): void;
+}
+
 /** Tells whoever follows a session which of its runs begins next. It keeps ids only, and only while somebody follows. */
 export class SessionFeeds {
   readonly #feeds = new Map<string, Set<Feed>>();
@@ -30,40 +36,33 @@ export class SessionFeeds {
     }
   }
 
-  /**
-   * The ids of the runs that begin from this call on, each when it begins, until the signal is aborted or the session goes.
-   * To be ended by `return`, also where it is never read.
-   */
-  open(sessionId: string, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
+  /** The ids of the runs that begin from this call on, each when it begins, until the signal is aborted or the session goes. */
+  open(sessionId: string, signal: AbortSignal): ComingRuns {
     const feed: Feed = { waiting: [], wake: undefined, closed: false };
     const feeds = this.#feeds.get(sessionId) ?? new Set();
     this.#feeds.set(sessionId, feeds.add(feed));
-    const forget = (): void => {
+    const close = (): void => {
       feeds.delete(feed);
       if (feeds.size === 0 && this.#feeds.get(sessionId) === feeds) this.#feeds.delete(sessionId);
-      signal.removeEventListener("abort", forget);
+      signal.removeEventListener("abort", close);
       feed.closed = true;
       feed.wake?.();
     };
-    if (signal.aborted) forget();
-    else signal.addEventListener("abort", forget);
-    return read(feed, forget);
+    if (signal.aborted) close();
+    else signal.addEventListener("abort", close);
+    return { ids: read(feed), close };
   }
 }
 
-async function* read(feed: Feed, forget: () => void): AsyncGenerator<string, void, undefined> {
-  try {
-    while (!feed.closed) {
-      const next = feed.waiting.shift();
-      if (next !== undefined) {
-        yield next;
-        continue;
-      }
-      const { promise, resolve } = Promise.withResolvers<void>();
-      feed.wake = resolve;
-      await promise;
+async function* read(feed: Feed): AsyncGenerator<string, void, undefined> {
+  while (!feed.closed) {
+    const next = feed.waiting.shift();
+    if (next !== undefined) {
+      yield next;
+      continue;
     }
-  } finally {
-    forget();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    feed.wake = resolve;
+    await promise;
   }
 }

@@ -1,8 +1,10 @@
 import { isBaseMessage, isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { CustomEvent } from "../events.ts";
+import type { Logger } from "../logger.ts";
 import type { ConversationState } from "../state.ts";
 import { Activity } from "./activity.ts";
 import type { ActiveRun } from "./active-run.ts";
+import { logEvent } from "./log-event.ts";
 import type { EventBody } from "./log.ts";
 import type { Told } from "./conversation.ts";
 
@@ -29,10 +31,14 @@ function isEvent(data: unknown): data is object {
   return typeof data === "object" && data !== null && "type" in data;
 }
 
-/** Hears what the loop tells, in the moment it does: the status follows it also where no reader has asked for it. */
-export function listenerOf(active: ActiveRun): (event: CustomEvent) => void {
+/**
+ * Hears what the loop tells, in the moment it does: the log has it, and the status follows it also where no reader has asked
+ * for it.
+ */
+export function listenerOf(active: ActiveRun, logger: Logger): (event: CustomEvent) => void {
   const isStreamed = active.run.kwargs.stream_mode.includes("custom");
   return (event) => {
+    logEvent(logger, active.run, event);
     active.callbacks?.noted(event);
     if (!isStreamed && !active.ended) active.activity?.noted(event);
   };
@@ -60,9 +66,10 @@ export function followChunk(active: ActiveRun, mode: string, payload: unknown): 
     tellState(active, active.activity?.noted(payload as CustomEvent));
   } else if (mode === "messages") {
     // LangGraph's `messages` mode always gives a pair of message and metadata.
-    const [message] = payload as [BaseMessage, unknown];
+    const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
     active.callbacks?.heard(message);
-    tellState(active, active.activity?.heard(message));
+    // What an agent says is no part of the reply (AGENT-04), and of several at once each word would be a change.
+    if (!("sub_agent" in metadata)) tellState(active, active.activity?.heard(message));
   }
 }
 

@@ -3,6 +3,7 @@ import { isCheckpointEnvelope, type StreamMode as GraphStreamMode } from "@langc
 import type { StreamMode } from "../events.ts";
 import { toWireCheckpoint, toWireDebug, toWireTask } from "./debug-payload.ts";
 import type { EventBody } from "./log.ts";
+import { leftToTell, type ToldMessages } from "./told-messages.ts";
 
 /** What LangGraph gives for one chunk when it streams several modes with subgraphs. */
 export type GraphChunk = [namespace: string[], mode: string, payload: unknown];
@@ -70,11 +71,12 @@ function isSilent({ tags }: Record<string, unknown>): boolean {
 /**
  * Makes the translator of one run's chunks into its events, in order. Without `streamSubgraphs`, messages and custom
  * events of nested graphs appear as the root's own, and everything else of theirs is dropped. It remembers only which
- * message ids it has told.
+ * message ids it has told; `told` is what former attempts have, which is not told again.
  */
 export function createTranslator(
   requested: readonly StreamMode[],
   streamSubgraphs: boolean,
+  told: ToldMessages = new Map(),
 ): (chunk: GraphChunk) => EventBody[] {
   const asked = new Set<string>(requested);
   const older = asked.has("messages") ? createMessageEvents() : undefined;
@@ -83,11 +85,12 @@ export function createTranslator(
     const namespace = streamSubgraphs ? path : [];
     if (mode === "messages") {
       // LangGraph's `messages` mode always gives a pair of message and metadata.
-      const [data, metadata] = payload as [unknown, Record<string, unknown>];
+      const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
       // Among the root's own, an agent's words would be taken for the reply (AGENT-04).
       if (isSilent(metadata) || (!streamSubgraphs && "sub_agent" in metadata)) return [];
       const events: EventBody[] = older?.ofChunk(payload) ?? [];
-      if (asked.has("messages-tuple")) events.push({ event: "messages", namespace, data, metadata });
+      const data = asked.has("messages-tuple") ? leftToTell(message, told) : undefined;
+      if (data !== undefined) events.push({ event: "messages", namespace, data, metadata });
       return events;
     }
     if (mode === "custom") return asked.has("custom") ? [{ event: "custom", namespace, data: payload }] : [];
@@ -98,21 +101,25 @@ export function createTranslator(
       // The state of a graph is an object of its channels, also where it is only `__interrupt__`.
       return [{ event: "values", namespace, data: payload as Record<string, unknown> }, ...complete];
     }
-    if (!asked.has(mode)) return [];
-    switch (mode) {
-      case "updates":
-        // An update is an object keyed by node.
-        return [{ event: "updates", namespace, data: payload as Record<string, unknown> }];
-      case "debug":
-        return [{ event: "debug", namespace, data: toWireDebug(payload) }];
-      case "tasks":
-        return [{ event: "tasks", namespace, data: toWireTask(payload) }];
-      case "checkpoints":
-        return isCheckpointEnvelope(payload)
-          ? []
-          : [{ event: "checkpoints", namespace, data: toWireCheckpoint(payload) }];
-      default:
-        return [];
-    }
+    return asked.has(mode) ? plainEvents(mode, namespace, payload) : [];
   };
+}
+
+/** Events of the modes whose chunks need nothing but another form. */
+function plainEvents(mode: string, namespace: string[], payload: unknown): EventBody[] {
+  switch (mode) {
+    case "updates":
+      // An update is an object keyed by node.
+      return [{ event: "updates", namespace, data: payload as Record<string, unknown> }];
+    case "debug":
+      return [{ event: "debug", namespace, data: toWireDebug(payload) }];
+    case "tasks":
+      return [{ event: "tasks", namespace, data: toWireTask(payload) }];
+    case "checkpoints":
+      return isCheckpointEnvelope(payload)
+        ? []
+        : [{ event: "checkpoints", namespace, data: toWireCheckpoint(payload) }];
+    default:
+      return [];
+  }
 }

@@ -103,8 +103,11 @@ export interface RunStore {
   delete(runId: string): Promise<boolean>;
   /** Everything pending or running, oldest first: what a start has to take up again. */
   unfinished(): Promise<Run[]>;
-  /** Sessions that were made for one run only, and whose run is over: what a stop in between has left behind. */
-  leftTemporary(): Promise<string[]>;
+  /**
+   * Sessions that were made for one run only, and whose run is over: what a stop in between has left behind. Where a client
+   * may ask again under a key, only those whose run ended before `keyedBefore` (ISO date).
+   */
+  leftTemporary(keyedBefore: string): Promise<string[]>;
   /** Runs that are over and were to be rolled back: what a stop in between has left of them. */
   leftRollbacks(): Promise<Run[]>;
 }

@@ -127,7 +127,14 @@ function describeQueue(fixture: StorageFixture): void {
       await runs.admit(temporary("r2", "over"));
       await runs.admit(temporary("r3", "going"));
       for (const id of ["r1", "r2"]) await runs.finish(id, success);
-      expect(await runs.leftTemporary()).toEqual(["over"]);
+      const [past, future] = [day(1), "2999-01-01T00:00:00.000Z"];
+      expect(await runs.leftTemporary(past)).toEqual(["over"]);
+      await sessions.create(sessionRecord("keyed"));
+      await runs.admit(temporary("r4", "keyed"), { submission: { key: "k", hash: "h" } });
+      expect(await runs.leftTemporary(future)).toEqual(["over"]);
+      await runs.finish("r4", success);
+      expect(await runs.leftTemporary(past)).toEqual(["over"]);
+      expect((await runs.leftTemporary(future)).toSorted()).toEqual(["keyed", "over"]);
     });
 
     it("lists runs newest first, by status and in pages, and the unfinished of all sessions oldest first", async () => {

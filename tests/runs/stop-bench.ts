@@ -93,7 +93,12 @@ export interface StopBench {
 /** Starts one; close it in the test. */
 export async function startStopBench(
   options: ModelServerOptions &
-    Pick<RunServices, "hooks"> & { files?: Record<string, string>; storage?: Storage; callBack?: CallBack },
+    Pick<RunServices, "hooks"> & {
+      files?: Record<string, string>;
+      storage?: Storage;
+      callBack?: CallBack;
+      maxConcurrent?: number;
+    },
 ): Promise<StopBench> {
   const model = await startModelServer(options);
   const workspace = await realpath(await mkdtemp(join(tmpdir(), "millrace-stop-")));
@@ -127,7 +132,7 @@ export async function startStopBench(
     graphs: serve({ agent: graph }, storage.checkpointer),
     services: () => services,
     logger: createLogger("silent"),
-    maxConcurrent: 8,
+    maxConcurrent: options.maxConcurrent ?? 8,
     retryDelay: 1,
     ...(options.callBack === undefined ? {} : { callBack: options.callBack }),
   });

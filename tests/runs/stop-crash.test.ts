@@ -8,7 +8,7 @@ import type { Runs } from "../../src/runs/runs.ts";
 import type { Run } from "../../src/storage/records.ts";
 import type { SqliteStorage } from "../../src/storage/sqlite/storage.ts";
 import type { RunStore, Storage } from "../../src/storage/storage.ts";
-import type { ModelStep } from "../support/model-server.ts";
+import type { ModelRequest, ModelStep } from "../support/model-server.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { crashCopy, openIn } from "./crash-copy.ts";
 import {
@@ -217,6 +217,74 @@ describe("a turn whose stop was cut short by a crash", () => {
     } finally {
       await after.close();
       await before.model.close();
+    }
+  });
+});
+
+describe("a run that broke off in the middle of its turn", () => {
+  it("leaves what it has done to the next message, so that nothing is done twice", async () => {
+    const storage = createMemoryStorage();
+    const bench = await startStopBench({
+      storage,
+      script: [
+        { toolCalls: [{ name: "create_task", arguments: { title: "first" }, id: "first" }] },
+        { text: "many words ".repeat(200), delayMs: 2 },
+        { text: "I know of it." },
+      ],
+    });
+    try {
+      const { run, reader } = await bench.start("Add a task");
+      while (bench.model.requestCount < 2) await settle();
+      storage.failures.add("append");
+      await reader.until(({ events }) => events.length > 0 && bench.runs.stopOf(run.session_id)?.reason === "error");
+      storage.failures.delete("append");
+      await reader.over;
+      expect(await bench.runs.get(run.run_id)).toMatchObject({ status: "error", error: { error: "storage_full" } });
+      expect((await bench.finish("Go on")).status).toBe("success");
+      expect((await bench.state()).messages.map((message) => message.getType())).toEqual([
+        "human",
+        "ai",
+        "tool",
+        "human",
+        "ai",
+      ]);
+      expect(bench.model.requests.at(-1)?.messages.filter(({ role }) => role === "tool")).toHaveLength(1);
+      expect(bench.model.unexpected).toEqual([]);
+    } finally {
+      await bench.close();
+    }
+  });
+});
+
+describe("a run that was under way at a crash and waits for a place after it", () => {
+  it("keeps its turn when it is stopped there", async () => {
+    const first = open(folder);
+    const stuck: ModelStep = { text: "never said", hold: { after: 0, until: new Promise<never>(() => undefined) } };
+    const calls: ModelStep = { toolCalls: [{ name: "create_task", arguments: { title: "first" } }] };
+    const handler = ({ messages }: ModelRequest): ModelStep => (messages.at(-1)?.role === "tool" ? stuck : calls);
+    const before = await startStopBench({ handler, storage: first });
+    const inFront = await before.start("Add a task");
+    const session = await createSession(first);
+    const run = await before.runs.start(session, request("agent"));
+    while (before.model.requestCount < 4) await settle();
+    const storage = open(crashCopy(folder, join(folder, "after")));
+
+    const after = await startStopBench({ handler, storage, maxConcurrent: 1 });
+    try {
+      expect(await after.runs.recover()).toEqual({ resumed: 2 });
+      while (after.model.requestCount < 1) await settle();
+      expect(await storage.runs.get(run.run_id)).toMatchObject({ status: "running", attempt: 1 });
+      expect(await after.runs.cancel(run.run_id, { action: "interrupt", wait: true })).toMatchObject({
+        status: "interrupted",
+      });
+      const tuple = await storage.checkpointer.getTuple({ configurable: { thread_id: run.session_id } });
+      const messages = tuple?.checkpoint.channel_values["messages"] as BaseMessage[];
+      expect(messages.map((message) => message.getType())).toEqual(["human", "ai", "tool"]);
+      expect(await storage.sessions.get(run.session_id)).toMatchObject({ status: "idle" });
+      expect(await storage.runs.get(inFront.run.run_id)).toMatchObject({ status: "running" });
+    } finally {
+      await after.close();
+      await before.close();
     }
   });
 });

@@ -156,7 +156,11 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         return run;
       },
       get: async (id) => runs.get(id),
-      list: async (id, query) => ofSession(id).filter((run) => run.status === (query.status ?? run.status)),
+      list: async (id, { status, limit, offset }) =>
+        ofSession(id)
+          .filter((run) => run.status === (status ?? run.status))
+          .toReversed()
+          .slice(offset, offset + limit),
       claim: async (id) => {
         check("claim");
         const rows = ofSession(id);
@@ -193,8 +197,13 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
       },
       delete: async (id) => runs.delete(id),
       unfinished: async () => [...runs.values()].filter(unfinished),
-      leftTemporary: async () =>
-        [...runs.values()].filter((run) => run.kwargs.temporary && !unfinished(run)).map((run) => run.session_id),
+      leftTemporary: async (keyedBefore) => {
+        const keyed = new Set([...submissions.values()].map(({ run_id }) => run_id));
+        const left = ({ run_id, updated_at }: Run): boolean => !keyed.has(run_id) || updated_at < keyedBefore;
+        return [...runs.values()]
+          .filter((run) => run.kwargs.temporary && !unfinished(run) && left(run))
+          .map((run) => run.session_id);
+      },
       leftRollbacks: async () =>
         [...runs.values()].filter((run) => run.stop_requested === "rollback" && !unfinished(run)),
     },

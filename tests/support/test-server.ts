@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
 import { loadConfig, type Config } from "../../src/config.ts";
+import type { Logger } from "../../src/logger.ts";
 import { startServer } from "../../src/server.ts";
 
 /** A server on a free port with the graphs of `test-graphs.ts`, and the official client for it. */
@@ -23,8 +24,8 @@ export interface TestServer {
 
 const graphNames = ["counter", "talker", "asker", "failing", "gated", "nested", "nestedAsker", "mirror", "flood"];
 
-/** Starts a server in a folder of its own. */
-export async function startTestServer(changes: Partial<Config> = {}): Promise<TestServer> {
+/** Starts a server in a folder of its own; it logs nothing unless it is given a logger. */
+export async function startTestServer(changes: Partial<Config> = {}, logger?: Logger): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-"));
   const file = fileURLToPath(new URL("test-graphs.ts", import.meta.url));
   const graphs = Object.fromEntries(graphNames.map((name) => [name, `${file}:${name}`]));
@@ -41,11 +42,11 @@ export async function startTestServer(changes: Partial<Config> = {}): Promise<Te
     logLevel: "silent",
     ...changes,
   };
-  return start(folder, config);
+  return start(folder, config, logger);
 }
 
-async function start(folder: string, config: Config): Promise<TestServer> {
-  const server = await startServer(config);
+async function start(folder: string, config: Config, logger?: Logger): Promise<TestServer> {
+  const server = await startServer(config, logger);
   const apiKey = config.apiKeys[0]?.key;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= server.close());
@@ -54,7 +55,7 @@ async function start(folder: string, config: Config): Promise<TestServer> {
     client: new Client({ apiUrl: server.url, ...(apiKey && { apiKey }), callerOptions: { maxRetries: 0 } }),
     config,
     close,
-    restart: (changes = {}) => start(folder, { ...config, ...changes }),
+    restart: (changes = {}) => start(folder, { ...config, ...changes }, logger),
     async remove() {
       await close();
       await rm(folder, { recursive: true, force: true });

@@ -67,12 +67,13 @@ export function listUnfinished(database: Database): Run[] {
 
 const SessionIdRow = z.object({ session_id: z.string() });
 
-/** Sessions of temporary runs, none of which is pending or running. */
-export function listLeftTemporary(database: Database): string[] {
+/** Sessions of temporary runs, none of which is pending or running; with a key only those that ended before `keyedBefore`. */
+export function listLeftTemporary(database: Database, keyedBefore: string): string[] {
   const sql = `SELECT DISTINCT sessions.session_id FROM runs JOIN sessions ON sessions.id = runs.session
-    WHERE json_extract(runs.kwargs, '$.temporary') AND NOT EXISTS (
+    WHERE json_extract(runs.kwargs, '$.temporary')
+    AND (runs.idempotency_key IS NULL OR runs.updated_at < @keyedBefore) AND NOT EXISTS (
       SELECT 1 FROM runs AS other WHERE other.session = runs.session AND other.status IN ('pending', 'running'))`;
-  return readRows(SessionIdRow, "runs", database.prepare(sql).all()).map(({ session_id }) => session_id);
+  return readRows(SessionIdRow, "runs", database.prepare(sql).all({ keyedBefore })).map(({ session_id }) => session_id);
 }
 
 /** Runs that are over and were to be removed, oldest first. */

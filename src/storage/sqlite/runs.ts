@@ -108,7 +108,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
 
     unfinished: async () => database.read(() => listUnfinished(database)),
 
-    leftTemporary: async () => database.read(() => listLeftTemporary(database)),
+    leftTemporary: async (keyedBefore) => database.read(() => listLeftTemporary(database, keyedBefore)),
 
     leftRollbacks: async () => database.read(() => listLeftRollbacks(database)),
   };

@@ -1,0 +1,40 @@
+import type { StateSnapshot } from "@langchain/langgraph";
+import { z } from "zod";
+import type { JsonObject, Session } from "../storage/records.ts";
+
+/** An answer for each question, by the id that LangGraph gives it. */
+const Addressed = z.record(z.string().regex(/^[0-9a-f]{32}$/u), z.unknown());
+
+/**
+ * The answers of a run that a crash cut off, as far as no question has taken them yet; `null`: none are left. LangGraph
+ * keeps an answer only when the step that asked has ended, so it has to be given again; one that was taken must not be,
+ * for a later question of the same step would take it for its own.
+ */
+export function answersLeft(resume: unknown, state: Pick<StateSnapshot, "tasks">): JsonObject | null {
+  const { data = {} } = Addressed.safeParse(resume);
+  const open = openQuestions(state);
+  const left = Object.entries(data).filter(([id]) => open.has(id));
+  return left.length === 0 ? null : Object.fromEntries(left);
+}
+
+/** The questions of the innermost steps: an outer one still shows what was asked before, until the inner one has ended. */
+function openQuestions({ tasks }: Pick<StateSnapshot, "tasks">): Set<string> {
+  const ids = tasks.flatMap(({ state, interrupts }) =>
+    state !== undefined && "tasks" in state && state.tasks.length > 0
+      ? [...openQuestions(state)]
+      : interrupts.flatMap(({ id }) => id ?? []),
+  );
+  return new Set(ids);
+}
+
+/** A plain answer with the id of the only question that is open, so that it can be given to no other. */
+export function addressed(command: JsonObject, { status, interrupts }: Session): JsonObject {
+  const [only, ...others] = Object.values(interrupts).flat();
+  const { resume } = command;
+  if (status !== "interrupted" || resume === undefined || resume === null || Addressed.safeParse(resume).success) {
+    return command;
+  }
+  if (only?.id === undefined || others.length > 0) return command;
+  const known = Addressed.safeParse({ [only.id]: resume });
+  return known.success ? { ...command, resume: known.data } : command;
+}

@@ -1,0 +1,192 @@
+import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import { v5 as nameUuid } from "@langchain/core/utils/uuid";
+import { z } from "zod";
+import type { BackgroundAgent, BackgroundReport } from "../agents/background.ts";
+import { AppError, isAppError } from "../errors.ts";
+import type { BackgroundService, BackgroundWork } from "../loop/services.ts";
+import type { Run, Session } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { RunRequest } from "./draft.ts";
+
+/** The graph that agents in the background work in. */
+const workflowGraph = "agent";
+/** The namespace of their sessions' ids. */
+const sessionNamespace = "5d0f4f0e-5c0f-4b5e-9a55-0f6d3a1f7c21";
+/** Agents of one session that are looked at. */
+const mostListed = 1000;
+
+/** What the session of an agent in the background says of its origin. */
+const Origin = z.object({
+  background_of: z.string(),
+  background: z.object({ call_id: z.string(), place: z.number().int(), agent: z.string(), task: z.string() }),
+});
+
+/** Where agents in the background are found; a door has the same, with what is its owner's. */
+export interface BackgroundSources {
+  sessions: Pick<Storage["sessions"], "search">;
+  runs: Pick<Storage["runs"], "list">;
+  checkpointer: Pick<Storage["checkpointer"], "getTuple">;
+}
+
+/** What starts and stops their runs. */
+export interface BackgroundRuns {
+  start: (session: Session, request: RunRequest) => Promise<Run>;
+  stop: (runId: string) => Promise<unknown>;
+}
+
+/**
+ * The background of one run (AGENT-04): each agent has a session and a run of its own, queued and recovered like any other,
+ * so that a crash loses nothing and the caller's turn may end.
+ */
+export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns): BackgroundService {
+  const { session_id: parentId } = parent;
+  const requireParent = async (): Promise<Session> => {
+    const session = await storage.sessions.get(parentId);
+    if (session === undefined) throw new AppError("not_found", `Thread with ID ${parentId} not found`);
+    return session;
+  };
+  return {
+    async list(except) {
+      return listBackground(storage, await requireParent(), except);
+    },
+    async send(work, signal) {
+      const session = await openSession(storage, await requireParent(), work);
+      signal.throwIfAborted();
+      const run = await runs.start(session, requestOf(work, session, parentId));
+      // The caller was stopped meanwhile, before anybody could see this run (STOP-18).
+      if (signal.aborted && isAppError(signal.reason) && signal.reason.code === "cancelled")
+        await runs.stop(run.run_id);
+      return { session_id: session.session_id, run_id: run.run_id };
+    },
+  };
+}
+
+/** Whether a run is that of an agent which a session has sent to the background. */
+export function isSentBy(run: Run, sessionId: string): boolean {
+  return run.metadata["background_of"] === sessionId;
+}
+
+/**
+ * The agents that a session has sent to the background, oldest first. Those in `except` are left out. A session that only
+ * says it was sent from here, or is somebody else's, is none of them.
+ */
+export async function listBackground(
+  sources: BackgroundSources,
+  parent: Session,
+  except: ReadonlySet<unknown> = new Set(),
+): Promise<BackgroundAgent[]> {
+  const { sessions } = await sources.sessions.search({
+    metadata: { background_of: parent.session_id },
+    sort_by: "created_at",
+    sort_order: "asc",
+    limit: mostListed,
+    offset: 0,
+  });
+  const agents: BackgroundAgent[] = [];
+  for (const session of sessions) {
+    const origin = Origin.safeParse(session.metadata).data?.background;
+    if (origin === undefined || session.owner !== parent.owner || except.has(session.session_id)) continue;
+    if (session.session_id !== sessionIdFor(parent.session_id, origin)) continue;
+    agents.push(await describeAgent(sources, session, { name: origin.agent, task: origin.task }));
+  }
+  return agents;
+}
+
+/** The same for the same call, so that a call which is repeated after a crash finds what it has begun. */
+function sessionIdFor(parentId: string, { call_id, place }: Pick<BackgroundWork, "call_id" | "place">): string {
+  return nameUuid(JSON.stringify([parentId, call_id, place]), sessionNamespace);
+}
+
+async function openSession({ sessions }: Storage, parent: Session, work: BackgroundWork): Promise<Session> {
+  const now = new Date().toISOString();
+  const { call_id, place, name, task } = work;
+  const session: Session = {
+    session_id: sessionIdFor(parent.session_id, work),
+    owner: parent.owner,
+    created_at: now,
+    updated_at: now,
+    metadata: {
+      background_of: parent.session_id,
+      background: { call_id, place, agent: name, task },
+    } satisfies z.infer<typeof Origin>,
+    config: {},
+    status: "idle",
+    interrupts: {},
+  };
+  try {
+    return await sessions.create(session);
+  } catch (error) {
+    if (!isAppError(error) || error.code !== "conflict") throw error;
+    const known = await sessions.get(session.session_id);
+    if (known === undefined || known.owner !== parent.owner) throw error;
+    return known;
+  }
+}
+
+function requestOf(work: BackgroundWork, { session_id }: Session, parentId: string): RunRequest {
+  const key = `background/${session_id}`;
+  return {
+    assistant: workflowGraph,
+    input: { messages: [{ role: "user", content: work.task, id: `${session_id}/task` }] },
+    config: {},
+    context: { ...work.context },
+    metadata: { background_of: parentId },
+    stream_mode: ["values", "messages-tuple", "custom"],
+    stream_subgraphs: false,
+    stream_resumable: true,
+    temporary: false,
+    durability: "sync",
+    multitask_strategy: "enqueue",
+    // Whatever has changed of the agent since: the first one counts.
+    submission: { key, hash: key },
+  };
+}
+
+async function describeAgent(
+  { runs, checkpointer }: BackgroundSources,
+  session: Session,
+  agent: { name: string; task: string },
+): Promise<BackgroundAgent> {
+  const [run] = await runs.list(session.session_id, { limit: 1, offset: 0 });
+  const { session_id, created_at: begun_at } = session;
+  const status = statusOf(session, run);
+  const facts = { session_id, run_id: run?.run_id ?? null, ...agent, status, begun_at };
+  if (status !== "finished") return { ...facts, report: null };
+  const tuple = await checkpointer.getTuple({ configurable: { thread_id: session_id, checkpoint_ns: "" } });
+  const messages = tuple?.checkpoint.channel_values["messages"];
+  // The workflow's state has messages.
+  return { ...facts, report: reportOf(run, Array.isArray(messages) ? (messages as BaseMessage[]) : []) };
+}
+
+function statusOf({ status }: Session, run: Run | undefined): BackgroundAgent["status"] {
+  if (status === "busy") return run?.status === "pending" ? "queued" : "working";
+  return status === "interrupted" ? "asking" : "finished";
+}
+
+const Usage = z.object({ total_tokens: z.number() });
+const Cost = z.object({ input_cost: z.number(), output_cost: z.number() });
+
+/** Counted from what the agent's replies say of themselves, over all runs of its session. */
+function reportOf(run: Run | undefined, messages: readonly BaseMessage[]): BackgroundReport {
+  const replies = messages.filter((message) => isAIMessage(message));
+  const costs = replies.flatMap((reply) => Cost.safeParse(reply.additional_kwargs["llm_metadata"]).data ?? []);
+  const counts = {
+    tokens: replies.reduce((sum, reply) => sum + (Usage.safeParse(reply.usage_metadata).data?.total_tokens ?? 0), 0),
+    cost: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost.input_cost + cost.output_cost, 0),
+  };
+  if (run === undefined) {
+    return { success: false, end_reason: "cancelled", reply: "It was stopped before it began.", ...counts };
+  }
+  const last = replies.at(-1);
+  const reply = last?.text ?? "";
+  if (run.status === "error" || run.status === "timeout") {
+    const problem = run.error === null ? "" : ` ${run.error.message}`;
+    return { success: false, end_reason: "error", reply: `It could not work.${problem}`, ...counts };
+  }
+  if (run.status === "interrupted") {
+    return { success: false, end_reason: "cancelled", reply: reply === "" ? "It was stopped." : reply, ...counts };
+  }
+  const reason = last?.additional_kwargs["end_reason"];
+  const end_reason = typeof reason === "string" ? reason : "answered";
+  return { success: end_reason === "answered" || end_reason === "completed", end_reason, reply, ...counts };
+}

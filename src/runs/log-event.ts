@@ -1,0 +1,52 @@
+import type { CustomEvent } from "../events.ts";
+import type { Logger } from "../logger.ts";
+import type { Run } from "../storage/records.ts";
+
+type Level = "debug" | "info" | "warn";
+interface Line {
+  level: Level;
+  fields: Record<string, unknown>;
+}
+
+/**
+ * Writes what a run's loop tells to the program's log (LOG-03): changes of state, calls and their results at `debug`, what
+ * was done about an error at `warn`. Words of users, models and tools stand at `debug` alone (LOG-02). A detected loop and
+ * the time of a call have lines of their own.
+ */
+export function logEvent(logger: Pick<Logger, Level | "isLevelEnabled">, run: Run, event: CustomEvent): void {
+  const line = lineOf(event);
+  if (line === undefined || !logger.isLevelEnabled(line.level)) return;
+  logger[line.level]({ run_id: run.run_id, session_id: run.session_id, ...line.fields }, event.type);
+}
+
+function lineOf(event: CustomEvent): Line | undefined {
+  switch (event.type) {
+    case "agentic_loop.state_changed":
+    case "orchestration_changed":
+    case "agentic_loop.tool_called":
+    case "agentic_loop.tool_result":
+    case "forced_continuation":
+    case "output_continued": {
+      const { type: _, ...fields } = event;
+      return { level: "debug", fields };
+    }
+    case "tool_status": {
+      const { tool_call_id, tool_name, status } = event;
+      return { level: "debug", fields: { tool_call_id, tool_name, status } };
+    }
+    case "work_mode_changed":
+    case "agentic_loop.complete": {
+      const { type: _, ...fields } = event;
+      return { level: "info", fields };
+    }
+    // Not their reasons: a provider or a tool may have put the user's words into them.
+    case "retry":
+      return { level: "warn", fields: { what: event.what, attempt: event.attempt } };
+    case "degraded":
+      return { level: "warn", fields: { plan: event.plan, error_type: event.error_type } };
+    case "agentic_loop.error":
+      return { level: "warn", fields: { error_type: event.error_type } };
+    default:
+      return undefined;
+  }
+}

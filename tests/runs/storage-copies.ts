@@ -1,0 +1,33 @@
+import { join } from "node:path";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { Storage } from "../../src/storage/storage.ts";
+import { crashCopy } from "./crash-copy.ts";
+
+/** A storage that copies its file after each thing the checkpointer writes: what a crash at that moment leaves. */
+export function withCopies(storage: Storage, folder: string, copied: (path: string) => void): Storage {
+  let count = 0;
+  const follow =
+    (write: (...args: never[]) => Promise<unknown>) =>
+    async (...args: never[]): Promise<unknown> => {
+      const result = await write(...args);
+      copied(crashCopy(folder, join(folder, `copy-${count++}`)));
+      return result;
+    };
+  return {
+    ...storage,
+    checkpointerWith(events) {
+      const saver = storage.checkpointerWith(events);
+      const followed: Record<PropertyKey, unknown> = {
+        put: follow(saver.put.bind(saver)),
+        putWrites: follow(saver.putWrites.bind(saver)),
+      };
+      return new Proxy(saver, {
+        get: (target: BaseCheckpointSaver, key) => {
+          if (key in followed) return followed[key];
+          const value: unknown = Reflect.get(target, key);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    },
+  };
+}
