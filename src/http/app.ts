@@ -14,6 +14,7 @@ import { createIdentify, requireKey, type Caller } from "./middleware/api-key.ts
 import { gate } from "./middleware/gate.ts";
 import { requestBasics } from "./middleware/request-basics.ts";
 import { openApiRoutes } from "./openapi.ts";
+import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { assistantRoutes } from "./routes/assistants.ts";
 import { exportRoutes } from "./routes/export.ts";
@@ -52,6 +53,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   exportRoutes,
   namespaceRoutes,
   approvalRoutes,
+  agentRoutes,
   operationRoutes,
   toolRoutes,
   partialRoutes,

@@ -73,6 +73,8 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
     stream.onDisconnect?.();
   };
   outgoing.once("close", onClose);
+  // It went before anything was sent: nobody will say so any more.
+  if (outgoing.destroyed) onClose();
   let ready = stream.opening ?? "";
   let flushing: NodeJS.Immediate | undefined;
   const flush = (): void => {
@@ -84,6 +86,7 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
   const heartbeat = setInterval(() => {
     if (!outgoing.writableNeedDrain) outgoing.write(": heartbeat\n\n");
   }, heartbeatMilliseconds);
+  if (stream.mayBeQuiet === true) flush();
   try {
     for await (const batch of stream.open(gone.signal)) {
       for (const event of batch) {

@@ -29,6 +29,8 @@ export async function sendWhenReady(context: HttpContext, answer: WaitedAnswer):
     answer.onDisconnect?.();
   };
   outgoing.once("close", onClose);
+  // It went before the waiting began: nobody will say so any more.
+  if (outgoing.destroyed) onClose();
   const start = (length?: number): void => {
     if (outgoing.headersSent) return;
     const size = length === undefined ? {} : { "content-length": String(length) };

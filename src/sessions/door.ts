@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { Runs } from "../runs/runs.ts";
+import { Turns } from "../runs/turns.ts";
 import type { Namespace, Session } from "../storage/records.ts";
 import type { Ledger, Storage } from "../storage/storage.ts";
 import type { Operations } from "../tools/operations.ts";
@@ -14,6 +15,7 @@ export type SessionStorage = Pick<Storage, "sessions" | "approvals" | "checkpoin
 export type SessionRuns = Pick<
   Runs,
   | "start"
+  | "between"
   | "followBatches"
   | "findGap"
   | "tail"
@@ -36,6 +38,8 @@ export interface OwnNamespaces {
   list(): Promise<Namespace[]>;
   /** False for a session that the caller does not see. */
   set(namespace: string, sessionId: string): Promise<boolean>;
+  /** Runs `work` when all that came before it for this namespace is over. */
+  between<Result>(namespace: string, work: () => Promise<Result>): Promise<Result>;
 }
 
 /** One caller's way to the sessions and their runs. */
@@ -110,7 +114,9 @@ function ownNamespaces(
   sessions: Pick<SessionStorage["sessions"], "get">,
   owner: string,
 ): OwnNamespaces {
+  const turns = new Turns();
   return {
+    between: (namespace, work) => turns.next(namespace, work),
     get: (namespace) => namespaces.get(owner, namespace),
     list: () => namespaces.list(owner),
     set: async (namespace, id) => (await sessions.get(id)) !== undefined && namespaces.set(owner, namespace, id),
@@ -154,6 +160,10 @@ function ownRuns(runs: Runs, sessions: SessionStorage["sessions"]): SessionRuns 
     async start(session, request) {
       if (await isOwn(session.session_id)) return await runs.start(session, request);
       throw new AppError("not_found", `Thread with ID ${session.session_id} not found`);
+    },
+    async between(sessionId, work) {
+      if (await isOwn(sessionId)) return await runs.between(sessionId, work);
+      throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
     },
     list: async (sessionId, query) => ((await isOwn(sessionId)) ? runs.list(sessionId, query) : []),
     async *followBatches(runId, after, signal) {

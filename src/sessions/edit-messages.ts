@@ -5,9 +5,10 @@ import type { Graphs } from "../graph/load.ts";
 import { JsonObject, type Session } from "../storage/records.ts";
 import { newestState, putValues } from "./checkpoint-chain.ts";
 import { indexOfMessage, messagesIn, validList } from "./conversation.ts";
-import type { SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./door.ts";
 import { LlmMetadata, roleOf } from "./message-fields.ts";
-import { fromStored, StoredMessage, toStored } from "./stored-message.ts";
+import { requireSession } from "./sessions.ts";
+import { fromStored, repeatedId, StoredMessage, toStored } from "./stored-message.ts";
 
 /** What may be changed in a message (SESS-12). Left out: stays. */
 export const MessageChange = z.object({
@@ -19,18 +20,24 @@ export const MessageChange = z.object({
 });
 export type MessageChange = z.infer<typeof MessageChange>;
 
+/** What changes of messages need. */
+export interface EditParts {
+  storage: SessionStorage;
+  runs: Pick<SessionRuns, "between">;
+}
+
 /**
  * Adds messages at the end of an idle session without a run (SESS-12); one with the id of a message that is there takes
  * its place. Gives them as they were written. A session that had no run yet says with `graphId` whose it becomes. Throws
- * `conflict` while a run works or a question waits, `not_found` for an unknown graph.
+ * `conflict` while a run works or a question waits, `not_found` for an unknown graph, `invalid_parameter` for an id twice.
  */
 export async function appendMessages(
-  parts: { storage: SessionStorage; graphs: Graphs },
+  parts: EditParts & { graphs: Graphs },
   session: Session,
   added: readonly StoredMessage[],
   graphId: string | undefined,
 ): Promise<BaseMessage[]> {
-  const { storage, graphs } = parts;
+  const { graphs } = parts;
   const known = session.metadata["graph_id"];
   const graph_id = typeof known === "string" ? known : graphId;
   if (graph_id === undefined) {
@@ -41,8 +48,10 @@ export async function appendMessages(
   // Throws for a graph that nobody serves.
   graphs.get(graph_id);
   const now = new Date().toISOString();
+  const twice = repeatedId(added);
+  if (twice !== undefined) throw new AppError("invalid_parameter", `Two of the messages have the id ${twice}.`);
   const fresh = added.map((one) => fromStored(one, now));
-  await rewrite(storage, session, { graph_id }, (before) => {
+  await rewrite(parts, session, { graph_id }, (before) => {
     const replaced = new Map(fresh.map((message) => [message.id, message]));
     const kept = before.map((message) => replaced.get(message.id) ?? message);
     const known = new Set(before.map(({ id }) => id));
@@ -56,12 +65,12 @@ export async function appendMessages(
  * while a run works or a question waits.
  */
 export async function updateMessage(
-  storage: SessionStorage,
+  parts: EditParts,
   session: Session,
   messageId: string,
   change: MessageChange,
 ): Promise<BaseMessage> {
-  const messages = await rewrite(storage, session, {}, (before) => {
+  const messages = await rewrite(parts, session, {}, (before) => {
     const index = indexOfMessage(before, messageId);
     return before.map((message, at) => (at === index ? changed(message, change) : message));
   });
@@ -71,9 +80,9 @@ export async function updateMessage(
 }
 
 /** Takes all messages out of an idle session's state; system texts stay with `keepSystem` (MSG-04). Its history keeps them. */
-export async function clearMessages(storage: SessionStorage, session: Session, keepSystem: boolean): Promise<number> {
+export async function clearMessages(parts: EditParts, session: Session, keepSystem: boolean): Promise<number> {
   let count = 0;
-  await rewrite(storage, session, {}, (before) => {
+  await rewrite(parts, session, {}, (before) => {
     const kept = before.filter((message) => keepSystem && roleOf(message) === "system");
     count = before.length - kept.length;
     return kept;
@@ -97,29 +106,34 @@ function changed(message: BaseMessage, { content, metadata, llm_metadata }: Mess
   return fromStored(stored, new Date().toISOString());
 }
 
-/** Writes what `edit` makes of the messages as a new state. The one before it stays in the history (law 5). */
-async function rewrite(
-  storage: SessionStorage,
-  session: Session,
+/**
+ * Writes what `edit` makes of the messages as a new state. The one before it stays in the history (law 5). From the look at
+ * the session to the write no run begins and nobody else writes: both would go on from a state that the other has left.
+ */
+function rewrite(
+  { storage, runs }: EditParts,
+  { session_id }: Session,
   metadata: JsonObject,
   edit: (before: BaseMessage[]) => BaseMessage[],
 ): Promise<BaseMessage[]> {
-  await requireIdle(storage, session.session_id);
-  const base = await newestState(storage.checkpointer, session.session_id);
-  const before = messagesIn(base?.checkpoint.channel_values);
-  const after = validList(edit(before));
-  await putValues(storage.checkpointer, session.session_id, base, { messages: after });
-  await storage.sessions.update(session.session_id, { metadata });
-  return after;
+  return runs.between(session_id, async () => {
+    await requireIdle(storage, session_id);
+    const base = await newestState(storage.checkpointer, session_id);
+    const before = messagesIn(base?.checkpoint.channel_values);
+    const after = validList(edit(before));
+    await putValues(storage.checkpointer, session_id, base, { messages: after });
+    await storage.sessions.update(session_id, { metadata });
+    return after;
+  });
 }
 
-/** Throws `conflict` while a run works or a question waits. */
+/** Throws `conflict` while a run works or a question waits, `not_found` when the session is gone. */
 export async function requireIdle(storage: SessionStorage, sessionId: string): Promise<void> {
-  const now = await storage.sessions.get(sessionId);
-  if (now?.status === "busy") {
+  const now = await requireSession(storage, sessionId);
+  if (now.status === "busy") {
     throw new AppError("conflict", "Thread is busy", { suggestion: "Wait for its run, or cancel it." });
   }
-  if (Object.keys(now?.interrupts ?? {}).length > 0) {
+  if (Object.keys(now.interrupts).length > 0) {
     throw new AppError("conflict", "A question waits in this thread; a change would pass over it.", {
       suggestion: "Answer it first, see /threads/:id/approvals, or send a message.",
     });

@@ -12,7 +12,7 @@ import { validList } from "./conversation.ts";
 import type { SessionStorage } from "./door.ts";
 import { exportFormat } from "./export.ts";
 import { createSession } from "./sessions.ts";
-import { fromStored, StoredMessage } from "./stored-message.ts";
+import { fromStored, repeatedId, StoredMessage } from "./stored-message.ts";
 import { NameSource, SessionName } from "./title.ts";
 
 /** Turns whose beginning gets a state of its own, so that one can go back to it: the newest ones. */
@@ -89,17 +89,6 @@ function readFile(file: unknown): SessionFile {
   const problems = (parsed.error?.issues ?? []).slice(0, 5).map(({ path, message }) => `${path.join(".")}: ${message}`);
   if (twice !== undefined) problems.push(`messages: two have the id ${twice}`);
   throw new AppError("invalid_format", `The file cannot be read as a session: ${problems.join("; ")}.`);
-}
-
-function repeatedId(messages: readonly StoredMessage[]): string | undefined {
-  const seen = new Set<string>();
-  for (const message of messages) {
-    const id = message.id ?? message.message_id;
-    if (id === null || id === undefined) continue;
-    if (seen.has(id)) return id;
-    seen.add(id);
-  }
-  return undefined;
 }
 
 function metadataOf({ session_name, name_source, ...file }: SessionFile): JsonObject {

@@ -19,7 +19,8 @@ import type { Operation, Tool, ToolContext, ToolResult } from "../tools/tool.ts"
 import type { ToolCounter } from "../tools/tool-counter.ts";
 import type { ToolStatistics } from "../tools/tool-history.ts";
 import type { SessionStorage } from "./door.ts";
-import { appendMessages, requireIdle } from "./edit-messages.ts";
+import { readMessages } from "./conversation.ts";
+import { appendMessages, requireIdle, type EditParts } from "./edit-messages.ts";
 import { requireSession } from "./sessions.ts";
 import { StoredMessage, toStored } from "./stored-message.ts";
 
@@ -27,8 +28,8 @@ import { StoredMessage, toStored } from "./stored-message.ts";
 export interface ManualCall {
   tool: string;
   args: Record<string, unknown>;
-  /** Names the call: the same again has no second effect and gives the first result. */
-  key?: string | undefined;
+  /** Names the call, with a hash of tool and arguments: the same again has no second effect and gives the first result. */
+  submission?: { key: string; hash: string } | undefined;
   /** The hash of the question that was answered with yes. */
   approved_hash?: string | undefined;
 }
@@ -47,9 +48,8 @@ export type ManualAnswer =
     };
 
 /** What runs by hand need. `services` are those that runs have, so that both meet at the same locks and the same ledger. */
-interface ManualParts {
+interface ManualParts extends EditParts {
   services: RunServices;
-  storage: SessionStorage;
   graphs: Graphs;
 }
 
@@ -62,7 +62,7 @@ export interface ManualTools {
   /**
    * Runs one tool for the user, outside of a turn (TOOL-11): under the same rules, approvals, locks and ledger as a call
    * of the model, and with the same way back. The session's next turn sees the call and its result. Throws `not_found`,
-   * `tool_not_found`, and `conflict` while a run works or a question waits.
+   * `tool_not_found`, and `conflict` while a run works or a question waits, or for a key that named another call.
    */
   run(sessionId: string, call: ManualCall, signal: AbortSignal): Promise<ManualAnswer>;
 }
@@ -89,16 +89,34 @@ async function runByHand(
 ): Promise<ManualAnswer> {
   const session = await requireSession(parts.storage, sessionId);
   const tool = await requireTool(parts.services, call.tool, signal);
-  const messageId = call.key === undefined ? newId() : idOfKey(sessionId, call.key);
-  const known = call.key === undefined ? undefined : await earlierResult(parts.storage, session, messageId, tool);
-  if (known !== undefined) return { kind: "ran", ...known, message_ids: messageIds(messageId, known.result) };
-  await requireIdle(parts.storage, sessionId);
-  const graphId = graphOf(session, parts.graphs);
+  const { submission } = call;
+  const messageId = submission === undefined ? newId() : idOfKey(sessionId, submission.key);
+  if (submission === undefined) return await runOnce(parts, session, call, { tool, messageId }, signal);
+  // A repetition waits for the first, and finds its result. Nothing that runs asks for such a key, so none waits in a ring.
+  return await parts.services.locks.withLocks([`by-hand:${messageId}`], signal, async () => {
+    const known = await earlierResult(parts.storage, session, { tool, messageId }, submission.hash);
+    if (known === undefined) return await runOnce(parts, session, call, { tool, messageId }, signal);
+    const message_ids = await tellOnce(parts, session, { tool, messageId, input: call.args }, known.result);
+    return { kind: "ran", ...known, message_ids };
+  });
+}
+
+async function runOnce(
+  parts: ManualParts,
+  session: Session,
+  call: ManualCall,
+  { tool, messageId }: Pick<Told, "tool" | "messageId">,
+  signal: AbortSignal,
+): Promise<ManualAnswer> {
+  const { session_id } = session;
+  await requireIdle(parts.storage, session_id);
+  // Throws for a graph that nobody serves, before anything is done.
+  graphOf(session, parts.graphs);
   const prepared = prepareCall(tool, call.args);
   if (prepared.kind === "invalid") return { kind: "ran", call_id: null, message_ids: [], result: prepared.result };
   const { input } = prepared;
-  const callId = `${messageId}/${call.approved_hash?.slice(0, 16) ?? "0"}`;
-  const context = contextOf(parts.services, sessionId, callId, signal);
+  const callId = `${prefixOf(messageId, call.submission?.hash)}${call.approved_hash?.slice(0, 16) ?? "0"}`;
+  const context = contextOf(parts.services, session_id, callId, signal);
   const asked = await questionAbout(tool, input, call, context, parts.services);
   if (asked.kind !== "run") return asked;
   const { approved } = asked;
@@ -117,7 +135,7 @@ async function runByHand(
     const again = await questionAbout(tool, input, call, context, parts.services);
     if (again.kind === "ask") return again;
   }
-  const message_ids = await tell(parts, session, { tool, input, messageId, graphId }, result);
+  const message_ids = await tell(parts, session, { tool, messageId, input }, result);
   return { kind: "ran", call_id: callId, message_ids, result };
 }
 
@@ -182,20 +200,30 @@ function graphOf({ metadata }: Session, graphs: Graphs): string {
   return id;
 }
 
-/** The end of a call under the same key, if it had one. */
+/** How the names of a call begin in the ledger; the hash tells a call from another one under the same key. */
+function prefixOf(messageId: string, hash: string | undefined): string {
+  return hash === undefined ? `${messageId}/` : `${messageId}/${hash.slice(0, 16)}/`;
+}
+
+/** The end of this call under the same key, if it had one. Throws `conflict` where the key named another. */
 async function earlierResult(
   { ledger }: SessionStorage,
   { session_id }: Session,
-  messageId: string,
-  tool: Tool,
+  { messageId, tool }: Pick<Told, "tool" | "messageId">,
+  hash: string,
 ): Promise<{ call_id: string; result: ToolResult } | undefined> {
-  const refused = notApproved(tool).code;
   for (const row of await ledger.list(session_id)) {
-    if (!row.tool_call_id.startsWith(`${messageId}/`) || row.state !== "finished") continue;
+    const { tool_call_id: call_id } = row;
+    if (!call_id.startsWith(prefixOf(messageId, undefined))) continue;
+    if (!call_id.startsWith(prefixOf(messageId, hash))) {
+      throw new AppError("conflict", `This key names an earlier call of ${row.tool}, which was not the same.`, {
+        suggestion: "Send a key of its own with each call.",
+      });
+    }
+    if (row.state !== "finished") continue;
     // The ledger stores what a call came to: a ToolResult.
     const result = row.result as ToolResult;
-    if (row.tool === tool.name && result.code !== refused) return { call_id: row.tool_call_id, result };
-    if (row.tool !== tool.name) throw new AppError("conflict", `This key names an earlier call of ${row.tool}.`);
+    if (result.code !== notApproved(tool).code) return { call_id, result };
   }
   return undefined;
 }
@@ -212,6 +240,20 @@ function messageIds(messageId: string, { errorType }: ToolResult): string[] {
   return errorType === "denied" ? [] : [`${messageId}-note`, messageId, `${messageId}-result`];
 }
 
+/** What the history is told of: the call, under the id of the message that makes it. */
+interface Told {
+  tool: Tool;
+  input: Record<string, unknown>;
+  messageId: string;
+}
+
+/** The same for a repetition: only where the first time the history could not be told, as when the server was killed. */
+async function tellOnce(parts: ManualParts, session: Session, told: Told, result: ToolResult): Promise<string[]> {
+  const messages = await readMessages(parts.storage, session.session_id);
+  const isThere = messages.some(({ id }) => id === told.messageId);
+  return isThere ? messageIds(told.messageId, result) : await tell(parts, session, told, result);
+}
+
 /**
  * Puts the call into the history: the user's word, the call, and its result, which is valid for every provider (law 6).
  * None where a run has begun meanwhile, which works on a state of its own.
@@ -219,12 +261,7 @@ function messageIds(messageId: string, { errorType }: ToolResult): string[] {
 async function tell(
   parts: ManualParts,
   session: Session,
-  {
-    tool,
-    input,
-    messageId,
-    graphId,
-  }: { tool: Tool; input: Record<string, unknown>; messageId: string; graphId: string },
+  { tool, input, messageId }: Told,
   result: ToolResult,
 ): Promise<string[]> {
   const ids = messageIds(messageId, result);
@@ -239,12 +276,8 @@ async function tell(
     new AIMessage({ id: messageId, content: "", tool_calls: [{ ...callName, args: input }], additional_kwargs }),
   ].map(toStored);
   const stored = [...messages, { ...toStored(answer), id: resultId }].map((one) => StoredMessage.parse(one));
-  // Two calls at once would both write after the same state, and one of them be lost.
-  const alone = [`messages:${session.session_id}`];
   try {
-    await parts.services.locks.withLocks(alone, new AbortController().signal, () =>
-      appendMessages(parts, session, stored, graphId),
-    );
+    await appendMessages(parts, session, stored, graphOf(session, parts.graphs));
     return ids;
   } catch (error) {
     if (isAppError(error) && error.code === "conflict") return [];

@@ -34,11 +34,16 @@ export async function switchSession(
   throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
 }
 
-/** The current session of a namespace as it was left, or a new one that becomes it (SESS-01, SESS-03, SESS-08). */
-export async function openNamespace(parts: Parts, namespace: string, metadata: JsonObject): Promise<Session> {
-  const current = await parts.namespaces.get(namespace);
-  const known = current === undefined ? undefined : await parts.storage.sessions.get(current.session_id);
-  if (known !== undefined) return known;
-  const created = await createSession(parts.storage, { metadata });
-  return switchSession(parts, namespace, created.session_id);
+/**
+ * The current session of a namespace as it was left, or a new one that becomes it (SESS-01, SESS-03, SESS-08). Of several
+ * that come at once, one makes it and all get it.
+ */
+export function openNamespace(parts: Parts, namespace: string, metadata: JsonObject): Promise<Session> {
+  return parts.namespaces.between(namespace, async () => {
+    const current = await parts.namespaces.get(namespace);
+    const known = current === undefined ? undefined : await parts.storage.sessions.get(current.session_id);
+    if (known !== undefined) return known;
+    const created = await createSession(parts.storage, { metadata });
+    return switchSession(parts, namespace, created.session_id);
+  });
 }

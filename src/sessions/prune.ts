@@ -1,4 +1,4 @@
-import type { SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./door.ts";
 import { deleteSession } from "./sessions.ts";
 
 /** What a checkpointer may be able to do beside LangGraph's contract, as ours is. */
@@ -18,24 +18,32 @@ function canPrune(saver: object): saver is PruningSaver {
  * that do not exist count for nothing, and so do sessions at work where their states stay (`keep_latest`).
  */
 export async function pruneSessions(
-  storage: SessionStorage,
-  request: {
-    ids: readonly string[];
-    strategy: "delete" | "keep_latest";
-    stopRuns: (sessionId: string) => Promise<void>;
-  },
+  parts: { storage: SessionStorage; runs: Pick<SessionRuns, "between" | "cancelSession"> },
+  request: { ids: readonly string[]; strategy: "delete" | "keep_latest" },
 ): Promise<number> {
-  const { checkpointer } = storage;
+  const { checkpointer } = parts.storage;
   const saver = canPrune(checkpointer) ? checkpointer : undefined;
   let pruned = 0;
   for (const id of new Set(request.ids)) {
-    const session = await storage.sessions.get(id);
-    if (session === undefined) continue;
-    if (request.strategy === "delete") await deleteSession(storage, id, request.stopRuns);
-    else if (session.status === "busy" || saver === undefined) continue;
-    else await saver.prune(id, { keepLatest: 1 });
+    if ((await parts.storage.sessions.get(id)) === undefined) continue;
+    if (request.strategy === "delete") await deleteSession(parts, id);
+    else if (!(await keepLatest(parts, id, saver))) continue;
     pruned += 1;
   }
   if (pruned > 0) await saver?.vacuum();
   return pruned;
+}
+
+/** Deletes all states but the newest one of a session that no run works on; false for any other. */
+async function keepLatest(
+  { storage, runs }: Parameters<typeof pruneSessions>[0],
+  sessionId: string,
+  saver: PruningSaver | undefined,
+): Promise<boolean> {
+  return await runs.between(sessionId, async () => {
+    const session = await storage.sessions.get(sessionId);
+    if (saver === undefined || session === undefined || session.status === "busy") return false;
+    await saver.prune(sessionId, { keepLatest: 1 });
+    return true;
+  });
 }

@@ -1,7 +1,7 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError, isAppError } from "../errors.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
-import type { SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./door.ts";
 
 /** What a new session is given. `metadata` stays as given: names and searches live there (SESS-04). */
 export interface NewSession {
@@ -44,15 +44,21 @@ export async function requireSession(storage: Pick<SessionStorage, "sessions">, 
   return session;
 }
 
-/** Removes a session with everything it holds, after `stopRuns` has ended its runs (STOP-13). Throws `not_found`. */
+/** Removes a session with everything it holds, when its runs have been stopped (STOP-13). Throws `not_found`. */
 export async function deleteSession(
-  storage: Pick<SessionStorage, "sessions">,
+  {
+    storage,
+    runs,
+  }: { storage: Pick<SessionStorage, "sessions">; runs: Pick<SessionRuns, "between" | "cancelSession"> },
   sessionId: string,
-  stopRuns: (sessionId: string) => Promise<void>,
 ): Promise<void> {
   await requireSession(storage, sessionId);
-  await stopRuns(sessionId);
-  await storage.sessions.delete(sessionId);
+  await runs.cancelSession(sessionId);
+  await runs.between(sessionId, async () => {
+    // One may have come meanwhile; none comes now.
+    await runs.cancelSession(sessionId);
+    await storage.sessions.delete(sessionId);
+  });
 }
 
 /**

@@ -4,8 +4,9 @@ import { AppError, errorMessage } from "../errors.ts";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
 import { readPause } from "../runs/execute.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
-import type { SessionStorage } from "./door.ts";
 import { keptConfigurable } from "./configuration.ts";
+import type { EditParts } from "./edit-messages.ts";
+import { requireSession } from "./sessions.ts";
 
 /** Which checkpoint of a session; all of it may be missing: the newest one at the root. */
 export interface CheckpointReference {
@@ -41,17 +42,24 @@ export interface StateUpdate {
 }
 
 /**
- * Writes a new checkpoint; answers with its configuration. Throws `conflict` while a run is active, `invalid_state` when
- * the session has no graph yet, `invalid_parameter` when the graph refuses the values or the node.
+ * Writes a new checkpoint; answers with its configuration. No run begins meanwhile. Throws `conflict` while one is active,
+ * `invalid_parameter` when the session has no graph yet, or the graph refuses the values or the node.
  */
-export async function updateState(
-  storage: SessionStorage,
-  graphs: Graphs,
-  session: Session,
+export function updateState(
+  parts: EditParts & { graphs: Graphs },
+  sessionId: string,
   update: StateUpdate,
 ): Promise<RunnableConfig> {
-  const now = await storage.sessions.get(session.session_id);
-  if (now?.status === "busy") throw new AppError("conflict", "Thread is busy");
+  return parts.runs.between(sessionId, () => writeState(parts, sessionId, update));
+}
+
+async function writeState(
+  { storage, graphs }: Pick<EditParts, "storage"> & { graphs: Graphs },
+  sessionId: string,
+  update: StateUpdate,
+): Promise<RunnableConfig> {
+  const session = await requireSession(storage, sessionId);
+  if (session.status === "busy") throw new AppError("conflict", "Thread is busy");
   const graph = graphOf(graphs, session);
   if (graph === undefined) {
     throw new AppError("invalid_parameter", `Thread ${session.session_id} has no graph ID`, {
@@ -63,10 +71,10 @@ export async function updateState(
     throw isRefusal(error) ? new AppError("invalid_parameter", errorMessage(error), { cause: error }) : error;
   });
   if (Object.keys(session.interrupts).length > 0) {
-    const { interrupts } = await readPause(graph, session.session_id);
-    await storage.sessions.update(session.session_id, { interrupts });
+    const { interrupts } = await readPause(graph, sessionId);
+    await storage.sessions.update(sessionId, { interrupts });
   } else {
-    await storage.sessions.update(session.session_id, {});
+    await storage.sessions.update(sessionId, {});
   }
   return written;
 }

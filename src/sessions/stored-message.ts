@@ -140,3 +140,15 @@ export function toStored(message: BaseMessage): JsonObject {
 export function isHidden(message: BaseMessage): boolean {
   return roleOf(message) === "system" || readExtras(message).hidden;
 }
+
+/** An id that two of the messages have: in one list it names one message. */
+export function repeatedId(messages: readonly StoredMessage[]): string | undefined {
+  const seen = new Set<string>();
+  for (const message of messages) {
+    const id = message.id ?? message.message_id;
+    if (id === null || id === undefined) continue;
+    if (seen.has(id)) return id;
+    seen.add(id);
+  }
+  return undefined;
+}

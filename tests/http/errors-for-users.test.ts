@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { userSentence, userText, type Language } from "../../src/error-texts.ts";
+import { eventsOf } from "../support/read-events.ts";
 import { startModelServer, startTestServer, type ModelServer, type TestServer } from "../support/testing.ts";
 
 interface Waiting {
@@ -135,6 +136,14 @@ describe("a failed run", () => {
     const streamed = await server.send("POST", `/threads/${await thread()}/runs/stream`, body(), headers);
     const data = /event: error\ndata: (.*)\n/u.exec(await streamed.text())?.[1] ?? "";
     expect(JSON.parse(data)).toEqual(forUser);
+    const threadId = streamed.headers.get("content-location")?.split("/")[2];
+    const followed = { ...headers, "last-event-id": "-1" };
+    const whole = await server.send("GET", `/threads/${threadId}/stream`, undefined, followed);
+    for await (const { event, data: told } of eventsOf(whole)) {
+      if (event !== "error") continue;
+      expect(told).toEqual(forUser);
+      break;
+    }
   });
 
   it("of a graph that throws something of its own is told exactly as LangGraph tells it", async () => {

@@ -116,6 +116,11 @@ describe("the messages of a thread", () => {
       expect([status, text], JSON.stringify(message)).toEqual([400, expect.stringContaining(place)]);
       expect(text).toContain(reason);
     }
+    const twice = { messages: ["a", "b"].map((content) => ({ id: "one-id", role: "user", content })) };
+    expect(await fixture.ask("POST", `/threads/${id}/messages`, twice)).toEqual([
+      400,
+      expect.stringContaining("one-id"),
+    ]);
     expect((await page(id)).total).toBe(2);
   });
 

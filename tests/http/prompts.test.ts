@@ -60,7 +60,9 @@ describe("/prompts", () => {
       }),
     );
     expect((await call("GET", "/prompts?node=free_work"))[1]).toMatchObject([{ name: "free_work" }]);
-    expect(await call("GET", "/prompts?node=nobody")).toEqual([200, []]);
+    for (const unknown of ["nobody", "constructor", "__proto__"]) {
+      expect(await call("GET", `/prompts?node=${unknown}`)).toEqual([200, []]);
+    }
     expect(await call("GET", "/prompts/closing_note")).toMatchObject([
       200,
       { content: expect.stringContaining("{reason}"), required_variables: ["reason"], source: "builtin" },

@@ -87,6 +87,10 @@ describe("an Idempotency-Key of a run without a thread", () => {
     const streamed = await readEvents(await post(body, "/stream", streamKey));
     expect(streamed.length).toBeGreaterThan(1);
     expect(await readEvents(await post(body, "/stream", streamKey))).toEqual(streamed);
+    await server.close();
+    server = await server.restart();
+    expect(await (await post(body, "/wait", key)).json()).toEqual({ value: 2 });
+    expect(await readEvents(await post(body, "/stream", streamKey))).toEqual(streamed);
   });
 
   it("is refused with another request, which leaves the run of the first as it is", async () => {

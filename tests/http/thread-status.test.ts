@@ -65,7 +65,14 @@ test("a status says what a reply has come to, and what the thread waits for, als
   expect(asked).toMatchObject({
     conversation_state: { state: "ToolCalling", tool_name: "delete_file", status: "awaiting_confirmation" },
     stream_state: "PAUSED",
-    waits_for: [{ kind: "confirmation", tool: "delete_file", question: expect.stringContaining("old") }],
+    waits_for: [
+      {
+        kind: "confirmation",
+        tool: "delete_file",
+        question: expect.stringContaining("old"),
+        keywords: expect.arrayContaining(["confirm", "确认"]),
+      },
+    ],
     can_send: true,
   });
   await current.close();

@@ -15,7 +15,7 @@ const Prune = z.object({
 const Pruned = z.object({ pruned_count: z.number().int() });
 
 /** `/threads/prune`: frees what many threads take, while the server runs (wire contract, section 2.3). */
-export function maintenanceRoutes({ storage, runs }: HttpServices): HttpApp {
+export function maintenanceRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(
     "/threads/prune",
@@ -23,11 +23,7 @@ export function maintenanceRoutes({ storage, runs }: HttpServices): HttpApp {
     jsonBody(Prune),
     async (context) => {
       const { thread_ids: ids, strategy } = context.req.valid("json");
-      const count = await pruneSessions(storage, {
-        ids,
-        strategy: strategy ?? "delete",
-        stopRuns: (sessionId) => runs.cancelSession(sessionId),
-      });
+      const count = await pruneSessions(services, { ids, strategy: strategy ?? "delete" });
       return context.json({ pruned_count: count });
     },
   );

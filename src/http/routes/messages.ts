@@ -70,7 +70,8 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function changingRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void {
+function changingRoutes(routes: HttpApp, services: HttpServices): void {
+  const { storage } = services;
   routes.post(
     "/threads/:thread_id/messages",
     describe({
@@ -84,7 +85,7 @@ function changingRoutes(routes: HttpApp, { storage, graphs }: HttpServices): voi
     async (context) => {
       const { messages, graph_id } = context.req.valid("json");
       const session = await requireSession(storage, context.req.valid("param").thread_id);
-      const added = await appendMessages({ storage, graphs }, session, messages, graph_id ?? undefined);
+      const added = await appendMessages(services, session, messages, graph_id ?? undefined);
       return answerJson(context, toDisplay(added));
     },
   );
@@ -102,7 +103,7 @@ function changingRoutes(routes: HttpApp, { storage, graphs }: HttpServices): voi
     async (context) => {
       const { thread_id, message_id } = context.req.valid("param");
       const session = await requireSession(storage, thread_id);
-      const changed = await updateMessage(storage, session, message_id, context.req.valid("json"));
+      const changed = await updateMessage(services, session, message_id, context.req.valid("json"));
       return answerJson(context, toDisplay([changed])[0]);
     },
   );
@@ -120,7 +121,7 @@ function changingRoutes(routes: HttpApp, { storage, graphs }: HttpServices): voi
     async (context) => {
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const { keep_system } = context.req.valid("query");
-      return answerJson(context, { removed: await clearMessages(storage, session, keep_system ?? true) });
+      return answerJson(context, { removed: await clearMessages(services, session, keep_system ?? true) });
     },
   );
 }

@@ -7,6 +7,7 @@ import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson, selected } from "../json.ts";
+import { namedModes } from "../named-modes.ts";
 import { RunBody } from "../run-request.ts";
 import { lastEventId, startRun, streamRun, tellPosition, toWireRun, waitForRun } from "../runs.ts";
 import { FinalValuesShape, RunShape } from "../shapes.ts";
@@ -182,12 +183,12 @@ function joiningRoutes(routes: HttpApp, services: HttpServices): void {
     path(RunPath),
     query(JoinStreamQuery),
     async (context) => {
-      const { stream_mode, cancel_on_disconnect = false } = context.req.valid("query");
+      const { cancel_on_disconnect = false } = context.req.valid("query");
       const run = await requireRun(services, context.req.valid("param"));
       return streamRun(services, context, run, {
         ids: true,
         after: lastEventId(context),
-        modes: modesIn(stream_mode),
+        modes: knownModes(namedModes(context)),
         headers: streamHeaders(run),
         cancels: cancel_on_disconnect,
       });
@@ -216,9 +217,7 @@ function streamHeaders(run: Run): Record<string, string> {
   return { "content-location": locationOf(run), location: `${locationOf(run)}/stream` };
 }
 
-/** The known modes in a query; a reader that names only others gets no data, one that names none gets all. */
-function modesIn(text: string | undefined): StreamMode[] | undefined {
-  if (text === undefined || text === "") return undefined;
-  const names = text.split(",");
-  return streamModes.filter((mode) => names.includes(mode));
+/** The known ones among them; a reader that names only others gets no data, one that names none gets all. */
+function knownModes(names: string[] | undefined): StreamMode[] | undefined {
+  return names && streamModes.filter((mode) => names.includes(mode));
 }

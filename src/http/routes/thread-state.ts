@@ -95,7 +95,7 @@ function readingRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void
   );
 }
 
-function updateRoute(routes: HttpApp, { storage, graphs }: HttpServices): void {
+function updateRoute(routes: HttpApp, services: HttpServices): void {
   routes.post(
     "/threads/:thread_id/state",
     describe({
@@ -108,9 +108,9 @@ function updateRoute(routes: HttpApp, { storage, graphs }: HttpServices): void {
     jsonBody(StateUpdate),
     async (context) => {
       const body = context.req.valid("json");
-      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const reference = toReference(body.checkpoint, body.checkpoint_id);
-      const written = await updateState(storage, graphs, session, {
+      const written = await updateState(services, session.session_id, {
         values: body.values,
         as_node: body.as_node ?? undefined,
         checkpoint: reference,

@@ -1,21 +1,26 @@
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
+import type { Language } from "../../error-texts.ts";
 import { streamModes, type RunEvent, type StreamMode } from "../../events.ts";
 import type { SessionPlace } from "../../runs/follow-session.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { createFrames, frameLength, gapFrame } from "../frames.ts";
+import { languageOf } from "../language.ts";
+import { namedModes } from "../named-modes.ts";
 import { sendEvents } from "../sse.ts";
 import { Id, path, query } from "../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
 const StreamQuery = z.object({
   stream_mode: z
-    .union([z.string(), z.array(z.string())])
+    .string()
     .optional()
-    .describe("run_modes (default: all that the runs tell), lifecycle, state_update, or modes of runs"),
+    .describe(
+      "run_modes (default: all that the runs tell), lifecycle, state_update, or modes of runs; several by commas",
+    ),
 });
 
 /** `/threads/:id/stream`: all runs of a thread on one stream (EVENT-01; wire contract, section 2). */
@@ -34,7 +39,7 @@ export function threadStreamRoutes(services: HttpServices): HttpApp {
     query(StreamQuery),
     async (context) => {
       const { session_id } = await requireSession(services.storage, context.req.valid("param").thread_id);
-      const modes = modesOf(context.req.valid("query").stream_mode);
+      const modes = modesOf(namedModes(context));
       const { place, opening, had } = await startOf(services, session_id, context);
       return sendEvents(context, {
         ...(opening !== undefined && { opening }),
@@ -42,7 +47,7 @@ export function threadStreamRoutes(services: HttpServices): HttpApp {
         open: (signal) => services.runs.followSession(session_id, place, signal),
         tail: (signal) => services.runs.followSession(session_id, "now", signal),
         measure: ({ event }) => frameLength(event, modes),
-        frame: framesOfRuns(modes, had),
+        frame: framesOfRuns({ modes, language: languageOf(context) }, had),
         headers: { "content-location": `/threads/${session_id}/stream` },
         logger: services.logger,
       });
@@ -52,9 +57,8 @@ export function threadStreamRoutes(services: HttpServices): HttpApp {
 }
 
 /** What the modes of a whole thread mean in those of its runs; `undefined`: all. */
-function modesOf(given: string | string[] | undefined): StreamMode[] | undefined {
-  const names = [given ?? "run_modes"].flat().flatMap((text) => text.split(","));
-  if (names.includes("run_modes")) return undefined;
+function modesOf(names: string[] | undefined): StreamMode[] | undefined {
+  if (names === undefined || names.includes("run_modes")) return undefined;
   return streamModes.filter(
     (mode) => names.includes(mode) || (names.includes("state_update") && (mode === "values" || mode === "updates")),
   );
@@ -62,14 +66,14 @@ function modesOf(given: string | string[] | undefined): StreamMode[] | undefined
 
 /** Writes each run's events with ids that name the run: `<run id>.<number>`. Runs come one after the other. */
 function framesOfRuns(
-  modes: StreamMode[] | undefined,
+  { modes, language }: { modes: StreamMode[] | undefined; language: Language },
   had: LastEvent | undefined,
 ): (item: { run_id: string; event: RunEvent }) => string {
   let current: { run_id: string; frame: (event: RunEvent) => string } | undefined;
   return ({ run_id, event }) => {
     if (current?.run_id !== run_id) {
       const after = had?.run_id === run_id ? had.id : -1;
-      const options = { ids: true, idPrefix: `${run_id}.`, after, ...(modes && { modes }) };
+      const options = { ids: true, idPrefix: `${run_id}.`, after, language, ...(modes && { modes }) };
       current = { run_id, frame: createFrames(options) };
     }
     return current.frame(event);

@@ -97,7 +97,8 @@ function collectionRoutes(routes: HttpApp, { storage }: HttpServices): void {
   );
 }
 
-function itemRoutes(routes: HttpApp, { storage, runs }: HttpServices): void {
+function itemRoutes(routes: HttpApp, services: HttpServices): void {
+  const { storage } = services;
   routes.get(
     "/threads/:thread_id",
     describe({ tag: "Threads", summary: "Get a thread", answer: ThreadShape, errors: unknownThread }),
@@ -127,8 +128,7 @@ function itemRoutes(routes: HttpApp, { storage, runs }: HttpServices): void {
     describe({ tag: "Threads", summary: "Stop a thread's runs and delete it", empty: true, errors: unknownThread }),
     path(ThreadPath),
     async (context) => {
-      const stopRuns = (sessionId: string): Promise<void> => runs.cancelSession(sessionId);
-      await deleteSession(storage, context.req.valid("param").thread_id, stopRuns);
+      await deleteSession(services, context.req.valid("param").thread_id);
       return context.body(null, 204);
     },
   );

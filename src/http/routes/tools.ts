@@ -102,8 +102,8 @@ export function toolRoutes({ manual, mayAdminister }: HttpServices): HttpApp {
     async (context) => {
       const { thread_id, name } = context.req.valid("param");
       const { args, approved_hash } = context.req.valid("json");
-      const key = submissionOf(context, { name, args })?.key;
-      const call = { tool: name, args, key, approved_hash: approved_hash ?? undefined };
+      const submission = submissionOf(context, { name, args });
+      const call = { tool: name, args, submission, approved_hash: approved_hash ?? undefined };
       const answer = await manual.run(thread_id, call, context.req.raw.signal);
       if (answer.kind === "ran") {
         const { call_id, message_ids, result } = answer;

@@ -1,0 +1,55 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { backgroundStatuses } from "../../agents/background.ts";
+import { listBackground } from "../../runs/background.ts";
+import { requireSession } from "../../sessions/sessions.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { Id, path } from "../validate.ts";
+
+const AgentShape = z
+  .object({
+    thread_id: z.string().describe("The agent's own thread: its runs are followed, cancelled and answered there"),
+    run_id: z.string().nullable(),
+    name: z.string(),
+    task: z.string(),
+    status: z.enum(backgroundStatuses).describe("asking: what it waits for is in the approvals of its own thread"),
+    begun_at: z.string(),
+    report: z
+      .object({
+        success: z.boolean(),
+        end_reason: z.string(),
+        reply: z.string(),
+        tokens: z.number().int(),
+        cost: z.number().nullable(),
+      })
+      .nullable()
+      .describe("Null until it has finished"),
+  })
+  .meta({ ref: "BackgroundAgent" });
+
+/** `/threads/:id/agents`: the agents that a thread has sent to the background (AGENT-04). */
+export function agentRoutes({ storage, runs }: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/threads/:thread_id/agents",
+    describe({
+      tag: "Threads",
+      summary: "The agents that work in the background, and what came of them",
+      answer: z.array(AgentShape),
+      errors: { 404: "No such thread" },
+    }),
+    path(z.object({ thread_id: Id })),
+    async (context) => {
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const { sessions, checkpointer } = storage;
+      const agents = await listBackground({ sessions, checkpointer, runs }, session);
+      return answerJson(
+        context,
+        agents.map(({ session_id, ...agent }): z.infer<typeof AgentShape> => ({ thread_id: session_id, ...agent })),
+      );
+    },
+  );
+  return routes;
+}

@@ -1,0 +1,122 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { isAppError } from "../../src/errors.ts";
+import { messagesIn } from "../../src/sessions/conversation.ts";
+import { appendMessages, updateMessage } from "../../src/sessions/edit-messages.ts";
+import { pruneSessions } from "../../src/sessions/prune.ts";
+import { deleteSession, readValues } from "../../src/sessions/sessions.ts";
+import { updateState } from "../../src/sessions/state.ts";
+import { StoredMessage } from "../../src/sessions/stored-message.ts";
+import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";
+import { createBench, createGate, never, plainGraph, request, settle, type Bench } from "../runs/fixtures.ts";
+
+/** A saver that holds back the next write, once it is told to. */
+class HeldSaver extends RunAwareSaver {
+  gate: ReturnType<typeof createGate> | undefined;
+
+  override async put(...args: Parameters<RunAwareSaver["put"]>): ReturnType<RunAwareSaver["put"]> {
+    const { gate } = this;
+    this.gate = undefined;
+    await gate?.pass();
+    return super.put(...args);
+  }
+}
+
+let saver: HeldSaver;
+let bench: Bench;
+let gate: ReturnType<typeof createGate>;
+beforeEach(async () => {
+  saver = new HeldSaver();
+  gate = createGate();
+  bench = await createBench({ plain: plainGraph() }, createMemoryStorage(saver));
+  await append("first");
+});
+afterEach(() => bench.runs.drain(0));
+
+const message = (words: string) => StoredMessage.parse({ id: `id-${words}`, role: "user", content: words });
+const append = (words: string) => appendMessages(bench, bench.session, [message(words)], "plain");
+const says = async (): Promise<string[]> =>
+  messagesIn(await readValues(bench.storage, bench.session.session_id)).map(({ text }) => text);
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => "done",
+    (error: unknown) => (isAppError(error) ? error.code : String(error)),
+  );
+
+/** Begins a run while `change` is held back in the middle of its write, and lets both go on. */
+async function runAmid(change: () => Promise<unknown>): Promise<void> {
+  saver.gate = gate;
+  const changing = change();
+  await gate.arrived;
+  const starting = bench.runs.start(bench.session, request("plain"));
+  await settle();
+  expect((await bench.storage.sessions.get(bench.session.session_id))?.status).toBe("idle");
+  gate.open();
+  await changing;
+  await bench.runs.wait((await starting).run_id, never);
+}
+
+test("a run that comes while messages are added begins after them, and nothing is lost", async () => {
+  await runAmid(() => append("second"));
+  expect(await says()).toEqual(["first", "second", "hello"]);
+});
+
+test("a run that comes while the state is changed begins after the change", async () => {
+  const { session_id } = bench.session;
+  await runAmid(() =>
+    updateState(bench, session_id, { values: { steps: ["outside"] }, as_node: "two", checkpoint: {} }),
+  );
+  const states = [];
+  for await (const { checkpoint } of saver.list({ configurable: { thread_id: session_id } })) {
+    states.push(checkpoint.channel_values["steps"]);
+  }
+  expect(states.slice(0, 3)).toEqual([["one", "two"], ["one"], ["outside"]]);
+});
+
+test("changes of one session at the same moment come one after the other, and none is lost", async () => {
+  await Promise.all([
+    ...["a", "b", "c"].map((words) => append(words)),
+    updateMessage(bench, bench.session, "id-first", { content: "changed" }),
+  ]);
+  expect(await says()).toEqual(["changed", "a", "b", "c"]);
+});
+
+test("a session that goes while its messages are changed leaves nothing behind", async () => {
+  saver.gate = gate;
+  const { session_id } = bench.session;
+  const adding = append("late");
+  await gate.arrived;
+  const deleting = deleteSession(bench, session_id);
+  await settle();
+  const [after, state] = [codeOf(append("later")), codeOf(updateState(bench, session_id, { checkpoint: {} }))];
+  gate.open();
+  await Promise.all([adding, deleting]);
+  expect([await after, await state]).toEqual(["not_found", "not_found"]);
+  expect(await saver.getTuple({ configurable: { thread_id: session_id } })).toBeUndefined();
+});
+
+test("a session whose messages are being changed is pruned when they are", async () => {
+  let atPrune: string[] = [];
+  Object.assign(saver, {
+    prune: async () => {
+      atPrune = await says();
+    },
+    vacuum: async () => undefined,
+  });
+  saver.gate = gate;
+  const adding = append("second");
+  await gate.arrived;
+  const ids = [bench.session.session_id, crypto.randomUUID()];
+  const pruned = pruneSessions(bench, { ids, strategy: "keep_latest" });
+  await settle();
+  gate.open();
+  await adding;
+  expect(await pruned).toBe(1);
+  expect(atPrune).toEqual(["first", "second"]);
+});
+
+test("a change that fails keeps nobody waiting", async () => {
+  const failing = codeOf(updateMessage(bench, bench.session, "id-nobody", { content: "x" }));
+  await append("second");
+  expect(await failing).toBe("not_found");
+  expect(await says()).toEqual(["first", "second"]);
+});

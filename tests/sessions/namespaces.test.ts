@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { openDoor } from "../../src/sessions/door.ts";
+import { currentSession, openNamespace } from "../../src/sessions/namespaces.ts";
+import { createLocks } from "../../src/tools/locks.ts";
+import { createOperations } from "../../src/tools/operations.ts";
+import { createBench, plainGraph } from "../runs/fixtures.ts";
+
+test.each([null, "ada"])(
+  "of several that open a namespace at once, one makes the session (owner %s)",
+  async (owner) => {
+    const { storage, runs } = await createBench({ plain: plainGraph() });
+    const operations = createOperations({ store: storage.operations, locks: createLocks(), workspace: "/nowhere" });
+    const manual = {
+      list: async () => [],
+      statistics: () => undefined,
+      run: () => Promise.reject(new Error("not run")),
+    };
+    const door = openDoor({ storage, runs, operations, manual }, owner);
+    const opened = await Promise.all(["a", "b", "c"].map((name) => openNamespace(door, "default", { name })));
+    expect(new Set(opened.map(({ session_id }) => session_id)).size).toBe(1);
+    expect(await currentSession(door, "default")).toMatchObject({ metadata: { name: "a" } });
+    // The bench has a session of its own.
+    expect(storage.rows.sessions.size).toBe(2);
+  },
+);
