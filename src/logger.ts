@@ -1,17 +1,21 @@
-import { pino, type Logger as PinoLogger } from "pino";
+import { pino, type DestinationStream, type LoggerOptions, type Logger as PinoLogger } from "pino";
 
 /** A structured logger: an event name and fields. Prompts, answers and keys never go above `debug` (LOG-02). */
 export type Logger = PinoLogger;
 
 const secretFields = ["apiKey", "api_key", "apiKeys", "authorization", "x-api-key", "cookie", "password", "token"];
 
-/** Lines of JSON on standard output; fields that hold secrets are replaced (SEC-01). */
-export function createLogger(level: string): Logger {
-  return pino({
+/**
+ * Lines of JSON, each with its time and level, an error with type, message and stack (LOG-01); on standard output unless a
+ * `destination` is given. Fields that hold secrets are replaced (SEC-01).
+ */
+export function createLogger(level: string, destination?: DestinationStream): Logger {
+  const options: LoggerOptions = {
     level,
     redact: {
       paths: secretFields.flatMap((field) => [`["${field}"]`, `*["${field}"]`, `*.*["${field}"]`]),
       censor: "[redacted]",
     },
-  });
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
 }

@@ -66,7 +66,6 @@ export async function startServer(
     const hooks = config.toolHooks ? [toolLog(logger), callbackHook(callBack), counter.hook] : [];
     const services = { ...lentServices(config, storage, workspace, logger), hooks, prompts, toolSources };
     const operations = createOperations({ store: storage.operations, locks: services.locks, workspace });
-    const manual = createManualTools({ services, storage, graphs, counter });
     const titles = startTitleWriter({ ...services, storage, model: config.titleModel, prompts, logger });
     const tracing = createTracing(config);
     if (tracing === undefined) skipIdleTracing();
@@ -82,6 +81,7 @@ export async function startServer(
       tracer: tracing?.tracer,
       onOver: (run) => titles.consider(run),
     });
+    const manual = createManualTools({ services, storage, runs, graphs, counter });
     const api = createApi({ config, storage, runs, operations, manual, prompts, graphs, logger });
     // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
     const recovered = Promise.withResolvers<void>();

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../src/config.ts";
+import { LoopLimits } from "../src/state.ts";
 
 const keysIn = (text: string) => loadConfig({ MILLRACE_API_KEYS: text }).apiKeys;
 const digestOf = (key: string): string => createHash("sha256").update(key).digest("hex").slice(0, 12);
@@ -62,5 +63,53 @@ describe("MILLRACE_API_KEYS", () => {
   it("is needed on an address that others can reach", () => {
     expect(() => loadConfig({ HOST: "0.0.0.0" })).toThrow("MILLRACE_API_KEYS");
     expect(loadConfig({ HOST: "0.0.0.0", MILLRACE_API_KEYS: "ada:one" }).host).toBe("0.0.0.0");
+  });
+});
+
+describe("the configuration (CFG-01)", () => {
+  it("has a value for everything without an environment, and takes an empty variable for none", () => {
+    const defaults = loadConfig({});
+    expect(defaults).toMatchObject({
+      port: 2024,
+      host: "127.0.0.1",
+      model: "offline",
+      logLevel: "info",
+      crashBudget: 3,
+    });
+    expect(loadConfig({ PORT: "", MILLRACE_MODEL: "", MILLRACE_TOOL_RATE: "" })).toEqual(defaults);
+  });
+
+  it("tells every wrong value at once, each with the name of its variable", () => {
+    const wrong = { PORT: "much", MILLRACE_LOG_LEVEL: "loud", MILLRACE_QUEUE_LIMIT: "-1", OLLAMA_BASE_URL: "nowhere" };
+    let message = "";
+    try {
+      loadConfig(wrong);
+    } catch (error) {
+      message = String(error);
+    }
+    for (const name of Object.keys(wrong)) expect(message).toContain(`${name}: `);
+  });
+
+  it("keeps what belongs to the user apart from the project, in places that can be chosen (CFG-04)", () => {
+    const { dataDir, workspace } = loadConfig({ MILLRACE_DATA_DIR: "/srv/own", MILLRACE_WORKSPACE: "/srv/project" });
+    expect([dataDir, workspace]).toEqual(["/srv/own", "/srv/project"]);
+  });
+
+  it("gives a loop the limits of table 18.2 where a run names none (CFG-02, CFG-03)", () => {
+    expect(LoopLimits.parse({})).toEqual({
+      max_iterations: 15,
+      soft_warning_at: 10,
+      max_tool_calls_per_turn: 5,
+      timeout_seconds: 300,
+      max_parallel_tools: 3,
+      max_tool_retries: 2,
+      tool_result_max_length: 5000,
+      same_failure_limit: 2,
+      stagnation_threshold: 3,
+      max_force_continue: 5,
+      generate_max_rounds: 5,
+      agentic_connection_retries: 3,
+    });
+    expect(LoopLimits.safeParse({ tool_timeout_seconds: 0 }).success).toBe(false);
   });
 });

@@ -1,3 +1,4 @@
+import { readSubagentResults } from "./agents/read-subagent-results.ts";
 import { runNamedSubagents } from "./agents/run-named-subagents.ts";
 import { askFollowupQuestion } from "./conversation/ask-followup-question.ts";
 import { attemptCompletion } from "./conversation/attempt-completion.ts";
@@ -39,4 +40,5 @@ export const tools = {
   ask_followup_question: askFollowupQuestion,
   plan_mode_respond: planModeRespond,
   run_named_subagents: runNamedSubagents,
+  read_subagent_results: readSubagentResults,
 };

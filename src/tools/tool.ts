@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { BackgroundAgents } from "../agents/background.ts";
 import type { Assignment, DelegationMode } from "../agents/delegation.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { ResultMode } from "../state.ts";
@@ -36,7 +37,8 @@ export type Operation =
   | { type: "ModifyCriticalFile"; path: string }
   | { type: "BatchOperation"; count: number }
   | { type: "IrreversibleOperation"; path: string; overwrites: boolean }
-  | { type: "HighRiskOperation"; what: string }
+  /** `what` is English; `what_zh` says it to Chinese readers. */
+  | { type: "HighRiskOperation"; what: string; what_zh?: string | undefined }
   | { type: "Query" | "Create" | "SimpleModify" };
 
 /** What a tool may touch: the workspace folder (an absolute path, links resolved), the planner's tasks, and the signal. */
@@ -54,6 +56,8 @@ export interface ToolContext {
   repeated: boolean;
   /** What the call was about to change when it was first started, for `reconcile`. */
   begun?: FileChange;
+  /** The agents of this session in the background; absent where nobody keeps any, and for agents. */
+  background?: BackgroundAgents;
   signal: AbortSignal;
 }
 
@@ -122,8 +126,13 @@ export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
   completes?: true;
   /** The question that this call puts to the user; the answer is its result, and `run` is not called (LOOP-14). */
   asks?(input: z.infer<Schema>): UserQuestion;
-  /** The work that this call hands to agents; their reports are its result, and `run` is not called (AGENT-04). */
-  delegates?(input: z.infer<Schema>): Delegation;
+  /**
+   * The work that this call hands to agents within the turn; their reports are its result, and `run` is not called
+   * (AGENT-04). `undefined` when it hands over none, but runs like any other.
+   */
+  delegates?(input: z.infer<Schema>): Delegation | undefined;
+  /** Only for who hands work to agents: agents have it never, and a run without agents only by name. */
+  forCallers?: true;
 }
 
 /** Gives a tool its argument types from its schema. */

@@ -16,7 +16,11 @@ export const deleteTask = defineTool({
     if (context.confirmTasks !== true) return { type: "SimpleModify" };
     const task = await context.tasks.get(task_id);
     // PLANNER-07: whoever is asked sees which task it is.
-    return { type: "HighRiskOperation", what: `delete the task "${task?.title ?? "unknown"}" (${task_id})` };
+    return {
+      type: "HighRiskOperation",
+      what: `delete the task "${task?.title ?? "unknown"}" (${task_id})`,
+      what_zh: `删除任务“${task?.title ?? "未知"}”（${task_id}）`,
+    };
   },
   run: (input, context) =>
     answering(async () => {
