@@ -21,6 +21,7 @@ import { LoopLimits } from "../../src/state.ts";
 import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
 import { createLocks } from "../../src/tools/locks.ts";
 import { defineTool } from "../../src/tools/tool.ts";
+import { skipIdleTracing } from "../../src/tracing.ts";
 import type { Figure, Section } from "./figures.ts";
 
 /** Iterations of one measured turn: as many as a default turn has. */
@@ -126,6 +127,8 @@ const plain = new StateGraph(State)
 
 /** What an iteration of our loop costs beyond the same supersteps of plain LangGraph, guardrails on; `times` turns of each. */
 export async function measureLoopCost(times: number): Promise<Section> {
+  // As in the server: spans that nobody gets would be most of what a step of plain LangGraph costs.
+  skipIdleTracing();
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), "millrace-bench-")));
   try {
     const services: RunServices = {
