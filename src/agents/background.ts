@@ -31,7 +31,7 @@ export type SentAgent =
   | { kind: "begun"; name: string; session_id: string; run_id: string }
   | { kind: "refused"; name: string; problem: string };
 
-/** Sends agents to the background, and finds those that were sent from this session. */
+/** Sends agents to the background, and finds those that were sent from its session. */
 export interface BackgroundAgents {
   /**
    * Resolves when their work is on disk. The same call again sends nobody twice. Throws `invalid_parameter` for a name that

@@ -54,7 +54,7 @@ export function configurableHeaders(headers: Record<string, string>): Record<str
   );
 }
 
-/** The run a body asks for, on this session; `headers` are those of the request. */
+/** The run a body asks for, for its session; `headers` are those of the request. */
 export function toRunRequest(
   body: RunBody,
   session: Session,

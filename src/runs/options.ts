@@ -11,7 +11,7 @@ import type { Storage } from "../storage/storage.ts";
 export interface RunsOptions {
   storage: Storage;
   graphs: Graphs;
-  /** What a run of this session is lent. */
+  /** What a run of the session is lent. */
   services: (sessionId: string) => RunServices;
   logger: Logger;
   /** Tells the server's callbacks (EVENT-03); absent where there are none. */

@@ -18,7 +18,7 @@ export class SessionQueue {
     this.#work = work;
   }
 
-  /** There may be something to do for this session. */
+  /** There may be something to do for the session. */
   wake(sessionId: string): void {
     if (this.#closed) return;
     if (this.#working.has(sessionId)) {

@@ -90,7 +90,7 @@ export class Runs {
   }
 
   /**
-   * Runs `work`, which is short, while no run of this session is admitted and no other such work goes on: what it finds the
+   * Runs `work`, which is short, while no run of the session is admitted and no other such work goes on: what it finds the
    * session to be, idle above all, holds until it has ended. It must not start a run of the session.
    */
   between<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {

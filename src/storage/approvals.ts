@@ -54,7 +54,7 @@ function shareOut(resume: unknown, pending: readonly Approval[]): unknown[] {
   const ids = pending.map(({ interrupt_id }) => interrupt_id).join(", ");
   throw new AppError(
     "conflict",
-    `${pending.length} questions wait in this session, and the answer names none: ${ids}.`,
+    `${pending.length} questions wait in the session, and the answer names none: ${ids}.`,
     {
       suggestion: 'Answer by id, {"resume": {"<id>": …}}, or send as many decisions as questions wait.',
     },
@@ -79,7 +79,7 @@ export function admitAnswers(
     return begins ? pending.map((row) => ({ ...row, state: "stale", run_id: run.run_id })) : [];
   }
   if (busy && pending.length === 0 && answersAnything(run)) {
-    throw new AppError("conflict", "Nothing waits for an answer in this session.", {
+    throw new AppError("conflict", "Nothing waits for an answer in the session.", {
       suggestion: "Wait for its run, then list what waits.",
     });
   }
@@ -88,7 +88,7 @@ export function admitAnswers(
   if (late !== undefined) throw notPending(late);
   const answered = named === undefined ? pending : pending.filter(({ interrupt_id }) => named.has(interrupt_id));
   if (answer !== undefined && !answered.some(({ interrupt_id }) => interrupt_id === answer.interrupt_id)) {
-    throw new AppError("not_found", `No question ${answer.interrupt_id} waits in this session.`);
+    throw new AppError("not_found", `No question ${answer.interrupt_id} waits in the session.`);
   }
   return answered.map((row) => ({
     ...row,

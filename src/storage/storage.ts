@@ -78,7 +78,7 @@ export interface ApprovalAnswer {
 export interface RunStore {
   /**
    * Writes the run as `pending` and its session as `busy` with the run's `graph_id` and `assistant_id` in its metadata, all
-   * together. A submission whose key this session has seen answers the run of that time and writes nothing, or throws
+   * together. A submission whose key the session has seen answers the run of that time and writes nothing, or throws
    * `conflict` when the hash is another. With `reject`, throws `conflict` when the session already has a pending or
    * running run; throws `rate_limit` when the queue is full. With `interrupt` and `rollback`, what is not over in the
    * session is asked to stop, as by `requestStop`. Questions that the run's `command.resume` answers become `answered`,

@@ -56,7 +56,7 @@ export interface ToolContext {
   repeated: boolean;
   /** What the call was about to change when it was first started, for `reconcile`. */
   begun?: FileChange;
-  /** The agents of this session in the background; absent where nobody keeps any, and for agents. */
+  /** The agents of the session in the background; absent where nobody keeps any, and for agents. */
   background?: BackgroundAgents;
   signal: AbortSignal;
 }

@@ -8,7 +8,7 @@ const Check = z.array(z.object({ integrity_check: z.string() }));
 
 const Tools = z.array(z.object({ tool: z.string() }));
 
-/** The tools whose calls in this session have a stored end, in a database that no server holds. */
+/** The tools whose calls in the session have a stored end, in a database that no server holds. */
 export function finishedTools(file: string, sessionId: string): string[] {
   const database = new Database(file, { readonly: true });
   try {
