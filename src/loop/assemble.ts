@@ -66,7 +66,11 @@ function over(reason: EndReason, state: LoopState, config: LangGraphRunnableConf
 function viewOf(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): ViewPlan {
   const limit = modelLimits(call.model, servicesOf(config).contextLimit).context;
   const fixedTokens =
-    countText(call.system) + countText(call.instruction ?? "") + countMessages(state.messages) + toolTokens(call.tools);
+    countText(call.system) +
+    countMessages(call.documentation ?? []) +
+    countText(call.instruction ?? "") +
+    countMessages(state.messages) +
+    toolTokens(call.tools);
   const window = chooseWindow(call.history, { summary: call.summary, fixedTokens, limit });
   const tokens = fixedTokens + window.tokens;
   emit(config, { type: "context_usage", ...weigh(tokens, limit) });

@@ -30,10 +30,12 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   const asked = await askInStages(before, call, config);
   if (asked.kind === "failed") return failed(asked.error, asked.plans, before, config);
   const { answer, prompt, state } = asked;
+  // What was given to read is no part of the conversation.
+  const round = prompt.length - 1 - (call.documentation?.length ?? 0);
   const message = toMessage(answer, [...call.history, ...state.messages], {
     model: modelOf(state, call),
     price: call.limits.price,
-    conversationRound: prompt.length - 1,
+    conversationRound: round,
     forcedBy: state.forced?.kind,
   });
   withTold(message, call.news);
@@ -43,7 +45,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   if (decision.kind === "end") withEnd(message, decision.reason);
   if (!isEmpty) note(config, [message]);
   progress?.answered(taskPathOf(config));
-  tellUsage(answer, message, { state, call, round: prompt.length - 1 }, config);
+  tellUsage(answer, message, { state, call, round }, config);
   return {
     ...(isEmpty ? {} : { messages: [message] }),
     ...spent(answer, state, call),

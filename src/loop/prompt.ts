@@ -16,8 +16,8 @@ import { findingsOf } from "./review.ts";
 import type { LoopState } from "./state.ts";
 
 /**
- * The view: system text, the shown part of the history, this turn's messages, and the notes of this call (LOOP-18), in
- * whole characters: a name that the model made up may hold half of one.
+ * The view: system text, documentation, the shown part of the history, this turn's messages, and the notes of this call
+ * (LOOP-18), in whole characters: a name that the model made up may hold half of one.
  */
 export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
   const shown = call.history.slice(state.view?.first ?? 0).filter((message) => !isEmptyPartial(message));
@@ -27,7 +27,12 @@ export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
     less?.body ?? repairToolPairs([...shown, ...instruction, ...withForcedRounds(state.messages, call.prompts)]);
   const news = call.news === undefined ? [] : [call.news.text];
   const notes = [...(less?.notes ?? []), ...news, ...notesFor(state, call)];
-  return [systemMessage(call.system), ...body, ...notes.map((note) => new HumanMessage(note.toWellFormed()))];
+  return [
+    systemMessage(call.system),
+    ...(call.documentation ?? []),
+    ...body,
+    ...notes.map((note) => new HumanMessage(note.toWellFormed())),
+  ];
 }
 
 /** How much is left of a view that was too long: messages, and characters of each (COMP-15, ERR-07). */

@@ -21,6 +21,8 @@ export interface LoopRequest {
   node: string;
   /** The system text, the same through all iterations (LOOP-05). */
   system: string;
+  /** What the model is given to read before the conversation (CTX-02); comes right after the system text. */
+  documentation?: BaseMessage[];
   /** Where the notes of the loop come from; absent: the built-in texts. */
   prompts?: Prompts;
   history: BaseMessage[];
