@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { messagesIn } from "../../src/sessions/conversation.ts";
-import { createManualTools, type ManualCall, type ManualTools } from "../../src/sessions/manual-run.ts";
+import type { ManualCall } from "../../src/sessions/manual-call.ts";
+import { createManualTools, type ManualTools } from "../../src/sessions/manual-run.ts";
 import { readValues } from "../../src/sessions/sessions.ts";
 import { createLocks } from "../../src/tools/locks.ts";
 import { success } from "../../src/tools/result.ts";
