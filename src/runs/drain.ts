@@ -1,6 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { Dispatch } from "./dispatch.ts";
-import type { Performance } from "./perform.ts";
+import type { Performance } from "./performance.ts";
 
 /**
  * Parks the runs that walk before their next step; what is still in a step after `graceMs` is aborted. Neither ends a run:

@@ -1,6 +1,6 @@
 import type { Run } from "../storage/records.ts";
 import { keepTurn } from "./keep-turn.ts";
-import type { Performance } from "./perform.ts";
+import type { Performance } from "./performance.ts";
 import { isOver } from "./status.ts";
 
 /**

@@ -1,59 +1,13 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
-import type { CallBack } from "../callbacks/call-back.ts";
-import { AppError, errorMessage, isAppError } from "../errors.ts";
-import type { Graphs } from "../graph/load.ts";
-import type { Logger } from "../logger.ts";
-import type { BackgroundService, RunServices } from "../loop/services.ts";
-import { JsonObject, type Run } from "../storage/records.ts";
-import type { RunOutcome, Storage } from "../storage/storage.ts";
+import { AppError, errorMessage } from "../errors.ts";
 import type { ActiveRun } from "./active-run.ts";
+import { attempt } from "./attempt.ts";
 import { endsInTime, endStopped, stopPatience } from "./end-stopped.ts";
-import { readPause, toRunError, walk, type WalkResult } from "./execute.ts";
-import { createFence } from "./fence.ts";
-import { keepFormer } from "./keep-former.ts";
-import { nodesWithLoop } from "./keep-turn.ts";
-import { crashLoop, hasProgress } from "./recover.ts";
-import { requireOrigin } from "./origin.ts";
-import { removeRun } from "./remove-run.ts";
-import { readToldMessages } from "./told-messages.ts";
-import { createRunCallbacks } from "./run-callbacks.ts";
-import { isOver, noPause, outcomeOf, type Ending, type Pause } from "./status.ts";
-import {
-  beginActivity,
-  endActivity,
-  followChunk,
-  listenerOf,
-  replyIdOf,
-  stampOurs,
-  tellCustom,
-} from "./tell-activity.ts";
-
-/** What performing a run needs from its server. */
-export interface Performance {
-  storage: Storage;
-  graphs: Graphs;
-  services: (sessionId: string) => RunServices;
-  logger: Logger;
-  /** Tells the server's callbacks (EVENT-03); absent where there are none. */
-  callBack?: CallBack | undefined;
-  /** Receives the spans of every run (TRACE-01); absent where nobody traces. */
-  tracer?: BaseCallbackHandler | undefined;
-  /** Attempts that may end with the process before a run is set aside. */
-  crashBudget: number;
-  /** Milliseconds between two tries of what the store refuses. */
-  retryDelay: number;
-  /** Aborted when the server stops. */
-  stopping: AbortSignal;
-  /** The last values of runs that have just ended, by the row they ended with. */
-  lastValues: WeakMap<Run, Record<string, unknown>>;
-  /** Where the run's agents work beyond its turn. */
-  background?: (run: Run) => BackgroundService;
-  /** Told of each run that is over; see `RunsOptions`. */
-  onOver?: (run: Run) => void;
-  /** Milliseconds a stop waits for what it stops. Default 5 s. */
-  stopPatience?: number;
-}
+import { readPause, toRunError, type WalkResult } from "./execute.ts";
+import type { Performance } from "./performance.ts";
+import { rollBack } from "./remove-run.ts";
+import { noPause, outcomeOf, type Ending, type Pause } from "./status.ts";
+import { endActivity, replyIdOf, tellCustom } from "./tell-activity.ts";
+import { writeEnd } from "./write-end.ts";
 
 const stopped: WalkResult = { ending: { kind: "stopped" }, paused: false, values: undefined };
 
@@ -153,57 +107,6 @@ async function keepStopped(active: ActiveRun, performance: Performance): Promise
   }
 }
 
-async function attempt(active: ActiveRun, performance: Performance): Promise<WalkResult> {
-  const { storage, graphs, services, tracer } = performance;
-  const { run, log, stop } = active;
-  const looping = crashLoop(run, performance.crashBudget);
-  if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
-  active.fence = createFence(storage.checkpointerWith(log));
-  const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
-  active.callbacks = performance.callBack && createRunCallbacks(run, performance.callBack);
-  active.callbacks?.begins(resumes);
-  try {
-    await log.room();
-    log.emit({ event: "metadata", data: { run_id: run.run_id, attempt: run.attempt } });
-    const resume = run.attempt > 1 && (await hasProgress(storage.checkpointer, run));
-    if (!resume) {
-      // Once more: the run before may have been rolled back, and its checkpoints with it.
-      await requireOrigin(run, storage.checkpointer);
-      await keepFormer(run, performance);
-    }
-    const configurable = JsonObject.safeParse(run.kwargs.config["configurable"]).data ?? {};
-    const graph = await graphs.forRun(run.graph_id, configurable);
-    beginActivity(active, nodesWithLoop(graph).size > 0);
-    active.callbacks?.walks(resumes);
-    return await walk({
-      run,
-      graph,
-      services: {
-        ...services(run.session_id),
-        progress: active.progress,
-        onEvent: listenerOf(active, performance.logger),
-        // What a session for one run has sent would outlive it, and nobody would hear of it.
-        background: run.kwargs.temporary ? undefined : performance.background?.(run),
-      },
-      resume,
-      toldMessages: resume ? await readToldMessages(storage.events, run.run_id, stop.signal) : undefined,
-      signal: stop.signal,
-      saver: active.fence.saver,
-      control: stop.control,
-      tracer,
-      tell: (event) => {
-        if (!active.ended) log.emit(stampOurs(active, event));
-      },
-      told: (mode, payload) => {
-        if (!active.ended) followChunk(active, mode, payload);
-      },
-      room: () => log.room(),
-    });
-  } catch (error) {
-    return { ending: { kind: "failed", error: toRunError(error) }, paused: false, values: undefined };
-  }
-}
-
 /** What the session waits for afterwards; the checkpoint is read only where the walk cannot have told. */
 async function pauseAfter(active: ActiveRun, result: WalkResult, performance: Performance): Promise<Pause> {
   if (result.ending.kind === "done" && !result.paused) return noPause;
@@ -217,50 +120,6 @@ async function pauseAfter(active: ActiveRun, result: WalkResult, performance: Pe
   }
 }
 
-/**
- * Stores the last events and the end; of a failed run an `error` event is the last. While the store refuses (a full disk),
- * this tries again: until it is written the run is not over for anybody. `undefined` when the server stops first.
- */
-async function writeEnd(
-  active: ActiveRun,
-  outcome: RunOutcome,
-  tellEnd: () => void,
-  performance: Performance,
-): Promise<Run | undefined> {
-  const { storage, stopping, logger, retryDelay } = performance;
-  const { run_id } = active.run;
-  let told = false;
-  for (;;) {
-    try {
-      if (!told) {
-        await active.log.room();
-        tellEnd();
-        told = true;
-      }
-      await active.log.flush();
-      // One that never walked can be claimed at this very moment: then any attempt of it ends.
-      const fence = active.walking ? active.run.attempt : undefined;
-      const run = (await storage.runs.finish(run_id, outcome, fence)) ?? (await storage.runs.get(run_id));
-      if (run !== undefined && !isOver(run.status)) return undefined;
-      return run ?? unwritten(active.run, outcome);
-    } catch (error) {
-      // Its session was removed meanwhile: there is nowhere to write to.
-      if (isAppError(error) && error.code === "not_found") return unwritten(active.run, outcome);
-      logger.error({ err: error, run_id }, "run_end_not_written");
-      // Another attempt has taken the run up: its end is that one's to write.
-      if (isAppError(error) && error.code === "conflict") return undefined;
-      if (stopping.aborted) return undefined;
-      // An abort only ends the wait; the loop then tries a last time.
-      await sleep(retryDelay, undefined, { signal: stopping, ref: false }).catch(() => undefined);
-    }
-  }
-}
-
-/** How a run ended whose row is gone. */
-function unwritten(run: Run, outcome: RunOutcome): Run {
-  return { ...run, status: outcome.status, error: outcome.error ?? null };
-}
-
 async function letGo(active: ActiveRun, { logger }: Performance): Promise<void> {
   try {
     await active.log.flush();
@@ -268,16 +127,4 @@ async function letGo(active: ActiveRun, { logger }: Performance): Promise<void> 
     logger.error({ err: error, run_id: active.run.run_id }, `events_not_stored: ${errorMessage(error)}`);
   }
   active.abandon(new AppError("server", "The server is stopping; the run goes on after its restart."));
-}
-
-/** Removes a run that is over with all it has written. A failure is logged: the next start tries again. */
-export async function rollBack(
-  run: Run,
-  performance: Pick<Performance, "storage" | "graphs" | "logger">,
-): Promise<void> {
-  try {
-    await removeRun(run, performance);
-  } catch (error) {
-    performance.logger.error({ err: error, run_id: run.run_id }, "rollback_failed");
-  }
 }

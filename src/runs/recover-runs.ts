@@ -1,6 +1,7 @@
 import type { Run } from "../storage/records.ts";
 import { keptForRepeats, type Dispatch } from "./dispatch.ts";
-import { rollBack, type Performance } from "./perform.ts";
+import type { Performance } from "./performance.ts";
+import { rollBack } from "./remove-run.ts";
 import { isSuspect } from "./recover.ts";
 
 /**

@@ -2,6 +2,7 @@ import type { Graphs } from "../graph/load.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import { readPause } from "./execute.ts";
+import type { Performance } from "./performance.ts";
 import { removeProgress } from "./recover.ts";
 import { outcomeOf } from "./status.ts";
 
@@ -17,4 +18,16 @@ export async function removeRun(run: Run, { storage, graphs }: { storage: Storag
   // A session with a run that is not over stays busy, whatever is said here.
   await storage.sessions.update(run.session_id, { interrupts, status });
   return removed;
+}
+
+/** Removes a run that is over with all it has written. A failure is logged: the next start tries again. */
+export async function rollBack(
+  run: Run,
+  performance: Pick<Performance, "storage" | "graphs" | "logger">,
+): Promise<void> {
+  try {
+    await removeRun(run, performance);
+  } catch (error) {
+    performance.logger.error({ err: error, run_id: run.run_id }, "rollback_failed");
+  }
 }

@@ -16,7 +16,7 @@ import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./fol
 import { followSession, type SessionEvent, type SessionPlace } from "./follow-session.ts";
 import type { CancelOptions, RunsOptions } from "./options.ts";
 import { positionOf } from "./order.ts";
-import type { Performance } from "./perform.ts";
+import type { Performance } from "./performance.ts";
 import { recoverRuns } from "./recover-runs.ts";
 import { requireOrigin } from "./origin.ts";
 import { removeRun } from "./remove-run.ts";

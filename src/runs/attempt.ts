@@ -1,0 +1,64 @@
+import { JsonObject } from "../storage/records.ts";
+import type { ActiveRun } from "./active-run.ts";
+import { toRunError, walk, type WalkResult } from "./execute.ts";
+import { createFence } from "./fence.ts";
+import { keepFormer } from "./keep-former.ts";
+import { nodesWithLoop } from "./keep-turn.ts";
+import { requireOrigin } from "./origin.ts";
+import type { Performance } from "./performance.ts";
+import { crashLoop, hasProgress } from "./recover.ts";
+import { createRunCallbacks } from "./run-callbacks.ts";
+import { beginActivity, followChunk, listenerOf, stampOurs } from "./tell-activity.ts";
+import { readToldMessages } from "./told-messages.ts";
+
+/** One walk of a run, from its input or from its checkpoint; whatever fails on the way is its ending. Never throws. */
+export async function attempt(active: ActiveRun, performance: Performance): Promise<WalkResult> {
+  const { storage, graphs, services, tracer } = performance;
+  const { run, log, stop } = active;
+  const looping = crashLoop(run, performance.crashBudget);
+  if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
+  active.fence = createFence(storage.checkpointerWith(log));
+  const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
+  active.callbacks = performance.callBack && createRunCallbacks(run, performance.callBack);
+  active.callbacks?.begins(resumes);
+  try {
+    await log.room();
+    log.emit({ event: "metadata", data: { run_id: run.run_id, attempt: run.attempt } });
+    const resume = run.attempt > 1 && (await hasProgress(storage.checkpointer, run));
+    if (!resume) {
+      // Once more: the run before may have been rolled back, and its checkpoints with it.
+      await requireOrigin(run, storage.checkpointer);
+      await keepFormer(run, performance);
+    }
+    const configurable = JsonObject.safeParse(run.kwargs.config["configurable"]).data ?? {};
+    const graph = await graphs.forRun(run.graph_id, configurable);
+    beginActivity(active, nodesWithLoop(graph).size > 0);
+    active.callbacks?.walks(resumes);
+    return await walk({
+      run,
+      graph,
+      services: {
+        ...services(run.session_id),
+        progress: active.progress,
+        onEvent: listenerOf(active, performance.logger),
+        // What a session for one run has sent would outlive it, and nobody would hear of it.
+        background: run.kwargs.temporary ? undefined : performance.background?.(run),
+      },
+      resume,
+      toldMessages: resume ? await readToldMessages(storage.events, run.run_id, stop.signal) : undefined,
+      signal: stop.signal,
+      saver: active.fence.saver,
+      control: stop.control,
+      tracer,
+      tell: (event) => {
+        if (!active.ended) log.emit(stampOurs(active, event));
+      },
+      told: (mode, payload) => {
+        if (!active.ended) followChunk(active, mode, payload);
+      },
+      room: () => log.room(),
+    });
+  } catch (error) {
+    return { ending: { kind: "failed", error: toRunError(error) }, paused: false, values: undefined };
+  }
+}

@@ -1,0 +1,33 @@
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import type { CallBack } from "../callbacks/call-back.ts";
+import type { Graphs } from "../graph/load.ts";
+import type { Logger } from "../logger.ts";
+import type { BackgroundService, RunServices } from "../loop/services.ts";
+import type { Run } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+
+/** What performing a run needs from its server. */
+export interface Performance {
+  storage: Storage;
+  graphs: Graphs;
+  services: (sessionId: string) => RunServices;
+  logger: Logger;
+  /** Tells the server's callbacks (EVENT-03); absent where there are none. */
+  callBack?: CallBack | undefined;
+  /** Receives the spans of every run (TRACE-01); absent where nobody traces. */
+  tracer?: BaseCallbackHandler | undefined;
+  /** Attempts that may end with the process before a run is set aside. */
+  crashBudget: number;
+  /** Milliseconds between two tries of what the store refuses. */
+  retryDelay: number;
+  /** Aborted when the server stops. */
+  stopping: AbortSignal;
+  /** The last values of runs that have just ended, by the row they ended with. */
+  lastValues: WeakMap<Run, Record<string, unknown>>;
+  /** Where the run's agents work beyond its turn. */
+  background?: (run: Run) => BackgroundService;
+  /** Told of each run that is over; see `RunsOptions`. */
+  onOver?: (run: Run) => void;
+  /** Milliseconds a stop waits for what it stops. Default 5 s. */
+  stopPatience?: number;
+}
