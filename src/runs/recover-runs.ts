@@ -20,9 +20,10 @@ export async function recoverRuns(dispatch: Dispatch, performance: Performance):
   return { resumed: unfinished.filter((run) => run.status === "running" && run.stop_requested === null).length };
 }
 
-/** What was left behind because the process ended in between: sessions for one run only, and runs that are rolled back. */
+/** What was left because the process ended in between: half-made sessions, those for one run only, and rolled back runs. */
 async function removeLeftovers(dispatch: Dispatch, performance: Performance): Promise<void> {
   const { storage } = performance;
+  await storage.sessions.deleteUnfinished();
   const now = Date.now();
   const due = await storage.runs.leftTemporary(new Date(now - keptForRepeats).toISOString());
   for (const sessionId of due) await storage.sessions.delete(sessionId);

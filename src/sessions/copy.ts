@@ -17,11 +17,11 @@ export async function copySession(
   const copyId = newId();
   try {
     await copyCheckpoints(storage.checkpointer, sessionId, copyId);
-    const copy = await createSession(storage, {
+    return await createSession(storage, {
       session_id: copyId,
       metadata: { ...source.metadata, thread_id: copyId, ...metadata },
+      config: source.config,
     });
-    return (await storage.sessions.update(copyId, { config: source.config })) ?? copy;
   } catch (error) {
     await storage.checkpointer.deleteThread(copyId);
     throw error;

@@ -7,7 +7,8 @@ import type { Operations } from "../tools/operations.ts";
 import type { ManualTools } from "./manual-run.ts";
 
 /** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
-export type SessionStorage = Pick<Storage, "sessions" | "approvals" | "checkpointer"> & {
+export type SessionStorage = Pick<Storage, "approvals" | "checkpointer"> & {
+  sessions: Omit<Storage["sessions"], "deleteUnfinished">;
   ledger: Pick<Ledger, "list">;
 };
 

@@ -35,7 +35,7 @@ export async function forkSession(
     await copyStates(storage, { from: sessionId, to: forkId }, wanted);
     // A title of the whole session says little about a part of it.
     const { title: _title, ...metadata } = source.metadata;
-    const fork = await createSession(storage, {
+    return await createSession(storage, {
       session_id: forkId,
       metadata: {
         ...metadata,
@@ -43,8 +43,8 @@ export async function forkSession(
         forked_from: { thread_id: sessionId, message_id: wanted.at(-1)?.id ?? messageId },
         ...given,
       },
+      config: source.config,
     });
-    return (await storage.sessions.update(forkId, { config: source.config })) ?? fork;
   } catch (error) {
     await storage.checkpointer.deleteThread(forkId);
     throw error;

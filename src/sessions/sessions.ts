@@ -7,6 +7,8 @@ import type { SessionRuns, SessionStorage } from "./door.ts";
 export interface NewSession {
   session_id?: string | undefined;
   metadata?: JsonObject | undefined;
+  /** What its runs have configured, in a copy. Default nothing. */
+  config?: JsonObject | undefined;
   /** What to do with an id that exists: `raise` (default) throws `conflict`, `do_nothing` returns what is there. */
   if_exists?: "raise" | "do_nothing" | undefined;
 }
@@ -23,7 +25,7 @@ export async function createSession(storage: Pick<SessionStorage, "sessions">, r
     created_at: now,
     updated_at: now,
     metadata: request.metadata ?? {},
-    config: {},
+    config: request.config ?? {},
     status: "idle",
     interrupts: {},
   };

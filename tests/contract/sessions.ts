@@ -85,6 +85,25 @@ export function describeSessions(fixture: StorageFixture): void {
       expect(await left("kept")).toEqual([true, true, true, true, true, true]);
     });
 
+    it("removes what a half-made session has left, and nothing of one that is there", async () => {
+      const { sessions, checkpointer } = fixture.storage;
+      const graph = replyGraph(fixture);
+      await sessions.create(sessionRecord("made"));
+      for (const id of ["made", "half-made"]) {
+        await graph.invoke({ messages: [new HumanMessage("hi")] }, { configurable: { thread_id: id } });
+      }
+      expect(await sessions.deleteUnfinished()).toBe(1);
+      expect(await sessions.deleteUnfinished()).toBe(0);
+      const isThere = async (id: string) =>
+        (await checkpointer.getTuple({ configurable: { thread_id: id } })) !== undefined;
+      expect([await isThere("made"), await isThere("half-made")]).toEqual([true, false]);
+      const again = await graph.invoke(
+        { messages: [new HumanMessage("hi")] },
+        { configurable: { thread_id: "half-made" } },
+      );
+      expect(again.messages).toHaveLength(2);
+    });
+
     it("can be created again after it was deleted, empty", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));

@@ -125,6 +125,11 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         await saver.deleteThread(id);
         return sessions.delete(id);
       },
+      deleteUnfinished: async () => {
+        const left = Object.keys(saver.storage).filter((id) => !sessions.has(id));
+        for (const id of left) await saver.deleteThread(id);
+        return left.length;
+      },
       search: async () => ({ sessions: [...sessions.values()], total: sessions.size }),
     },
     runs: {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { AppError } from "../../errors.ts";
 import type { Session } from "../records.ts";
 import type { SessionQuery, SessionStore } from "../storage.ts";
@@ -7,6 +8,8 @@ import type { GroupCommit } from "./durable.ts";
 import { hasUnfinished } from "./run-rows.ts";
 import { CountRow, parseRow, readRow, readRows, SessionRow } from "./rows.ts";
 import { defineContains, searchCondition, searchOrder } from "./session-search.ts";
+
+const ThreadRow = z.object({ thread_id: z.string() });
 
 const columns = "session_id, owner, created_at, updated_at, status, metadata, config, interrupts";
 
@@ -99,6 +102,16 @@ export function createSessionStore(
         const { changes } = database.prepare("DELETE FROM sessions WHERE session_id = ?").run(sessionId);
         if (changes > 0) deleteCheckpoints(sessionId);
         return changes > 0;
+      }),
+
+    deleteUnfinished: () =>
+      commits.transaction(() => {
+        const rows = database
+          .prepare("SELECT thread_id FROM checkpoint_threads WHERE thread_id NOT IN (SELECT session_id FROM sessions)")
+          .all();
+        const unfinished = readRows(ThreadRow, "checkpoint_threads", rows);
+        for (const { thread_id } of unfinished) deleteCheckpoints(thread_id);
+        return unfinished.length;
       }),
 
     search: async (query) => database.read(() => search(database, query)),

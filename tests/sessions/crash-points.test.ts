@@ -1,0 +1,99 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { copySession } from "../../src/sessions/copy.ts";
+import { readMessages } from "../../src/sessions/conversation.ts";
+import { appendMessages } from "../../src/sessions/edit-messages.ts";
+import { exportSession } from "../../src/sessions/export.ts";
+import { forkSession } from "../../src/sessions/fork.ts";
+import { importSession } from "../../src/sessions/import.ts";
+import { StoredMessage } from "../../src/sessions/stored-message.ts";
+import type { Session } from "../../src/storage/records.ts";
+import type { Storage } from "../../src/storage/storage.ts";
+import { crashCopy, openIn } from "../runs/crash-copy.ts";
+import { createRuns, createSession, plainGraph, serve } from "../runs/fixtures.ts";
+import { withCopies } from "../runs/storage-copies.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "millrace-sessions-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** A storage that copies its file after each thing that making a session writes. */
+function copied(storage: Storage, copies: string[]): Storage {
+  const following = withCopies(storage, folder, (path) => copies.push(path));
+  const nothingTold = { session_id: "", run_id: "", attempt: undefined, events: [] };
+  return {
+    ...storage,
+    checkpointer: following.checkpointerWith({ carry: (write) => write(nothingTold) }),
+    sessions: {
+      ...storage.sessions,
+      create: async (session) => {
+        const created = await storage.sessions.create(session);
+        copies.push(crashCopy(folder, join(folder, `made-${copies.length}`)));
+        return created;
+      },
+    },
+  };
+}
+
+const threadsIn = async ({ checkpointer }: Storage): Promise<string[]> => {
+  const ids = new Set<string>();
+  for await (const { config } of checkpointer.list({})) ids.add(String(config.configurable?.["thread_id"]));
+  return [...ids].toSorted();
+};
+
+const makers: [string, (storage: Storage, source: Session) => Promise<Session>][] = [
+  ["a copy", (storage, source) => copySession(storage, source.session_id)],
+  ["a fork", (storage, source) => forkSession(storage, source.session_id, { messageId: "message-6", metadata: {} })],
+  [
+    "an import",
+    async (storage, source) => {
+      const messages = await readMessages(storage, source.session_id);
+      const file: unknown = JSON.parse(JSON.stringify(exportSession(source, {}, messages, source.created_at)));
+      return importSession({ storage, graphs: serve({ plain: plainGraph() }, storage.checkpointer) }, file, "plain");
+    },
+  ],
+];
+
+it.each(makers)("%s is there as a whole or not at all, wherever the process ends", async (_name, make) => {
+  const file = openIn(folder);
+  const source = await createSession(file);
+  await file.sessions.update(source.session_id, { config: { configurable: { colour: "blue" } } });
+  const graphs = serve({ plain: plainGraph() }, file.checkpointer);
+  const parts = { storage: file, graphs, runs: createRuns(file, graphs) };
+  for (let at = 0; at < 10; at += 1) {
+    const said = { id: `message-${at}`, role: at % 2 === 0 ? "user" : "assistant", content: `words ${at}` };
+    await appendMessages(parts, source, [StoredMessage.parse(said)], "plain");
+  }
+  const copies: string[] = [];
+  const whole = await make(copied(file, copies), (await file.sessions.get(source.session_id)) ?? source);
+  const words = (await readMessages(file, whole.session_id)).map(({ text }) => text);
+  await file.close();
+  expect(words.length).toBeGreaterThanOrEqual(7);
+  expect(copies.length).toBeGreaterThan(5);
+
+  let made = 0;
+  let swept = 0;
+  for (const [at, copy] of copies.entries()) {
+    const storage = openIn(copy);
+    try {
+      if ((await threadsIn(storage)).length > (await storage.sessions.search({ limit: 9, offset: 0 })).total)
+        swept += 1;
+      await createRuns(storage, serve({ plain: plainGraph() }, storage.checkpointer)).recover();
+      const { sessions } = await storage.sessions.search({ limit: 9, offset: 0 });
+      expect(await threadsIn(storage), `point ${at}`).toEqual(sessions.map(({ session_id }) => session_id).toSorted());
+      expect(await readMessages(storage, source.session_id)).toHaveLength(10);
+      const found = await storage.sessions.get(whole.session_id);
+      if (found === undefined) continue;
+      made += 1;
+      expect(found).toEqual(whole);
+      expect((await readMessages(storage, whole.session_id)).map(({ text }) => text)).toEqual(words);
+    } finally {
+      await storage.close();
+    }
+  }
+  expect([made, swept]).toEqual([1, copies.length - 1]);
+});
