@@ -18,8 +18,16 @@ export interface FrameOptions {
   language?: Language;
 }
 
-/** An event's frame without its id, rendered once for all readers. */
+/** What is written for an event: text, or for a long one its bytes, encoded once for all readers that get the same. */
+export type Frame = string | Uint8Array;
+
+/** Characters from which on a frame is encoded once for all its readers. */
+const encodedFrom = 8 * 1024;
+
+/** An event's frame without its end, rendered once for all readers. */
 const rendered = new WeakMap<RunEvent, string>();
+/** The bytes of a long frame with the end that its last reader got. */
+const encoded = new WeakMap<RunEvent, { end: string; bytes: Uint8Array }>();
 /** The metadata of a model call is the same object for each of its tokens. */
 const renderedMetadata = new WeakMap<object, string>();
 
@@ -27,7 +35,7 @@ const renderedMetadata = new WeakMap<object, string>();
  * Makes one reader's writer of server-sent events (wire contract, section 3): event in, frame out, `""` for an event the
  * reader does not want. It keeps the state of the `messages` mode, where every frame holds the whole message so far.
  */
-export function createFrames(options: FrameOptions): (event: RunEvent) => string {
+export function createFrames(options: FrameOptions): (event: RunEvent) => Frame {
   const soFar = new Map<string, AIMessageChunk>();
   const after = options.after ?? -1;
   const { language = "en" } = options;
@@ -42,7 +50,9 @@ export function createFrames(options: FrameOptions): (event: RunEvent) => string
     if (event.event === "messages/complete") forget(soFar, event.data);
     if (event.id <= after) return "";
     const frame = partial === undefined ? frameOf(event) : frameText(event, `[${toWireJson(partial)}]`);
-    return options.ids ? `${frame}id: ${options.idPrefix ?? ""}${event.id}\n\n` : `${frame}\n`;
+    const end = options.ids ? `id: ${options.idPrefix ?? ""}${event.id}\n\n` : "\n";
+    const isShared = event.event !== "error" && partial === undefined;
+    return isShared && frame.length >= encodedFrom ? encode(event, frame, end) : frame + end;
   };
 }
 
@@ -98,6 +108,14 @@ function sharedFrame(event: RunEvent): string {
     rendered.set(event, frame);
   }
   return frame;
+}
+
+function encode(event: RunEvent, frame: string, end: string): Uint8Array {
+  const known = encoded.get(event);
+  if (known?.end === end) return known.bytes;
+  const bytes = Buffer.from(frame + end);
+  encoded.set(event, { end, bytes });
+  return bytes;
 }
 
 function frameText(event: RunEvent, data: string): string {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Logger } from "../logger.ts";
 import type { HttpContext } from "./environment.ts";
+import type { Frame } from "./frames.ts";
 
 /** Often enough that the SDK, which gives up after three silent intervals, notices a dead link within 15 s. */
 const heartbeatMilliseconds = 5_000;
@@ -30,7 +31,7 @@ export interface EventStream<Event> {
   /** The characters of an event's frame. */
   measure: (event: Event) => number;
   /** Event to frame, `""` to leave it out. */
-  frame: (event: Event) => string;
+  frame: (event: Event) => Frame;
   headers: Record<string, string>;
   logger: Logger;
   /** Called when the reader goes before the end. */
@@ -83,6 +84,18 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
     if (ready !== "") outgoing.write(ready);
     ready = "";
   };
+  /** Says whether something was written at once. */
+  const write = (frame: Frame): boolean => {
+    if (typeof frame === "string") {
+      ready += frame;
+      if (ready.length <= batchCharacters) return false;
+      flush();
+      return true;
+    }
+    flush();
+    outgoing.write(frame);
+    return true;
+  };
   const heartbeat = setInterval(() => {
     if (!outgoing.writableNeedDrain) outgoing.write(": heartbeat\n\n");
   }, heartbeatMilliseconds);
@@ -90,9 +103,7 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
   try {
     for await (const batch of stream.open(gone.signal)) {
       for (const event of batch) {
-        ready += stream.frame(event);
-        if (ready.length <= batchCharacters) continue;
-        flush();
+        if (!write(stream.frame(event))) continue;
         // Also within a batch: one of large states would otherwise be in memory as a whole.
         if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone.signal))) return cutOff(context);
       }

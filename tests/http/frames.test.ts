@@ -1,7 +1,12 @@
 import { AIMessageChunk } from "@langchain/core/messages";
 import { expect, test } from "vitest";
 import type { RunEvent } from "../../src/events.ts";
-import { createFrames } from "../../src/http/frames.ts";
+import { createFrames, type Frame } from "../../src/http/frames.ts";
+
+/** What a reader gets to read of a frame. */
+function textOf(frame: Frame): string {
+  return typeof frame === "string" ? frame : Buffer.from(frame).toString();
+}
 
 const metadata: RunEvent = { id: 0, event: "metadata", data: { run_id: "r", attempt: 1 } };
 
@@ -12,7 +17,18 @@ test("a frame has event, one line of data, the id when wanted, and an empty line
 
 test("line breaks in data stay inside one line", () => {
   const frame = createFrames({ ids: true })({ id: 1, event: "custom", namespace: [], data: "a\n\nb\r" });
-  expect(frame.split("\n")).toHaveLength(5);
+  expect(textOf(frame).split("\n")).toHaveLength(5);
+});
+
+test("a long frame reads as a short one, and its bytes are made once for all readers", () => {
+  const data = "é漢😀".repeat(5_000);
+  const event: RunEvent = { id: 7, event: "custom", namespace: [], data };
+  const frames = [1, 2].map(() => createFrames({ ids: true })(event));
+  expect(frames.map(textOf)).toEqual(Array(2).fill(`event: custom\ndata: ${JSON.stringify(data)}\nid: 7\n\n`));
+  expect(frames[0]).toBeInstanceOf(Uint8Array);
+  expect(frames[0]).toBe(frames[1]);
+  const other = createFrames({ ids: true, idPrefix: "run." })(event);
+  expect(textOf(other)).toBe(`event: custom\ndata: ${JSON.stringify(data)}\nid: run.7\n\n`);
 });
 
 test("events of a subgraph carry its path in their name", () => {
@@ -40,7 +56,7 @@ const partials = ["He", "ll", "o"].map((content, index): RunEvent => ({
 
 test("every partial message holds all that came before", () => {
   const frame = createFrames({ ids: false });
-  const contents = partials.map((event) => /"content":"(\w*)"/.exec(frame(event))?.[1]);
+  const contents = partials.map((event) => /"content":"(\w*)"/.exec(textOf(frame(event)))?.[1]);
   expect(contents).toEqual(["He", "Hell", "Hello"]);
 });
 

@@ -7,7 +7,7 @@ import type { SessionPlace } from "../../runs/follow-session.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
-import { createFrames, frameLength, gapFrame } from "../frames.ts";
+import { createFrames, frameLength, gapFrame, type Frame } from "../frames.ts";
 import { languageOf } from "../language.ts";
 import { namedModes } from "../named-modes.ts";
 import { sendEvents } from "../sse.ts";
@@ -68,8 +68,8 @@ function modesOf(names: string[] | undefined): StreamMode[] | undefined {
 function framesOfRuns(
   { modes, language }: { modes: StreamMode[] | undefined; language: Language },
   had: LastEvent | undefined,
-): (item: { run_id: string; event: RunEvent }) => string {
-  let current: { run_id: string; frame: (event: RunEvent) => string } | undefined;
+): (item: { run_id: string; event: RunEvent }) => Frame {
+  let current: { run_id: string; frame: (event: RunEvent) => Frame } | undefined;
   return ({ run_id, event }) => {
     if (current?.run_id !== run_id) {
       const after = had?.run_id === run_id ? had.id : -1;
