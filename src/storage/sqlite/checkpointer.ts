@@ -20,6 +20,7 @@ import { readWrites, storeWrites } from "./pending-writes.ts";
 import { pruneThread, removeRun } from "./prune.ts";
 import { Reader } from "./reader.ts";
 import { vacuum } from "./vacuum.ts";
+import { WriteGroups } from "./write-groups.ts";
 
 function textOf(value: unknown): string | undefined {
   return (typeof value === "string" && value !== "") || typeof value === "number" ? String(value) : undefined;
@@ -56,16 +57,18 @@ export class MillraceSaver extends SqliteSaver {
   readonly #database: Database;
   readonly #store: CheckpointStore;
   readonly #legacy: boolean;
-  readonly #events: UnstoredEvents | undefined;
+  /** The writes of a run, each group with the events told before it; `undefined` where there is no run. */
+  readonly #groups: WriteGroups | undefined;
 
   /**
    * `database` must be open and migrated; whoever opened it closes it. `beside`: of the same rows as that one, but with
-   * the `events` told before a write in the transaction of that write.
+   * the `events` told before a write in the transaction of that write, and with the writes of a step and the checkpoint
+   * after it in one.
    */
   constructor(database: Database, beside?: { saver: MillraceSaver; events: UnstoredEvents }) {
     super(database.raw);
     this.#database = database;
-    this.#events = beside?.events;
+    this.#groups = beside && new WriteGroups((work) => this.#writeWithEvents(beside.events, work));
     // What memory knows of the rows is known once.
     const saver = beside?.saver;
     this.#store = saver === undefined ? new CheckpointStore(database) : saver.#store;
@@ -111,10 +114,11 @@ export class MillraceSaver extends SqliteSaver {
     const threadId = required(config, "thread_id");
     const name = namespaceOf(config);
     const place = { id: checkpoint.id, parent: textOf(getCheckpointId(config)), run: runOf(config) };
-    await this.#writeWithEvents(() => {
+    const work = (): void => {
       const state = this.#store.openThread(threadId);
       storeCheckpoint({ store: this.#store, state, name }, place, checkpoint, metadata, newVersions);
-    });
+    };
+    await (this.#groups?.now(work) ?? this.#write(work));
     return { configurable: { thread_id: threadId, checkpoint_ns: name, checkpoint_id: checkpoint.id } };
   }
 
@@ -127,12 +131,13 @@ export class MillraceSaver extends SqliteSaver {
     const threadId = required(config, "thread_id");
     const checkpointId = required(config, "checkpoint_id");
     if (writes.length === 0) return;
-    await this.#writeWithEvents(() => {
+    const work = (): void => {
       const state = this.#store.openThread(threadId);
       const namespace = this.#store.openNamespace(state, namespaceOf(config));
       const key = this.#store.openKey(namespace, checkpointId);
       storeWrites(this.#store, state, key, { id: taskId, path: taskPath, run: runOf(config) }, writes);
-    });
+    };
+    await (this.#groups?.soon(work) ?? this.#write(work));
   }
 
   /** Removes everything of a thread, messages included. */
@@ -203,10 +208,9 @@ export class MillraceSaver extends SqliteSaver {
     return reader.build(() => build(reader));
   }
 
-  /** `#write` of a checkpoint or of writes, together with the events told before. */
-  async #writeWithEvents(work: () => void): Promise<void> {
-    if (this.#events === undefined) return this.#write(work);
-    await this.#events.carry((group) =>
+  /** `#write` together with the events told before. */
+  async #writeWithEvents(events: UnstoredEvents, work: () => void): Promise<void> {
+    await events.carry((group) =>
       this.#write(() => {
         storeEvents(this.#database, this.codec, group);
         work();

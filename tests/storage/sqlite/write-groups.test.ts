@@ -1,0 +1,45 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { WriteGroups } from "../../../src/storage/sqlite/write-groups.ts";
+
+/** Groups that note what each transaction held. */
+function openGroups(): { groups: WriteGroups; transactions: string[][]; note: (name: string) => () => void } {
+  const transactions: string[][] = [];
+  const groups = new WriteGroups(async (work) => {
+    transactions.push([]);
+    work();
+  });
+  return { groups, transactions, note: (name) => () => void transactions.at(-1)?.push(name) };
+}
+
+test("a checkpoint takes the writes before it into its transaction, in their order", async () => {
+  const { groups, transactions, note } = openGroups();
+  await Promise.all([groups.soon(note("first")), groups.soon(note("second")), groups.now(note("checkpoint"))]);
+  expect(transactions).toEqual([["first", "second", "checkpoint"]]);
+});
+
+test("writes that no checkpoint follows are written in the next turn of the event loop", async () => {
+  const { groups, transactions, note } = openGroups();
+  const written = groups.soon(note("alone"));
+  await Promise.resolve();
+  expect(transactions).toEqual([]);
+  await nextTurn();
+  await written;
+  expect(transactions).toEqual([["alone"]]);
+});
+
+test("what comes after a checkpoint is a group of its own, and each is written once", async () => {
+  const { groups, transactions, note } = openGroups();
+  await Promise.all([groups.now(note("one")), groups.soon(note("two")), groups.now(note("three"))]);
+  await nextTurn();
+  expect(transactions).toEqual([["one"], ["two", "three"]]);
+});
+
+test("a failure is that of all in its group, and of no other", async () => {
+  const { groups, note } = openGroups();
+  const broken = (): void => {
+    throw new Error("broken");
+  };
+  const ends = await Promise.allSettled([groups.soon(note("beside")), groups.now(broken), groups.now(note("later"))]);
+  expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
+});
