@@ -28,10 +28,15 @@ export const corruption: Scenario = {
         else outcomes[outcome] += 1;
         if (index % 50 === 49) say(`${index + 1} files`);
       }
+      // A sound folder of an earlier time is no damage, so it is served, and the judge must see that turns are missing.
+      const control = await startOn(world, bench, dirname(bench.other));
       say(
         `${outcomes.refused} starts refused, ${outcomes.partly} damaged threads refused, ${outcomes.whole} read whole`,
       );
-      return [noneOf("damaged files that were served with an empty, shorter or other history", silent, count)];
+      return [
+        noneOf("damaged files that were served with an empty, shorter or other history", silent, count),
+        noneOf("controls that the judge let pass", control.outcome === "silent" ? [] : [control.outcome], 1),
+      ];
     } finally {
       await world.close();
     }
@@ -109,13 +114,28 @@ function isRefusal({ status, body }: Answer): boolean {
 }
 
 /** Starts the server on a damaged copy and asks it for everything. */
-async function startDamaged(world: World, bench: Bench, { kind, original, random }: Damage): Promise<Verdict> {
+function startDamaged(world: World, bench: Bench, { kind, original, random }: Damage): Promise<Verdict> {
+  const below = (limit: number): number => random.below(limit);
+  return startOn(
+    world,
+    bench,
+    original,
+    (databaseFile) => damages[kind]?.(databaseFile, { random: below, other: bench.other }) ?? "",
+  );
+}
+
+/** Starts the server on a copy of a data folder, after something was done to it, and asks it for everything. */
+async function startOn(
+  world: World,
+  bench: Bench,
+  folder: string,
+  damage: (databaseFile: string) => string = () => "untouched",
+): Promise<Verdict> {
   const { server } = world;
   const data = dirname(server.databaseFile);
   rmSync(data, { recursive: true, force: true });
-  cpSync(original, data, { recursive: true });
-  const below = (limit: number): number => random.below(limit);
-  const how = damages[kind]?.(server.databaseFile, { random: below, other: bench.other }) ?? "";
+  cpSync(folder, data, { recursive: true });
+  const how = damage(server.databaseFile);
   const said = readFileSync(server.logFile).length;
   try {
     await server.start();
