@@ -4,6 +4,7 @@ import { Turns } from "../runs/turns.ts";
 import type { Namespace, Session } from "../storage/records.ts";
 import type { Ledger, Storage } from "../storage/storage.ts";
 import type { Operations } from "../tools/operations.ts";
+import { CurrentChanges } from "./current-changes.ts";
 import type { ManualTools } from "./manual-run.ts";
 
 /** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
@@ -39,6 +40,8 @@ export interface OwnNamespaces {
   list(): Promise<Namespace[]>;
   /** False for a session that the caller does not see. */
   set(namespace: string, sessionId: string): Promise<boolean>;
+  /** What is current, now and after each change, until the signal is aborted; `undefined` where nothing is. */
+  follow(namespace: string, signal: AbortSignal): AsyncGenerator<Namespace | undefined>;
   /** Runs `work` when all that came before it for this namespace is over. */
   between<Result>(namespace: string, work: () => Promise<Result>): Promise<Result>;
 }
@@ -66,17 +69,33 @@ export function openDoor(
   everything: { storage: Storage; runs: Runs; operations: Operations; manual: ManualTools },
   owner: string | null,
 ): Door {
+  const changes = new CurrentChanges();
+  const { storage: all } = everything;
   if (owner === null) {
-    return { ...everything, owner: "", namespaces: ownNamespaces(everything.storage, everything.storage.sessions, "") };
+    const storage = { ...all, sessions: tellDeletions(all.sessions, changes) };
+    return { ...everything, storage, owner: "", namespaces: ownNamespaces(all, storage.sessions, "", changes) };
   }
-  const storage = ownStorage(everything.storage, owner);
+  const { sessions, ...others } = ownStorage(all, owner);
+  const storage = { ...others, sessions: tellDeletions(sessions, changes) };
   return {
     owner,
     storage,
     runs: ownRuns(everything.runs, storage.sessions),
     operations: ownOperations(everything.operations, storage.sessions),
     manual: ownManual(everything.manual, storage.sessions),
-    namespaces: ownNamespaces(everything.storage, storage.sessions, owner),
+    namespaces: ownNamespaces(all, storage.sessions, owner, changes),
+  };
+}
+
+/** A session that goes may have been the current one. */
+function tellDeletions(sessions: SessionStorage["sessions"], changes: CurrentChanges): SessionStorage["sessions"] {
+  return {
+    ...sessions,
+    async delete(sessionId) {
+      const isGone = await sessions.delete(sessionId);
+      if (isGone) changes.tell();
+      return isGone;
+    },
   };
 }
 
@@ -114,13 +133,24 @@ function ownNamespaces(
   { namespaces }: Pick<Storage, "namespaces">,
   sessions: Pick<SessionStorage["sessions"], "get">,
   owner: string,
+  changes: CurrentChanges,
 ): OwnNamespaces {
   const turns = new Turns();
   return {
     between: (namespace, work) => turns.next(namespace, work),
     get: (namespace) => namespaces.get(owner, namespace),
     list: () => namespaces.list(owner),
-    set: async (namespace, id) => (await sessions.get(id)) !== undefined && namespaces.set(owner, namespace, id),
+    async set(namespace, id) {
+      const isSet = (await sessions.get(id)) !== undefined && (await namespaces.set(owner, namespace, id));
+      if (isSet) changes.tell();
+      return isSet;
+    },
+    follow: (namespace, signal) =>
+      changes.follow(
+        () => namespaces.get(owner, namespace),
+        (left, right) => left?.session_id === right?.session_id,
+        signal,
+      ),
   };
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { eventsOf } from "../support/read-events.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const ada = { "x-api-key": "key-of-ada" };
@@ -65,4 +66,60 @@ test("each owner has namespaces of their own, and switches to own threads only",
 
 test.each(["a%2Fb", "%00", "x".repeat(101), "a%5Cb"])("%s is no name of a namespace", async (name) => {
   expect((await ask(server, "POST", `/namespaces/${name}/current`, ada)).status).toBe(400);
+});
+
+/** Follows a namespace; `next` gives the thread that the next event tells. */
+async function follow(namespace: string, headers: Record<string, string>) {
+  const response = await server.send("GET", `/namespaces/${namespace}/stream`, undefined, headers);
+  const events = eventsOf(response)[Symbol.asyncIterator]();
+  return {
+    async next(): Promise<unknown> {
+      const { value } = await events.next();
+      expect(value).toMatchObject({ event: "session_changed", data: { type: "session_changed", namespace } });
+      const told: unknown = value?.data;
+      const { thread_id } = z.object({ thread_id: z.string().nullable(), time: z.iso.datetime() }).parse(told);
+      expect(value?.id).toBe(thread_id ?? "none");
+      return thread_id;
+    },
+    leave: () => events.return?.(undefined),
+  };
+}
+
+const newThread = async (headers: Record<string, string>): Promise<string> =>
+  Told.parse(await (await server.send("POST", "/threads", {}, headers)).json()).thread_id;
+
+test("who follows a namespace hears of each change after it is made, of a deletion too, and of no other namespace", async () => {
+  const path = "/namespaces/followed/current";
+  const reader = await follow("followed", ada);
+  const other = await follow("followed", bob);
+  expect(await reader.next()).toBe(null);
+  expect(await other.next()).toBe(null);
+  const made = (await ask(server, "POST", path, ada)).id;
+  expect(await reader.next()).toBe(made);
+  // Neither of these changes what is current.
+  await ask(server, "POST", path, ada);
+  await ask(server, "PUT", path, ada, { thread_id: made });
+  await ask(server, "POST", "/namespaces/elsewhere/current", ada);
+  const second = await newThread(ada);
+  await ask(server, "PUT", path, ada, { thread_id: second });
+  expect(await reader.next()).toBe(second);
+  expect((await ask(server, "GET", path, ada)).id).toBe(second);
+  await server.send("DELETE", `/threads/${second}`, undefined, ada);
+  expect(await reader.next()).toBe(null);
+  const bobs = (await ask(server, "POST", path, bob)).id;
+  expect(await other.next()).toBe(bobs);
+  await reader.leave();
+  await other.leave();
+});
+
+test("who comes back is told what is current now, unless it is what it had", async () => {
+  const path = "/namespaces/again/current";
+  const first = (await ask(server, "POST", path, ada)).id ?? "";
+  const second = await newThread(ada);
+  const same = await follow("again", { ...ada, "last-event-id": first });
+  await ask(server, "PUT", path, ada, { thread_id: second });
+  expect(await same.next()).toBe(second);
+  const late = await follow("again", { ...ada, "last-event-id": first });
+  expect(await late.next()).toBe(second);
+  await Promise.all([same.leave(), late.leave()]);
 });

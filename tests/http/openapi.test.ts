@@ -72,7 +72,12 @@ test("headers are described where they are read and told", () => {
   const starting = ["/runs", "/threads/{thread_id}/runs"].flatMap((path) => kinds.map((kind) => path + kind));
   const repeatable = [...starting, "/threads/{thread_id}/tools/{name}/run"];
   expect(withHeader("Idempotency-Key").toSorted()).toEqual(repeatable.toSorted());
-  const joined = ["/threads/{thread_id}/stream", "/threads/{thread_id}/runs/{run_id}/stream", "/runs/{run_id}/stream"];
+  const joined = [
+    "/namespaces/{namespace}/stream",
+    "/threads/{thread_id}/stream",
+    "/threads/{thread_id}/runs/{run_id}/stream",
+    "/runs/{run_id}/stream",
+  ];
   expect(withHeader("Last-Event-ID").toSorted()).toEqual(joined.toSorted());
   const started = document.paths["/threads/{thread_id}/runs"]?.["post"]?.responses["200"];
   expect(started).toHaveProperty(["headers", "X-Queue-Position"]);

@@ -2,10 +2,11 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { readDetails, SessionDetails } from "../../sessions/info.ts";
 import { currentSession, NamespaceName, openNamespace, switchSession } from "../../sessions/namespaces.ts";
-import { JsonObject, type Session } from "../../storage/records.ts";
+import { JsonObject, type Namespace, type Session } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
+import { sendEvents } from "../sse.ts";
 import { Id, jsonBody, path } from "../validate.ts";
 
 const NamespacePath = z.object({ namespace: NamespaceName });
@@ -32,7 +33,52 @@ export function namespaceRoutes(services: HttpServices): HttpApp {
     },
   );
   currentRoutes(routes, services);
+  changeRoutes(routes, services);
   return routes;
+}
+
+/** `/namespaces/:namespace/stream`: `session_changed` for whoever shows the current thread (SESS-01, SESS-02, EVENT-01). */
+function changeRoutes(routes: HttpApp, { namespaces, logger }: HttpServices): void {
+  routes.get(
+    "/namespaces/:namespace/stream",
+    describe({
+      tag,
+      summary: "Follow which thread is the current one: it now, unless Last-Event-ID has it, and each change",
+      events: true,
+      headers: ["Last-Event-ID"],
+    }),
+    path(NamespacePath),
+    (context) => {
+      const { namespace } = context.req.valid("param");
+      async function* changes(signal: AbortSignal): AsyncGenerator<string[]> {
+        let had = context.req.header("last-event-id");
+        for await (const current of namespaces.follow(namespace, signal)) {
+          if ((current?.session_id ?? nothing) !== had) yield [changeFrame(namespace, current)];
+          // Only the first one can be known already.
+          had = undefined;
+        }
+      }
+      return sendEvents(context, {
+        mayBeQuiet: true,
+        open: changes,
+        tail: changes,
+        measure: (frame) => frame.length,
+        frame: (frame) => frame,
+        headers: { "content-location": `/namespaces/${encodeURIComponent(namespace)}/stream` },
+        logger,
+      });
+    },
+  );
+}
+
+/** The id of the event that says that no thread is current. */
+const nothing = "none";
+
+function changeFrame(namespace: string, current: Namespace | undefined): string {
+  const thread_id = current?.session_id ?? null;
+  const time = current?.updated_at ?? new Date().toISOString();
+  const data = { type: "session_changed", namespace, thread_id, time };
+  return `id: ${thread_id ?? nothing}\nevent: session_changed\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 function currentRoutes(routes: HttpApp, services: HttpServices): void {
