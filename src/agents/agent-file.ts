@@ -1,6 +1,5 @@
-import { parse } from "yaml";
 import { z } from "zod";
-import { errorMessage } from "../errors.ts";
+import { readFrontMatter } from "../extensions/front-matter.ts";
 
 /** An agent that work can be handed to (AGENT-01). */
 export interface Agent {
@@ -39,10 +38,6 @@ const FrontMatter = z.object(
   { error: "fields such as `name: reviewer`" },
 );
 
-/** Characters of YAML that are read: a map is checked key by key against all others. */
-const longestFront = 16 * 1024;
-
-const parts = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n([\s\S]*))?$/u;
 /** As the documents write it; in YAML a star alone begins a reference. */
 const allTools = /^(tools[ \t]*:[ \t]*)\*[ \t]*$/mu;
 
@@ -51,17 +46,12 @@ const allTools = /^(tools[ \t]*:[ \t]*)\*[ \t]*$/mu;
  * no such field mean all tools of the caller, an empty one none (C-25). `knownTools` are the names that may stand there.
  */
 export function readAgentFile(text: string, knownTools: ReadonlySet<string>): ReadAgent {
-  const [, front, body = ""] = parts.exec(text) ?? [];
-  if (front === undefined) {
+  const head = readFrontMatter(text, (yaml) => yaml.replace(allTools, '$1"*"'));
+  if (head.kind === "none") {
     return invalid("expected YAML between two lines of ---, and the system prompt after them");
   }
-  if (front.length > longestFront) return invalid(`its front matter is longer than ${longestFront} characters`);
-  let fields: unknown;
-  try {
-    fields = parse(front.replace(allTools, '$1"*"'), { maxAliasCount: 0, logLevel: "error" });
-  } catch (error) {
-    return invalid(`its front matter is not YAML: ${errorMessage(error).split("\n", 1)[0] ?? ""}`);
-  }
+  if (head.kind === "unusable") return invalid(head.problem);
+  const { fields, body: prompt } = head;
   const read = FrontMatter.safeParse(fields);
   if (!read.success) {
     const problems = read.error.issues.map(({ path, message }) => `${path.join(".") || "front matter"}: ${message}`);
@@ -71,7 +61,6 @@ export function readAgentFile(text: string, knownTools: ReadonlySet<string>): Re
   const tools = toolsOf(read.data.tools, fields);
   const unknown = tools?.filter((tool) => !knownTools.has(tool)) ?? [];
   if (unknown.length > 0) return invalid(`tools: there is no ${unknown.join(", ")}`);
-  const prompt = body.trim();
   if (prompt === "") return invalid("there is no system prompt after the front matter");
   return {
     kind: "agent",

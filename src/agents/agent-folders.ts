@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { errorMessage } from "../errors.ts";
+import { findFolders } from "../extensions/find-folders.ts";
+import { ParsedFiles } from "../extensions/parsed-files.ts";
+import { createTellNew } from "../extensions/tell-new.ts";
 import type { Logger } from "../logger.ts";
 import { readAgentFile, type Agent, type ReadAgent } from "./agent-file.ts";
 
@@ -24,11 +25,8 @@ export interface AgentSource {
 /** Larger files are no agents. In bytes. */
 const largestFile = 256 * 1024;
 
-interface KnownFile {
-  mtimeMs: number;
-  size: number;
-  read: ReadAgent;
-}
+/** How many of the folders lie in the workspace. */
+const projectFolders = 2;
 
 /** The folders in which agents are looked for, the first one first (AGENT-02). */
 export function agentFolders({ workspace, home }: Pick<AgentFoldersOptions, "workspace" | "home">): string[] {
@@ -47,67 +45,41 @@ export function agentFolders({ workspace, home }: Pick<AgentFoldersOptions, "wor
  * (AGENT-01); the others still count.
  */
 export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
-  const { logger } = options;
+  const { logger, workspace } = options;
   const folders = agentFolders(options);
+  const ofProject = new Set(folders.slice(0, projectFolders));
   const toolNames = new Set(options.toolNames);
-  const known = new Map<string, KnownFile>();
-  const unreadable = new Map<string, string>();
-
-  const filesOf = (folder: string): string[] => {
-    try {
-      if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
-      const names = readdirSync(folder).filter((name) => name.endsWith(".md"));
-      unreadable.delete(folder);
-      return names.toSorted().map((name) => join(folder, name));
-    } catch (error) {
-      const reason = errorMessage(error);
-      if (unreadable.get(folder) !== reason) logger.error({ folder, reason }, "agent_folder_not_read");
-      unreadable.set(folder, reason);
-      return [];
-    }
-  };
-
-  const read = (file: string): ReadAgent => {
-    const before = known.get(file);
-    const { mtimeMs, size } = stateOf(file);
-    if (before !== undefined && before.mtimeMs === mtimeMs && before.size === size) return before.read;
-    const now = readFile(file, toolNames);
-    known.set(file, { mtimeMs, size, read: now });
-    if (now.kind === "invalid") logger.error({ file, reason: now.problem }, "agent_file_skipped");
-    return now;
-  };
+  const files = new ParsedFiles<ReadAgent>({
+    largest: largestFile,
+    parse: (text) => readAgentFile(text, toolNames),
+    unusable: (problem) => ({ kind: "invalid", problem }),
+    onRead(file, read) {
+      if (read.kind === "invalid") logger.error({ file, reason: read.problem }, "agent_file_skipped");
+    },
+  });
+  const tellFolders = createTellNew<{ folder: string; problem: string }>(({ folder, problem: reason }) =>
+    logger.error({ folder, reason }, "agent_folder_not_read"),
+  );
 
   return {
     list() {
       const byName = new Map<string, Agent>();
-      const files = folders.flatMap(filesOf);
-      for (const file of files) {
-        const found = read(file);
-        if (found.kind === "agent" && !byName.has(found.agent.name)) byName.set(found.agent.name, found.agent);
+      const problems: { folder: string; problem: string }[] = [];
+      const onProblem = (problem: { folder: string; problem: string }) => void problems.push(problem);
+      const found = findFolders({ folders, strategy: "all", accepts: isMarkdown, onProblem });
+      tellFolders(problems);
+      for (const { folder, files: paths } of found) {
+        for (const path of paths) {
+          const read = files.read(path, ofProject.has(folder) ? workspace : undefined);
+          if (read.kind === "agent" && !byName.has(read.agent.name)) byName.set(read.agent.name, read.agent);
+        }
       }
-      const present = new Set(files);
-      for (const file of known.keys()) if (!present.has(file)) known.delete(file);
+      files.keepOnly(found.flatMap(({ files: paths }) => paths));
       return [...byName.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1));
     },
   };
 }
 
-/** What changes when a file does; a file that cannot be looked at, such as a link to itself, has one state of its own. */
-function stateOf(file: string): Pick<KnownFile, "mtimeMs" | "size"> {
-  try {
-    return statSync(file);
-  } catch {
-    return { mtimeMs: 0, size: -1 };
-  }
-}
-
-function readFile(file: string, toolNames: ReadonlySet<string>): ReadAgent {
-  try {
-    const entry = statSync(file);
-    if (!entry.isFile()) return { kind: "invalid", problem: "it is not a regular file" };
-    if (entry.size > largestFile) return { kind: "invalid", problem: `it is larger than ${largestFile} bytes` };
-    return readAgentFile(readFileSync(file, "utf8"), toolNames);
-  } catch (error) {
-    return { kind: "invalid", problem: errorMessage(error) };
-  }
+function isMarkdown(name: string): boolean {
+  return name.endsWith(".md");
 }

@@ -155,6 +155,21 @@ describe("the folders", () => {
     ]);
   });
 
+  it("of the project do not lead out of it by a link; those of the user may", () => {
+    write("elsewhere/a.md", agent("stranger"));
+    write("elsewhere/b.md", agent("own"));
+    mkdirSync(join(root, "project/.autocoderagents"), { recursive: true });
+    mkdirSync(join(root, "home/.auto-coder/.autocoderagents"), { recursive: true });
+    symlinkSync(join(root, "elsewhere/a.md"), join(root, "project/.autocoderagents/a.md"));
+    symlinkSync(join(root, "elsewhere/b.md"), join(root, "home/.auto-coder/.autocoderagents/b.md"));
+    expect(
+      open()
+        .list()
+        .map(({ name }) => name),
+    ).toEqual(["own"]);
+    expect(told).toMatchObject([{ fields: { reason: expect.stringContaining("leads out") } }]);
+  });
+
   it("that cannot be read do not hide the others", () => {
     write("project/.autocoderagents", "a file where a folder is expected");
     write("home/.auto-coder/.autocoderagents/a.md", agent("a"));

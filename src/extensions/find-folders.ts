@@ -1,0 +1,59 @@
+import { opendirSync } from "node:fs";
+import { join } from "node:path";
+import { errorMessage } from "../errors.ts";
+
+/** Where extensions are looked for, and what counts (EXT-07). */
+export interface FolderSearch {
+  /** Absolute paths, the one that comes first in importance first. */
+  folders: readonly string[];
+  /** `all` takes every folder that is valid, `first` only the first of them. */
+  strategy: "all" | "first";
+  /** A folder is valid when a name in it is accepted. Only these names are its files. */
+  accepts: (name: string) => boolean;
+  /** Told of a folder that is there and cannot be read, or not whole. */
+  onProblem: (problem: { folder: string; problem: string }) => void;
+}
+
+/** A valid folder, with the paths of its files, by name. Folders in it are not looked into. */
+export interface FoundFolder {
+  folder: string;
+  files: string[];
+}
+
+/** Entries of a folder that are looked at; the rest of a larger one is not. */
+const mostEntries = 1000;
+
+/** The valid folders, in the order in which they were given. Never throws: a folder that is not there is simply not valid. */
+export function findFolders({ folders, strategy, accepts, onProblem }: FolderSearch): FoundFolder[] {
+  const found: FoundFolder[] = [];
+  for (const folder of folders) {
+    const names = namesIn(folder, onProblem).filter(accepts).toSorted();
+    if (names.length === 0) continue;
+    found.push({ folder, files: names.map((name) => join(folder, name)) });
+    if (strategy === "first") break;
+  }
+  return found;
+}
+
+function namesIn(folder: string, onProblem: FolderSearch["onProblem"]): string[] {
+  try {
+    const names: string[] = [];
+    const opened = opendirSync(folder);
+    try {
+      for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) {
+        if (names.length === mostEntries) {
+          onProblem({ folder, problem: `it has more than ${mostEntries} entries; the others are not looked at` });
+          break;
+        }
+        names.push(entry.name);
+      }
+    } finally {
+      opened.closeSync();
+    }
+    return names;
+  } catch (error) {
+    const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (!isAbsent) onProblem({ folder, problem: errorMessage(error) });
+    return [];
+  }
+}

@@ -1,0 +1,96 @@
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from "node:fs";
+import { sep } from "node:path";
+import { errorMessage } from "../errors.ts";
+
+/** How files are read and what is made of them. */
+export interface ParsedFilesOptions<T> {
+  /** Bytes; larger files are not read. */
+  largest: number;
+  /** Line ends are `\n`. */
+  parse: (text: string, file: string) => T;
+  /** Made of a file that cannot be used. */
+  unusable: (problem: string, file: string) => T;
+  /** Told each time a file was really read. */
+  onRead?: (file: string, value: T) => void;
+}
+
+/**
+ * Files that users write for the program. Each is looked at whenever it is asked for and read again when it has changed, so
+ * that an edit counts at once (RULE-04) and what has not changed stays the same object. Never throws.
+ */
+export class ParsedFiles<T> {
+  readonly #options: ParsedFilesOptions<T>;
+  readonly #seen = new Map<string, { state: string; value: T }>();
+
+  constructor(options: ParsedFilesOptions<T>) {
+    this.#options = options;
+  }
+
+  /** What a file says now. Where a `root` is given, a link that leads out of that folder is not followed (SEC-02). */
+  read(file: string, root?: string): T {
+    const state = stateOf(file);
+    const seen = this.#seen.get(file);
+    if (seen?.state === state) return seen.value;
+    const { largest, parse, unusable, onRead } = this.#options;
+    const found = readText(file, largest, root);
+    const value = "text" in found ? parse(found.text, file) : unusable(found.problem, file);
+    this.#seen.set(file, { state, value });
+    onRead?.(file, value);
+    return value;
+  }
+
+  /** Forgets the files that are no longer there. */
+  keepOnly(files: Iterable<string>): void {
+    const present = new Set(files);
+    for (const file of this.#seen.keys()) if (!present.has(file)) this.#seen.delete(file);
+  }
+}
+
+/** Whether a path is a folder or lies in it; both with their links resolved. */
+export function isInside(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+/** Changes whenever the file does. A file that cannot be looked at has one state for each reason. */
+export function stateOf(file: string): string {
+  try {
+    const stats = statSync(file);
+    return `${stats.mtimeMs} ${stats.ctimeMs} ${stats.size} ${stats.ino}`;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+/** The text of a regular file, or why there is none. */
+export function readText(file: string, largest: number, root?: string): { text: string } | { problem: string } {
+  try {
+    const real = realpathSync(file);
+    if (root !== undefined && !isInside(realpathSync(root), real)) {
+      return { problem: "it is a link that leads out of the folder of the project" };
+    }
+    // A pipe must not be waited for, and what was checked is what is opened.
+    const descriptor = openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(descriptor);
+      if (!stats.isFile()) return { problem: "it is not a regular file" };
+      if (stats.size > largest) return { problem: `it is larger than ${largest} bytes` };
+      const bytes = Buffer.alloc(stats.size);
+      const length = readSync(descriptor, bytes, 0, stats.size, 0);
+      return decode(bytes.subarray(0, length));
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    return { problem: errorMessage(error) };
+  }
+}
+
+function decode(bytes: Uint8Array): { text: string } | { problem: string } {
+  if (bytes.includes(0)) return { problem: "it is not text: it holds a zero byte" };
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return { text: text.replaceAll("\r\n", "\n") };
+  } catch {
+    return { problem: "it is not UTF-8 text" };
+  }
+}
