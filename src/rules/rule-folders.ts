@@ -1,0 +1,117 @@
+import { basename, join, relative, resolve } from "node:path";
+import { findFolders } from "../extensions/find-folders.ts";
+import { ParsedFiles } from "../extensions/parsed-files.ts";
+import { createTellNew } from "../extensions/tell-new.ts";
+import type { Logger } from "../logger.ts";
+import { isIndex, readRuleFile, type RuleText } from "./rule-file.ts";
+
+/** Whose rule it is: one of the project is more than one of the user (CTX-04). */
+export const ruleScopes = ["project", "user"] as const;
+
+/** A rule and where it stands. */
+export interface Rule extends RuleText {
+  scope: (typeof ruleScopes)[number];
+  /** For people and the model: relative to the workspace, or with `~` for the user's home. */
+  path: string;
+  /** It is the index of its folder. */
+  isIndex: boolean;
+}
+
+/** All rules of this moment, in order, and what is wrong with files and folders; both by the path as people know it. */
+export interface LoadedRules {
+  rules: readonly Rule[];
+  warnings: readonly RuleWarning[];
+}
+
+/** What is wrong with a file or folder. */
+export interface RuleWarning {
+  file: string;
+  problem: string;
+}
+
+/** The rules of a project. */
+export interface RuleSource {
+  /** Looks at the files and reads those that have changed (RULE-04). Never throws. */
+  load(): LoadedRules;
+}
+
+/** Where the rules come from, and who is told what is wrong with them. */
+export interface RuleFoldersOptions {
+  /** The folder that tools work in, and the home of the user who runs the program: absolute paths. */
+  workspace: string;
+  home: string;
+  logger: Pick<Logger, "warn">;
+}
+
+/** Bytes that a rule file may have. */
+const largestFile = 64 * 1024;
+
+/** The folders of rules: of those of the project only the first that holds a `.md` file counts, of the others each (RULE-02). */
+export function ruleFolders({ workspace, home }: Pick<RuleFoldersOptions, "workspace" | "home">): {
+  project: string[];
+  user: string[];
+} {
+  const ofUser = join(home, ".auto-coder", "autocoderrules");
+  return {
+    project: [
+      join(workspace, ".autocoderrules"),
+      join(workspace, ".auto-coder", ".autocoderrules"),
+      join(workspace, ".auto-coder", "autocoderrules"),
+    ],
+    user: [ofUser, join(ofUser, "repos", basename(workspace))],
+  };
+}
+
+/** Opens the rules of a workspace and of the user who runs the program. Warnings name the file, each is logged once. */
+export function createRuleFolders(options: RuleFoldersOptions): RuleSource {
+  const { workspace, home, logger } = options;
+  const folders = ruleFolders(options);
+  const files = new ParsedFiles<RuleText | { problem: string }>({
+    largest: largestFile,
+    parse: readRuleFile,
+    unusable: (problem) => ({ problem }),
+  });
+  const tellNew = createTellNew<RuleWarning>((warning) => logger.warn(warning, "rule_file_problem"));
+  return {
+    load() {
+      const warnings: RuleWarning[] = [];
+      const rules: Rule[] = [];
+      const seen = new Set<string>();
+      for (const { scope, file } of ruleFilesOf(folders, { workspace, home }, warnings)) {
+        if (seen.has(file)) continue;
+        seen.add(file);
+        const read = files.read(file, scope === "project" ? workspace : undefined);
+        const path = shownPath(file, { workspace, home });
+        const problems = "problem" in read ? [`it is not used: ${read.problem}`] : read.problems;
+        warnings.push(...problems.map((problem) => ({ file: path, problem })));
+        if ("problem" in read || read.text === "") continue;
+        rules.push({ ...read, scope, path, isIndex: isIndex(file) });
+      }
+      files.keepOnly(seen);
+      tellNew(warnings);
+      return { rules, warnings };
+    },
+  };
+}
+
+function ruleFilesOf(
+  { project, user }: ReturnType<typeof ruleFolders>,
+  places: { workspace: string; home: string },
+  warnings: RuleWarning[],
+): { scope: Rule["scope"]; file: string }[] {
+  const accepts = (name: string): boolean => name.endsWith(".md");
+  const onProblem = ({ folder, problem }: { folder: string; problem: string }): void =>
+    void warnings.push({ file: shownPath(folder, places), problem: `it is not read: ${problem}` });
+  const filesOf = (scope: Rule["scope"], list: string[], strategy: "first" | "all") =>
+    findFolders({ folders: list, strategy, accepts, onProblem }).flatMap(({ files }) =>
+      files.map((file) => ({ scope, file: resolve(file) })),
+    );
+  return [...filesOf("project", project, "first"), ...filesOf("user", user, "all")];
+}
+
+/** A path as people and the model know it. */
+function shownPath(path: string, { workspace, home }: { workspace: string; home: string }): string {
+  const inWorkspace = relative(workspace, path);
+  if (!inWorkspace.startsWith("..")) return inWorkspace;
+  return join("~", relative(home, path));
+}
