@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Logger } from "../logger.ts";
 import type { HttpContext } from "./environment.ts";
@@ -76,26 +77,7 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
   outgoing.once("close", onClose);
   // It went before anything was sent: nobody will say so any more.
   if (outgoing.destroyed) onClose();
-  let ready = stream.opening ?? "";
-  let flushing: NodeJS.Immediate | undefined;
-  const flush = (): void => {
-    clearImmediate(flushing);
-    flushing = undefined;
-    if (ready !== "") outgoing.write(ready);
-    ready = "";
-  };
-  /** Says whether something was written at once. */
-  const write = (frame: Frame): boolean => {
-    if (typeof frame === "string") {
-      ready += frame;
-      if (ready.length <= batchCharacters) return false;
-      flush();
-      return true;
-    }
-    flush();
-    outgoing.write(frame);
-    return true;
-  };
+  const { write, flush, flushSoon } = createOutput(outgoing, stream.opening ?? "");
   const heartbeat = setInterval(() => {
     if (!outgoing.writableNeedDrain) outgoing.write(": heartbeat\n\n");
   }, heartbeatMilliseconds);
@@ -107,20 +89,47 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
         // Also within a batch: one of large states would otherwise be in memory as a whole.
         if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone.signal))) return cutOff(context);
       }
-      flushing ??= setImmediate(flush);
+      flushSoon();
       if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone.signal))) return cutOff(context);
     }
   } catch (error) {
     // A reader that went away ends its own reading; anything else is ours and the reader is told that it was cut off.
     if (!gone.signal.aborted) {
       stream.logger.error({ err: error, path: context.req.path }, "stream failed");
-      ready += 'event: error\ndata: {"error":"InternalServerError","message":"Internal Server Error"}\n\n';
+      write('event: error\ndata: {"error":"InternalServerError","message":"Internal Server Error"}\n\n');
     }
   } finally {
     clearInterval(heartbeat);
     flush();
     outgoing.end();
   }
+}
+
+/** Gathers what is ready, so that a turn of the event loop ends in one write. `write` says whether it was written at once. */
+function createOutput(outgoing: ServerResponse, opening: string) {
+  let ready = opening;
+  let flushing: NodeJS.Immediate | undefined;
+  const flush = (): void => {
+    clearImmediate(flushing);
+    flushing = undefined;
+    if (ready !== "") outgoing.write(ready);
+    ready = "";
+  };
+  const write = (frame: Frame): boolean => {
+    if (typeof frame === "string") {
+      ready += frame;
+      if (ready.length <= batchCharacters) return false;
+      flush();
+      return true;
+    }
+    flush();
+    outgoing.write(frame);
+    return true;
+  };
+  const flushSoon = (): void => {
+    flushing ??= setImmediate(flush);
+  };
+  return { write, flush, flushSoon };
 }
 
 /**
