@@ -25,6 +25,8 @@ await build({
   cwd: root,
   input: {
     server: join(root, "src/server.ts"),
+    // A thread begins with a file of its own.
+    "count-worker": join(root, "src/context/count-worker.ts"),
     ...Object.fromEntries(graphs.map(({ id, file }) => [`graph-${id}`, file])),
   },
   platform: "node",

@@ -7,6 +7,7 @@ import { createCallBack } from "./callbacks/call-back.ts";
 import { callbacks } from "./callbacks/index.ts";
 import { currentConfig, type Config } from "./config.ts";
 import { AppError, errorMessage, explain, isAppError } from "./errors.ts";
+import { createTokenCounter } from "./context/token-counter.ts";
 import { loadGraphs, type Graphs } from "./graph/load.ts";
 import { createApi } from "./http/app.ts";
 import { listen } from "./http/listen.ts";
@@ -82,7 +83,8 @@ export async function startServer(
       onOver: (run) => titles.consider(run),
     });
     const manual = createManualTools({ services, storage, runs, graphs, counter });
-    const api = createApi({ config, storage, runs, operations, manual, prompts, graphs, logger });
+    const tokens = createTokenCounter(logger);
+    const api = createApi({ config, storage, runs, operations, manual, prompts, tokens, graphs, logger });
     // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
     const recovered = Promise.withResolvers<void>();
     const { server, url } = await listen(config, (request, bindings) =>
@@ -100,7 +102,7 @@ export async function startServer(
         await retention.stop();
         await Promise.all([approvals.stop(), titles.stop()]);
         await closeAll(server, runs, storage, config);
-        await Promise.all(toolSources.map((source) => source.close()));
+        await Promise.all([tokens, ...toolSources].map((source) => source.close()));
         await tracing?.flush(traceFlushMilliseconds);
       },
     };

@@ -1,9 +1,23 @@
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import { countImagePart } from "./image-tokens.ts";
 
-/** Tokens that every message costs beside its text (TOKEN-04): role 4, separators 3. */
+/** Tokens that every message costs beside its text (TOKEN-04, C-16): role 4, separators 3. */
 const messageOverhead = 7;
+/** What a system message costs beyond that. */
+const systemOverhead = 4;
 
-const counted = new WeakMap<BaseMessage, number>();
+const counted = new WeakMap<BaseMessage, MessageTokens>();
+
+/** Estimated tokens of a message by what they are for (TOKEN-04). */
+export interface MessageTokens {
+  /** The text, without images. */
+  content: number;
+  images: number;
+  reasoning: number;
+  calls: number;
+  overhead: number;
+  total: number;
+}
 
 /**
  * Estimated tokens of a text (TOKEN-03): Chinese, Japanese and Korean characters / 1.5, all others / 4. Counted by bytes,
@@ -15,18 +29,27 @@ export function countText(text: string): number {
   return Math.ceil(wide / 1.5 + (text.length - wide) / 4);
 }
 
-/** Estimated tokens of one message with its tool calls and reasoning. Remembered per message object. */
+/** Estimated tokens of one message with its tool calls and reasoning. */
 export function countMessage(message: BaseMessage): number {
+  return weighMessage(message).total;
+}
+
+/** Estimated tokens of one message, part by part. Remembered per message object. */
+export function weighMessage(message: BaseMessage): MessageTokens {
   const known = counted.get(message);
   if (known !== undefined) return known;
-  let tokens = messageOverhead + countText(textOf(message.content));
-  const reasoning = message.additional_kwargs["reasoning_content"];
-  if (typeof reasoning === "string") tokens += countText(reasoning);
+  const { content, images } = countContent(message.content);
+  const kept = message.additional_kwargs["reasoning_content"];
+  const reasoning = typeof kept === "string" ? countText(kept) : 0;
+  let calls = 0;
   if (isAIMessage(message)) {
-    for (const call of message.tool_calls ?? []) tokens += countText(call.name + JSON.stringify(call.args));
+    for (const call of message.tool_calls ?? []) calls += countText(call.name + JSON.stringify(call.args));
   }
-  counted.set(message, tokens);
-  return tokens;
+  const overhead = messageOverhead + (message.getType() === "system" ? systemOverhead : 0);
+  const total = content + images + reasoning + calls + overhead;
+  const weight = { content, images, reasoning, calls, overhead, total };
+  counted.set(message, weight);
+  return weight;
 }
 
 /** Estimated tokens of a list of messages. */
@@ -34,6 +57,19 @@ export function countMessages(messages: readonly BaseMessage[]): number {
   let tokens = 0;
   for (const message of messages) tokens += countMessage(message);
   return tokens;
+}
+
+/** Images cost by their size, all other parts by their text. */
+function countContent(content: BaseMessage["content"]): { content: number; images: number } {
+  if (typeof content === "string") return { content: countText(content), images: 0 };
+  let text = 0;
+  let images = 0;
+  for (const part of content) {
+    const image = countImagePart(part);
+    if (image === undefined) text += countText(textOf([part]));
+    else images += image;
+  }
+  return { content: text, images };
 }
 
 /** The text of a message's content, parts joined; parts that are not text count by their JSON. */

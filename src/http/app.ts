@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import type { ApiKey, Config } from "../config.ts";
+import type { TokenCounter } from "../context/token-counter.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
@@ -29,6 +30,7 @@ import { partialRoutes } from "./routes/partial.ts";
 import { promptRoutes } from "./routes/prompts.ts";
 import { statelessRunRoutes } from "./routes/stateless-runs.ts";
 import { suggestionRoutes } from "./routes/suggestions.ts";
+import { tokenRoutes } from "./routes/tokens.ts";
 import { toolRoutes } from "./routes/tools.ts";
 import { threadInfoRoutes } from "./routes/thread-info.ts";
 import { threadRunRoutes } from "./routes/thread-runs.ts";
@@ -56,6 +58,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   agentRoutes,
   operationRoutes,
   toolRoutes,
+  tokenRoutes,
   partialRoutes,
   threadRunRoutes,
   statelessRunRoutes,
@@ -71,6 +74,7 @@ export interface ServerParts {
   operations: Operations;
   manual: ManualTools;
   prompts: EditablePrompts;
+  tokens: TokenCounter;
   graphs: Graphs;
   logger: Logger;
 }
@@ -100,7 +104,7 @@ export function createApi(parts: ServerParts): Api {
 
 /** The app of one caller. Nothing passes the gate and the key check but what they let through. */
 function createApp(parts: ServerParts, caller: Caller): HttpApp {
-  const { config, storage, runs, operations, manual, prompts, graphs, logger } = parts;
+  const { config, storage, runs, operations, manual, prompts, tokens, graphs, logger } = parts;
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.onError((error, context) => answerError(error, context, logger));
   app.notFound((context) => context.text("404 Not Found", 404));
@@ -109,7 +113,7 @@ function createApp(parts: ServerParts, caller: Caller): HttpApp {
   app.use(requireKey(caller));
   const door = openDoor({ storage, runs, operations, manual }, ownerOf(caller));
   const mayAdminister = administers(ownerOf(caller), config.apiKeys);
-  const services = { ...door, config, graphs, logger, prompts, mayAdminister };
+  const services = { ...door, config, graphs, logger, prompts, tokens, mayAdminister };
   for (const routes of resources) app.route("/", routes(services));
   app.route("/", openApiRoutes(app, config.apiKeys.length > 0));
   return app;

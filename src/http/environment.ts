@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import type { Config } from "../config.ts";
+import type { TokenCounter } from "../context/token-counter.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
@@ -13,6 +14,8 @@ export interface HttpServices extends Door {
   logger: Logger;
   /** The prompts that all callers share. */
   prompts: EditablePrompts;
+  /** Counts tokens exactly; all callers share it. */
+  tokens: TokenCounter;
   /** Whether the caller may change what all callers share: the only owner there is, or `admin`. */
   mayAdminister: boolean;
 }

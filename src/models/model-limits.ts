@@ -30,3 +30,8 @@ export function modelLimits(model: string, contextLimit?: number): ModelLimits {
   const context = contextLimit === undefined ? limits.context : Math.min(limits.context, contextLimit);
   return { context, output: Math.min(limits.output, context) };
 }
+
+/** Tokens that are left to read, once the longest answer has its room and `used` is taken (TOKEN-06); never below 0. */
+export function availableContext(limits: ModelLimits, used: number): number {
+  return Math.max(0, limits.context - limits.output - used);
+}

@@ -1,5 +1,6 @@
 import { availableParallelism, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { measureContext } from "./context-cost.ts";
 import { printSections, type Section } from "./figures.ts";
 import { measureInProcess } from "./in-process.ts";
 import { measureLoopCost } from "./loop-cost.ts";
@@ -7,7 +8,7 @@ import { measureMemory, measureStart, measureTurns } from "./over-http.ts";
 import { measureRuns, measureTokens } from "./runs.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process,loop]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process,loop,context]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -82,6 +83,7 @@ async function measure(
   };
   if (wanted("process")) sections.push(...(await measureInProcess(amounts)));
   await add("loop", () => measureLoopCost(5 * amounts.turns));
+  await add("context", () => measureContext());
   const model = await startModel();
   try {
     await add("start", () => measureStart(model.url, peerFolder, amounts.starts));

@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { sizeOfDataUrl, type ImageSize } from "./image-size.ts";
+
+/** How closely a model looks: `low` has one price, `auto` is `low` for what fits into one tile. */
+export const ImageDetail = z.enum(["low", "high", "auto"]);
+export type ImageDetail = z.infer<typeof ImageDetail>;
+
+const base = 85;
+const perTile = 170;
+const tile = 512;
+const longestSide = 4096;
+/** What an image of unknown size is taken for. */
+const usualSize: ImageSize = { width: 1024, height: 1024 };
+
+/**
+ * Tokens of an image (TOKEN-05): 85, and 170 for each tile of 512 pixels, once it is scaled down to 4096 pixels. Only
+ * OpenAI's models have `low`; `zhipu:` models always look closely.
+ */
+export function countImage(size: ImageSize, detail: ImageDetail = "high", model = ""): number {
+  const isSmall = size.width <= tile && size.height <= tile;
+  const isLow = detail === "low" || (detail === "auto" && isSmall);
+  if (isLow && !model.startsWith("zhipu:")) return base;
+  const scale = Math.min(1, longestSide / Math.max(size.width, size.height));
+  const across = Math.ceil(Math.round(size.width * scale) / tile);
+  const down = Math.ceil(Math.round(size.height * scale) / tile);
+  return base + Math.max(1, across) * Math.max(1, down) * perTile;
+}
+
+/** The ways in which LangChain and OpenAI write an image into a message. */
+const ImagePart = z.union([
+  z.looseObject({
+    type: z.literal("image_url"),
+    image_url: z.union([
+      z.string().transform((url) => ({ url, detail: undefined })),
+      z.looseObject({ url: z.string(), detail: ImageDetail.optional().catch(undefined) }),
+    ]),
+  }),
+  z
+    .looseObject({ type: z.literal("image"), data: z.string().optional(), mime_type: z.string().optional() })
+    .transform(({ data, mime_type }) => ({
+      image_url: {
+        url: data === undefined ? "" : `data:${mime_type ?? "image/png"};base64,${data}`,
+        detail: undefined,
+      },
+    })),
+]);
+
+/** Tokens of a part of a message where it is an image; `undefined` where it is none. */
+export function countImagePart(part: unknown): number | undefined {
+  const image = ImagePart.safeParse(part);
+  if (!image.success) return undefined;
+  const { url, detail } = image.data.image_url;
+  return countImage(sizeOfDataUrl(url) ?? usualSize, detail);
+}
