@@ -26,6 +26,8 @@ export interface RunsOptions {
   queueLimit?: number;
   /** Milliseconds between two tries of what the store refuses. Default one second. */
   retryDelay?: number;
+  /** Milliseconds that an admission, or work between runs, waits for its turn in its session. Default 10 s (SESS-14). */
+  turnPatience?: number;
   /** Told of each run that is over, when its readers know it; must not throw and must not take long. */
   onOver?: (run: Run) => void;
 }

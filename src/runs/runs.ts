@@ -39,13 +39,14 @@ export class Runs {
   readonly #sources: RunSources;
   readonly #stopping = new AbortController();
   /** Admissions of a session, and what is done to it between runs, go one after the other. */
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
 
   constructor(options: RunsOptions) {
     const { storage, graphs, logger, queueLimit, maxConcurrent } = options;
     // LangGraph takes a walk that begins within a step for a part of it, wherever its session is.
     const outside = AsyncLocalStorage.snapshot();
     this.#storage = storage;
+    this.#turns = new Turns(options.turnPatience);
     this.#graphs = graphs;
     this.#logger = logger;
     this.#queueLimit = queueLimit;
@@ -91,7 +92,8 @@ export class Runs {
 
   /**
    * Runs `work`, which is short, while no run of the session is admitted and no other such work goes on: what it finds the
-   * session to be, idle above all, holds until it has ended. It must not start a run of the session.
+   * session to be, idle above all, holds until it has ended. It must not start a run of the session. Throws `conflict`
+   * when its turn does not come in time (SESS-14).
    */
   between<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
     return this.#turns.next(sessionId, work);
