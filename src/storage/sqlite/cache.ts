@@ -1,8 +1,12 @@
 import type { ThreadItems } from "./items.ts";
 import { weightOf, type Snapshot } from "./snapshot.ts";
 
-/** Threads kept at most, whatever their size. */
-const threadLimit = 512;
+/** How many threads memory holds, whatever their size, and how many seconds it holds one that nobody uses (SESS-17). */
+export interface CacheLimits {
+  threads: number;
+  seconds: number;
+}
+const usualLimits: CacheLimits = { threads: 512, seconds: 300 };
 /** Characters of state kept at most over all threads. */
 const weightLimit = 48 * 1024 * 1024;
 /** Namespaces kept per thread: every call of a subgraph opens one. */
@@ -20,6 +24,8 @@ export interface ThreadState {
   namespaces: Map<string, NamespaceState>;
   runs: Map<string, number>;
   weight: number;
+  /** When it was used last, in milliseconds. */
+  used: number;
 }
 
 function refresh<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
@@ -30,16 +36,23 @@ function refresh<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void
 /** The threads used last, bounded by number and by size, so that memory stays flat however many threads there are. */
 export class ThreadCache {
   readonly #threads = new Map<string, ThreadState>();
+  readonly #limits: CacheLimits;
   #weight = 0;
+
+  constructor(limits: CacheLimits = usualLimits) {
+    this.#limits = limits;
+  }
 
   get(threadId: string): ThreadState | undefined {
     const state = this.#threads.get(threadId);
-    if (state !== undefined) refresh(this.#threads, threadId, state);
+    if (state === undefined) return undefined;
+    state.used = Date.now();
+    refresh(this.#threads, threadId, state);
     return state;
   }
 
   add(items: ThreadItems): ThreadState {
-    const state: ThreadState = { items, namespaces: new Map(), runs: new Map(), weight: 0 };
+    const state: ThreadState = { items, namespaces: new Map(), runs: new Map(), weight: 0, used: Date.now() };
     this.#threads.set(items.threadId, state);
     this.#shrink(state);
     return state;
@@ -69,8 +82,11 @@ export class ThreadCache {
 
   /** Lets the threads go that were used longest ago; the one in use stays, and goes last. */
   #shrink(inUse: ThreadState): void {
+    const { threads, seconds } = this.#limits;
+    const unused = Date.now() - seconds * 1000;
     for (const [threadId, state] of this.#threads) {
-      if (this.#threads.size <= threadLimit && this.#weight <= weightLimit) return;
+      const fits = this.#threads.size <= threads && this.#weight <= weightLimit;
+      if (fits && state.used >= unused) return;
       if (state === inUse) continue;
       this.delete(threadId);
     }

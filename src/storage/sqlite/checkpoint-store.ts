@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { ThreadCache, type NamespaceState, type ThreadState } from "./cache.ts";
+import { ThreadCache, type CacheLimits, type NamespaceState, type ThreadState } from "./cache.ts";
 import type { Database } from "./database.ts";
 import { corruptThread, ThreadItems, verify } from "./items.ts";
 import { asBase, readRow, rowText, type Body, type Snapshot } from "./snapshot.ts";
@@ -41,10 +41,11 @@ export interface Place {
 /** The rows of checkpoints, and what memory knows of them. Everything here is synchronous; writers open the transaction. */
 export class CheckpointStore {
   readonly database: Database;
-  readonly cache = new ThreadCache();
+  readonly cache: ThreadCache;
 
-  constructor(database: Database) {
+  constructor(database: Database, limits?: CacheLimits) {
     this.database = database;
+    this.cache = new ThreadCache(limits);
   }
 
   /** The thread's state, `undefined` for one that has no rows. */

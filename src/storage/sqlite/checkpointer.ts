@@ -10,6 +10,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import type { UnstoredEvents } from "../storage.ts";
+import type { CacheLimits } from "./cache.ts";
 import { CheckpointStore } from "./checkpoint-store.ts";
 import { findSnapshot, storeCheckpoint, tupleOf } from "./checkpoints.ts";
 import { createCodec, type Codec } from "./codec.ts";
@@ -63,15 +64,15 @@ export class MillraceSaver extends SqliteSaver {
   /**
    * `database` must be open and migrated; whoever opened it closes it. `beside`: of the same rows as that one, but with
    * the `events` told before a write in the transaction of that write, and with the writes of a step and the checkpoint
-   * after it in one.
+   * after it in one. `limits`: of what memory holds.
    */
-  constructor(database: Database, beside?: { saver: MillraceSaver; events: UnstoredEvents }) {
+  constructor(database: Database, beside?: { saver: MillraceSaver; events: UnstoredEvents }, limits?: CacheLimits) {
     super(database.raw);
     this.#database = database;
     this.#groups = beside && new WriteGroups((work) => this.#writeWithEvents(beside.events, work));
     // What memory knows of the rows is known once.
     const saver = beside?.saver;
-    this.#store = saver === undefined ? new CheckpointStore(database) : saver.#store;
+    this.#store = saver === undefined ? new CheckpointStore(database, limits) : saver.#store;
     this.#legacy = saver === undefined ? hasLegacyTables(database) : saver.#legacy;
     this.codec = saver?.codec ?? createCodec(this.#store);
   }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Storage } from "../storage.ts";
 import { createApprovalStore } from "./approvals.ts";
+import type { CacheLimits } from "./cache.ts";
 import { MillraceSaver } from "./checkpointer.ts";
 import { checkDatabase, checkFile, CommitMark } from "./commit-mark.ts";
 import { openDatabase, toStorageError, type Database } from "./database.ts";
@@ -26,8 +27,13 @@ export interface SqliteStorage extends Storage {
  * Opens or creates the one file that holds everything, and brings its schema up to date. Throws `storage_corrupt` for a
  * file that is no database or not what was written, `storage_newer` for one of a later version, `conflict` while another
  * process has it open, and the other `storage_*` codes. `open` opens the file itself; the fault tests put theirs there.
+ * `limits`: how much of the sessions memory holds.
  */
-export function createSqliteStorage(path: string, open: (path: string) => Database = openDatabase): SqliteStorage {
+export function createSqliteStorage(
+  path: string,
+  open: (path: string) => Database = openDatabase,
+  limits?: CacheLimits,
+): SqliteStorage {
   if (path !== ":memory:") makeFolder(path);
   const lock = lockDatabase(path);
   let database: Database | undefined;
@@ -36,7 +42,7 @@ export function createSqliteStorage(path: string, open: (path: string) => Databa
     const opened = (database = openChecked(path, open));
     const witness = (mark = path === ":memory:" ? undefined : new CommitMark(opened));
     const commits = new GroupCommit(opened, witness);
-    const checkpointer = new MillraceSaver(opened);
+    const checkpointer = new MillraceSaver(opened, undefined, limits);
     let closing: Promise<void> | undefined;
     return {
       sessions: createSessionStore(opened, commits, (threadId) => checkpointer.deleteThreadRows(threadId)),
