@@ -46,7 +46,8 @@ async function perform(): Promise<string> {
   const options = { "older-than": { type: "string" }, delete: { type: "boolean", default: false } } as const;
   const { values, positionals } = parseArgs({ allowPositionals: true, options });
   const [command, ...rest] = positionals;
-  const path = join(currentConfig().dataDir, "millrace.db");
+  const { dataDir, conversations } = currentConfig();
+  const path = join(conversations.folder ?? dataDir, "millrace.db");
   switch (command) {
     case "backup": {
       const file = fileOf(rest);

@@ -43,6 +43,12 @@ const apiKeys = list.transform((entries, context) => {
   }
   return keys;
 });
+/** The name of a namespace, such as a project's; the usual one is `default` (SESS-11). */
+export const NamespaceName = z
+  .string()
+  .min(1)
+  .max(100)
+  .refine((name) => !/[\p{Cc}/\\]/u.test(name), { error: "a namespace has no slashes and no control characters" });
 const optionalUrl = optionalText.pipe(z.url({ protocol: /^https?$/ }).optional());
 
 /** Every variable the program reads, with its default. Documented line by line in `.env.example`. */
@@ -53,6 +59,11 @@ const Environment = z.object({
   MILLRACE_WORKSPACE: optionalText,
   MILLRACE_GRAPHS: z.string().min(1).default("langgraph.json"),
   MILLRACE_MCP: optionalText,
+  CONVERSATION_STORAGE_PATH: optionalText,
+  CONVERSATION_MAX_CACHE_SIZE: z.coerce.number().int().positive().default(512),
+  CONVERSATION_CACHE_TTL: z.coerce.number().positive().default(300),
+  CONVERSATION_LOCK_TIMEOUT: z.coerce.number().positive().max(86_400).default(10),
+  CONVERSATION_DEFAULT_NAMESPACE: NamespaceName.optional(),
   MILLRACE_MODEL: z.string().min(1).default("offline"),
   MILLRACE_TITLE_MODEL: optionalText,
   MILLRACE_CONTEXT_LIMIT: z.coerce.number().int().positive().optional(),
@@ -98,6 +109,19 @@ export interface ApiKey {
   key: string;
 }
 
+/** How conversations are stored (SESS-17, table 18.2). */
+export interface ConversationConfig {
+  /** Absolute; `undefined`: the data folder. */
+  folder: string | undefined;
+  /** Sessions that are kept in memory at most, and for how long one that nobody uses is. */
+  cachedSessions: number;
+  cacheSeconds: number;
+  /** How long what changes a session waits for what changes it before (SESS-14). */
+  lockSeconds: number;
+  /** Where a new thread becomes the current one; `undefined`: nowhere. */
+  defaultNamespace: string | undefined;
+}
+
 /** What the program was told, checked; paths are absolute. Keys are secrets: never log, trace or send this object. */
 export interface Config {
   port: number;
@@ -110,6 +134,7 @@ export interface Config {
   /** The file of MCP servers; only one that somebody named has to be there. */
   mcpFile: string;
   mcpFileIsDefault: boolean;
+  conversations: ConversationConfig;
   model: string;
   /** The model that writes titles; `undefined`: they are made by rule. */
   titleModel: string | undefined;
@@ -169,6 +194,17 @@ function langsmithOf(values: z.infer<typeof Environment>): Config["langsmith"] {
   return { enabled: apiKey !== undefined && !isOff, apiKey, endpoint, project };
 }
 
+function conversationsOf(values: z.infer<typeof Environment>): ConversationConfig {
+  const { CONVERSATION_STORAGE_PATH: folder } = values;
+  return {
+    folder: folder === undefined ? undefined : resolve(folder),
+    cachedSessions: values.CONVERSATION_MAX_CACHE_SIZE,
+    cacheSeconds: values.CONVERSATION_CACHE_TTL,
+    lockSeconds: values.CONVERSATION_LOCK_TIMEOUT,
+    defaultNamespace: values.CONVERSATION_DEFAULT_NAMESPACE,
+  };
+}
+
 /** Parses an environment. Throws `config` with every problem listed, each with the variable's name. */
 export function loadConfig(env: Record<string, string | undefined>): Config {
   // A variable without a value is one that nobody set.
@@ -195,6 +231,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     workspaceIsDefault: values.MILLRACE_WORKSPACE === undefined,
     graphs: resolve(values.MILLRACE_GRAPHS),
     ...mcpFileOf(values),
+    conversations: conversationsOf(values),
     model: values.MILLRACE_MODEL,
     titleModel: values.MILLRACE_TITLE_MODEL,
     contextLimit: values.MILLRACE_CONTEXT_LIMIT,

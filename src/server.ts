@@ -16,11 +16,12 @@ import { openAgents, type RunServices } from "./loop/services.ts";
 import { createModelLoader } from "./models/load-model.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
 import { startRetention } from "./runs/retention.ts";
+import type { RunsOptions } from "./runs/options.ts";
 import { Runs } from "./runs/runs.ts";
 import { startApprovalSweep } from "./sessions/approval-sweep.ts";
 import { createManualTools } from "./sessions/manual-run.ts";
 import { startTitleWriter } from "./sessions/title-writer.ts";
-import { createSqliteStorage } from "./storage/sqlite/storage.ts";
+import { createSqliteStorage, type SqliteStorage } from "./storage/sqlite/storage.ts";
 import type { Storage } from "./storage/storage.ts";
 import { createLocks } from "./tools/locks.ts";
 import { openMcpSources } from "./tools/mcp/mcp-source.ts";
@@ -55,9 +56,9 @@ export async function startServer(
   logger: Logger = createLogger(config.logLevel),
 ): Promise<RunningServer> {
   const workspace = prepareWorkspace(config);
-  prepareDataFolder(config, workspace);
+  prepareDataFolder(config.dataDir, workspace, "MILLRACE_DATA_DIR");
   const toolSources = openMcpSources(config, workspace, logger);
-  const storage = createSqliteStorage(join(config.dataDir, "millrace.db"));
+  const storage = openStorage(config, workspace);
   try {
     const graphs = await loadGraphs(config.graphs, storage.checkpointer);
     for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
@@ -75,9 +76,7 @@ export async function startServer(
       graphs,
       services: () => services,
       logger,
-      maxConcurrent: config.maxConcurrentRuns,
-      queueLimit: config.queueLimit,
-      crashBudget: config.crashBudget,
+      ...runLimits(config),
       callBack,
       tracer: tracing?.tracer,
       onOver: (run) => titles.consider(run),
@@ -125,6 +124,16 @@ function describeAhead(graphs: Graphs, logger: Logger): void {
   });
 }
 
+function runLimits({
+  maxConcurrentRuns,
+  queueLimit,
+  crashBudget,
+  conversations,
+}: Config): Pick<RunsOptions, "maxConcurrent" | "queueLimit" | "crashBudget" | "turnPatience"> {
+  const turnPatience = conversations.lockSeconds * 1000;
+  return { maxConcurrent: maxConcurrentRuns, queueLimit, crashBudget, turnPatience };
+}
+
 function lentServices(config: Config, storage: Storage, workspace: string, logger: Logger): RunServices {
   return {
     ledger: storage.ledger,
@@ -163,25 +172,33 @@ function prepareWorkspace(config: Config): string {
   }
 }
 
-function prepareDataFolder({ dataDir }: Config, workspace: string): void {
-  refuseInside(workspace, dataDir);
+/** Everything that outlives the process is in one file, in the data folder or where conversations were said to be (SESS-17). */
+function openStorage({ dataDir, conversations }: Config, workspace: string): SqliteStorage {
+  const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
+  if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
+  const limits = { threads: cachedSessions, seconds: cacheSeconds };
+  return createSqliteStorage(join(folder, "millrace.db"), undefined, limits);
+}
+
+function prepareDataFolder(folder: string, workspace: string, variable: string): void {
+  refuseInside(workspace, folder, variable);
   try {
-    mkdirSync(dataDir, { recursive: true });
-    accessSync(dataDir, constants.R_OK | constants.W_OK);
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.R_OK | constants.W_OK);
   } catch (error) {
-    throw new AppError("config", `The data folder ${dataDir} cannot be used: ${reasonOf(error)}.`, {
-      suggestion: "Make it writable for this user, or set MILLRACE_DATA_DIR to another folder.",
+    throw new AppError("config", `The data folder ${folder} cannot be used: ${reasonOf(error)}.`, {
+      suggestion: `Make it writable for this user, or set ${variable} to another folder.`,
       cause: error,
     });
   }
-  refuseInside(workspace, realpathSync(dataDir));
+  refuseInside(workspace, realpathSync(folder), variable);
 }
 
-function refuseInside(workspace: string, dataDir: string): void {
-  const path = relative(workspace, dataDir);
+function refuseInside(workspace: string, folder: string, variable: string): void {
+  const path = relative(workspace, folder);
   if (path.startsWith("..") || isAbsolute(path)) return;
-  throw new AppError("config", `The data folder ${dataDir} lies inside the workspace, where tools could reach it.`, {
-    suggestion: "Set MILLRACE_DATA_DIR to a folder outside of the workspace.",
+  throw new AppError("config", `The data folder ${folder} lies inside the workspace, where tools could reach it.`, {
+    suggestion: `Set ${variable} to a folder outside of the workspace.`,
   });
 }
 

@@ -112,4 +112,38 @@ describe("the configuration (CFG-01)", () => {
     });
     expect(LoopLimits.safeParse({ tool_timeout_seconds: 0 }).success).toBe(false);
   });
+
+  it("has the store of conversations in variables of its own (SESS-17)", () => {
+    expect(loadConfig({}).conversations).toEqual({
+      folder: undefined,
+      cachedSessions: 512,
+      cacheSeconds: 300,
+      lockSeconds: 10,
+      defaultNamespace: undefined,
+    });
+    const chosen = loadConfig({
+      CONVERSATION_STORAGE_PATH: "/srv/conversations",
+      CONVERSATION_MAX_CACHE_SIZE: "7",
+      CONVERSATION_CACHE_TTL: "0.5",
+      CONVERSATION_LOCK_TIMEOUT: "2",
+      CONVERSATION_DEFAULT_NAMESPACE: "项目 a",
+    });
+    expect(chosen.conversations).toEqual({
+      folder: "/srv/conversations",
+      cachedSessions: 7,
+      cacheSeconds: 0.5,
+      lockSeconds: 2,
+      defaultNamespace: "项目 a",
+    });
+  });
+
+  it.each([
+    ["CONVERSATION_MAX_CACHE_SIZE", "0"],
+    ["CONVERSATION_MAX_CACHE_SIZE", "1.5"],
+    ["CONVERSATION_CACHE_TTL", "-1"],
+    ["CONVERSATION_LOCK_TIMEOUT", "soon"],
+    ["CONVERSATION_DEFAULT_NAMESPACE", "a/b"],
+  ])("names %s where it is %s", (name, value) => {
+    expect(() => loadConfig({ [name]: value })).toThrow(`${name}: `);
+  });
 });

@@ -76,6 +76,18 @@ test("a data folder that cannot be made is named", async () => {
   });
 });
 
+test("conversations are stored where they are said to be, and never in the workspace (SESS-17)", async () => {
+  const conversations = { ...config.conversations, folder: join(folder, "conversations") };
+  await (await startServer({ ...config, conversations })).close();
+  await access(join(folder, "conversations", "millrace.db"));
+  await expect(access(join(config.dataDir, "millrace.db"))).rejects.toMatchObject({ code: "ENOENT" });
+  const inside = { ...conversations, folder: join(config.workspace, "conversations") };
+  await expect(startServer({ ...config, conversations: inside })).rejects.toMatchObject({
+    code: "config",
+    suggestion: expect.stringContaining("CONVERSATION_STORAGE_PATH"),
+  });
+});
+
 test("a database that is none is left as it is", async () => {
   await mkdir(config.dataDir);
   await writeFile(join(config.dataDir, "millrace.db"), "this is a text, and a long one, not a database".repeat(100));

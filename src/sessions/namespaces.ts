@@ -1,15 +1,7 @@
-import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import type { Door } from "./door.ts";
 import { createSession, requireSession } from "./sessions.ts";
-
-/** The name of a namespace, such as a project's; the usual one is `default` (SESS-11). */
-export const NamespaceName = z
-  .string()
-  .min(1)
-  .max(100)
-  .refine((name) => !/[\p{Cc}/\\]/u.test(name), { error: "a namespace has no slashes and no control characters" });
 
 type Parts = Pick<Door, "storage" | "namespaces">;
 

@@ -123,3 +123,16 @@ test("who comes back is told what is current now, unless it is what it had", asy
   expect(await late.next()).toBe(second);
   await Promise.all([same.leave(), late.leave()]);
 });
+
+test("a thread that is created becomes the current one where the configuration says so (SESS-01, SESS-17)", async () => {
+  const conversations = { ...server.config.conversations, defaultNamespace: "mine" };
+  const own = await startTestServer({ conversations });
+  try {
+    const { thread_id } = await own.client.threads.create();
+    expect((await ask(own, "GET", "/namespaces/mine/current", {})).id).toBe(thread_id);
+    const { thread_id: second } = await own.client.threads.create();
+    expect((await ask(own, "GET", "/namespaces/mine/current", {})).id).toBe(second);
+  } finally {
+    await own.remove();
+  }
+});

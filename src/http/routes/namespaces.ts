@@ -1,7 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { NamespaceName } from "../../config.ts";
 import { readDetails, SessionDetails } from "../../sessions/info.ts";
-import { currentSession, NamespaceName, openNamespace, switchSession } from "../../sessions/namespaces.ts";
+import { currentSession, openNamespace, switchSession } from "../../sessions/namespaces.ts";
 import { JsonObject, type Namespace, type Session } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";

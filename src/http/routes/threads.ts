@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { copySession } from "../../sessions/copy.ts";
 import type { SessionStorage } from "../../sessions/door.ts";
+import { switchSession } from "../../sessions/namespaces.ts";
 import { createSession, deleteSession, readValues, requireSession } from "../../sessions/sessions.ts";
 import { JsonObject, SessionStatus, type Session } from "../../storage/records.ts";
 import type { SessionQuery } from "../../storage/storage.ts";
@@ -47,7 +48,8 @@ async function withValues(storage: SessionStorage, session: Session): Promise<ob
   return toThread(session, await readValues(storage, session.session_id));
 }
 
-function collectionRoutes(routes: HttpApp, { storage }: HttpServices): void {
+function collectionRoutes(routes: HttpApp, services: HttpServices): void {
+  const { storage, config } = services;
   routes.post(
     "/threads",
     describe({ tag: "Threads", summary: "Create a thread", answer: ThreadShape, errors: createErrors }),
@@ -59,6 +61,8 @@ function collectionRoutes(routes: HttpApp, { storage }: HttpServices): void {
         metadata: body.metadata ?? undefined,
         if_exists: body.if_exists ?? undefined,
       });
+      const { defaultNamespace } = config.conversations;
+      if (defaultNamespace !== undefined) await switchSession(services, defaultNamespace, session.session_id);
       return answerJson(context, await withValues(storage, session));
     },
   );
