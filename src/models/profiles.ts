@@ -1,0 +1,47 @@
+import { builtInModels } from "./built-in-models.ts";
+import type { ModelProfile, ProfilePart, ReadProfile } from "./model-profile.ts";
+
+/** Of a model that no row knows: the limits of TOKEN-06, and what most models can do. */
+const unknownModel: Omit<ModelProfile, "display_name"> = {
+  context: 128_000,
+  output: 32_768,
+  max_tokens: null,
+  max_tokens_thinking: null,
+  temperature: null,
+  temperature_thinking: null,
+  thinking: "none",
+  vision: false,
+  vision_model: null,
+  tool_calls: "native",
+  structured_output: "json_schema",
+  price: null,
+};
+
+/** Rows by what they match: a name, or the beginning of names with `*` at its end. */
+export type ProfileRows = Readonly<Record<string, ProfilePart>>;
+
+/**
+ * Puts the profile of a model together: the built-in rows, then `own` ones, in both the more exact one last. An answer is
+ * never longer than what the model may read.
+ */
+export function profileOf(model: string, own: ProfileRows = {}): ModelProfile {
+  const display_name = model.slice(model.indexOf(":") + 1);
+  const parts = [...matching(model, builtInModels), ...matching(model, own)];
+  const profile: ModelProfile = Object.assign({ ...unknownModel, display_name }, ...parts);
+  return { ...profile, output: Math.min(profile.output, profile.context) };
+}
+
+/** Profiles by the built-in rows alone. */
+export const builtInProfiles: ReadProfile = (model) => profileOf(model);
+
+/** Whether a row is one model, which can be listed, and not a rule for many. */
+export function isOneModel(match: string): boolean {
+  return !match.endsWith("*");
+}
+
+function matching(model: string, rows: ProfileRows): ProfilePart[] {
+  return Object.keys(rows)
+    .filter((match) => (isOneModel(match) ? match === model : model.startsWith(match.slice(0, -1))))
+    .toSorted((one, other) => Number(isOneModel(one)) - Number(isOneModel(other)) || one.length - other.length)
+    .map((match) => rows[match] ?? {});
+}
