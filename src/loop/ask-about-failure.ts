@@ -9,18 +9,16 @@ import type { LoopState, LoopUpdate } from "./state.ts";
  * call: what the user wrote and what the tools gave stays as it is (ERR-15).
  */
 export async function askAboutFailure(state: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
-  const { failure, iteration_count: iteration } = state;
+  const { failure } = state;
   if (failure === null) throw new AppError("invalid_state", "The loop asks about a failure and there is none.");
   const decided = askPerson(failure);
-  // A wait is the person's, not the turn's (C-28); each question of an iteration has its own.
-  const waits = { [`${iteration}/${failure.at}`]: Date.now() - failure.at };
   switch (decided.kind) {
     case "skip":
-      return { failure: null, waits, end_reason: "error" };
+      return { failure: null, end_reason: "error" };
     case "cancel":
       // The answer was for the program: there is no reply in which the turn could end.
       if (loopCall(config).silent) throw new AppError("cancelled", "The turn was stopped after a failure.");
-      return { failure: null, waits, end_reason: "cancelled", last_error: null };
+      return { failure: null, end_reason: "cancelled", last_error: null };
     case "alternative":
       emit(config, {
         type: "degraded",
@@ -28,9 +26,9 @@ export async function askAboutFailure(state: LoopState, config: LangGraphRunnabl
         error_type: failure.code,
         reason: failure.message,
       });
-      return { ...again(state, config), waits, alternative: decided.plan };
+      return { ...again(state, config), alternative: decided.plan };
     case "retry":
-      return { ...again(state, config), waits };
+      return { ...again(state, config) };
   }
 }
 

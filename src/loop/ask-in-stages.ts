@@ -4,7 +4,7 @@ import { alternativePlans, handle, type AlternativePlan } from "../error-strateg
 import { isAppError } from "../errors.ts";
 import { hasBegun } from "../models/resilience.ts";
 import { ask, offeredTools } from "./ask-model.ts";
-import { remainingMs } from "./limits.ts";
+import { remainingMs, workedMs } from "./limits.ts";
 import { promptOf } from "./prompt.ts";
 import { emit, type LoopCall } from "./request.ts";
 import type { LoopState } from "./state.ts";
@@ -31,7 +31,8 @@ export async function askInStages(
       const prompt = promptOf(asked, call);
       return { kind: "answer", answer: await ask(prompt, asked, call, config), prompt, state: asked };
     } catch (error) {
-      const isLate = isOutOfTime(error) || remainingMs(state, call.limits, Date.now()) === 0;
+      const worked = workedMs(call.clock, state, Date.now());
+      const isLate = isOutOfTime(error) || remainingMs(worked, call.limits) === 0;
       if (isLate || config.signal?.aborted === true || !isAppError(error)) return { kind: "failed", error, plans };
       const decision = handle(error, "another_way", { plans, hasBegun: hasBegun(error) });
       if (decision.kind !== "retry_with_alternative") return { kind: "failed", error, plans };

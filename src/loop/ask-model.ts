@@ -8,7 +8,7 @@ import { toLangChainTools } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { callableTools } from "./callable-tools.ts";
 import { ContinuedModel } from "./continued-model.ts";
-import { remainingMs } from "./limits.ts";
+import { remainingMs, workedMs } from "./limits.ts";
 import { emit, move, type LoopCall } from "./request.ts";
 import { servicesOf, type RunServices } from "./services.ts";
 import type { LoopState } from "./state.ts";
@@ -37,7 +37,7 @@ export async function ask(
   });
   const bound = bindTools(model, whole, offeredTools(state, call), { ...call, model: name });
   move(config, "stream_started", state.phase, state.iteration_count);
-  const time = Math.max(1000, remainingMs(state, call.limits, Date.now()));
+  const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));
   return await withinTime(time, config.signal, (signal) =>
     callWithRetry(
       (attemptSignal) =>

@@ -4,7 +4,7 @@ import { countMessages, countText } from "../context/tokens.ts";
 import { chooseWindow } from "../context/view.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import { afterTools } from "./decide.ts";
-import { reachedBudget, reachedLimit } from "./limits.ts";
+import { reachedBudget, reachedLimit, workedMs } from "./limits.ts";
 import { emit, loopCall, move, type LoopCall } from "./request.ts";
 import { findingsOf, tellFindings } from "./review.ts";
 import { servicesOf } from "./services.ts";
@@ -29,7 +29,7 @@ export async function assemble(state: LoopState, config: LangGraphRunnableConfig
   const findings = findingsOf(state.messages, call);
   tellFindings(findings, config);
   const found = findings.some(({ stage }) => stage === "finish") ? "guardrail" : null;
-  const limit = reachedLimit({ ...state, start_time }, call.limits, now);
+  const limit = reachedLimit({ ...state, worked_ms: workedMs(call.clock, state, now) }, call.limits);
   const closing = state.closing ?? limit ?? budget?.reason ?? found;
 
   const phase = move(

@@ -9,7 +9,7 @@ import { askInStages } from "./ask-in-stages.ts";
 import { backgroundNews, withTold } from "./background.ts";
 import { modelOf, offeredTools } from "./ask-model.ts";
 import { afterReply, type Decision } from "./decide.ts";
-import { costOf, remainingMs } from "./limits.ts";
+import { costOf, remainingMs, workedMs } from "./limits.ts";
 import { toMessage, usageOf, withEnd } from "./reply-message.ts";
 import { emit, loopCall, move, note, type LoopCall } from "./request.ts";
 import { tellTask, turnOf } from "./review.ts";
@@ -48,6 +48,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   tellUsage(answer, message, { state, call, round }, config);
   return {
     ...(isEmpty ? {} : { messages: [message] }),
+    worked_ms: workedMs(call.clock, before, Date.now()),
     ...spent(answer, state, call),
     ...(state.alternative === before.alternative ? {} : { alternative: state.alternative }),
     ...afterwards(decision, state, config),
@@ -124,8 +125,9 @@ function failed(
   const phase = move(config, "error", state.phase, state.iteration_count);
   if (!isAppError(error)) throw error;
   emit(config, { type: "agentic_loop.error", error_type: error.code, message: error.message });
-  const { history, limits, onError } = loopCall(config);
-  const isLate = isOutOfTime(error) || remainingMs(state, limits, Date.now()) === 0;
+  const { history, limits, onError, clock } = loopCall(config);
+  const worked_ms = workedMs(clock, state, Date.now());
+  const isLate = isOutOfTime(error) || remainingMs(worked_ms, limits) === 0;
   const request = textOf(history.findLast(isHumanMessage)?.content ?? "");
   // What the user reads; what exactly happened is in the event and in the log (ERR-17).
   const last_error = userSentence(error.code, /\p{Script=Han}/u.test(request) ? "zh" : "en");
@@ -133,12 +135,12 @@ function failed(
   if (decision.kind === "pause_for_user_decision") {
     const { code, message, suggestion } = error;
     const about = { code, message, ...(suggestion === undefined ? {} : { suggestion }) };
-    return { phase, failure: { ...about, plans, at: Date.now() }, last_error };
+    return { phase, failure: { ...about, plans }, last_error, worked_ms };
   }
   // A limit ends a turn, never a run; the final message says which one.
-  if (isLate) return { phase, end_reason: "timeout", last_error };
+  if (isLate) return { phase, end_reason: "timeout", last_error, worked_ms };
   if (state.messages.length === 0) throw error;
-  return { phase, end_reason: "error", last_error };
+  return { phase, end_reason: "error", last_error, worked_ms };
 }
 
 function spent(answer: AIMessageChunk, state: LoopState, { limits }: LoopCall): LoopUpdate {

@@ -21,16 +21,8 @@ import {
  */
 export async function checkCalls(ruled: RuledCall, config: LangGraphRunnableConfig): Promise<Command> {
   const { ruling = await ruleOn(ruled, undefined, config), ...requested } = ruled;
-  const hasAsked = ruling.kind === "ask" || ruling.kind === "question" || ruling.kind === "chain";
-  const toolTask: ToolTask = {
-    ...requested,
-    outcome: await outcomeOf(ruling, requested, config),
-    waited_ms: hasAsked ? Date.now() - requested.asked_at : 0,
-  };
-  return new Command({
-    goto: new Send("call_tool", toolTask),
-    ...(toolTask.waited_ms > 0 ? { update: { waits: { [toolTask.iteration]: toolTask.waited_ms } } } : {}),
-  });
+  const toolTask: ToolTask = { ...requested, outcome: await outcomeOf(ruling, requested, config) };
+  return new Command({ goto: new Send("call_tool", toolTask) });
 }
 
 async function outcomeOf(

@@ -4,6 +4,7 @@ import { tellResult } from "./call-tool.ts";
 import type { AgentReport, AssignedAgent, Delegation, DelegationProgress } from "./delegation.ts";
 import { emit, loopCall } from "./request.ts";
 import { delegationResult } from "./delegation-result.ts";
+import { restart, workedMs } from "./limits.ts";
 import type { LoopState, LoopUpdate } from "./state.ts";
 
 /** One agent's work on its way to `sub_agent`. */
@@ -26,7 +27,10 @@ export interface AgentTask {
  */
 export async function delegate(state: LoopState, config: LangGraphRunnableConfig): Promise<Command> {
   const delegations: Record<string, DelegationProgress | null> = {};
-  const waits: Record<string, number> = {};
+  const { clock } = loopCall(config);
+  const now = Date.now();
+  const isBack = Object.values(state.delegations).some(({ sent }) => sent > 0);
+  const worked_ms = isBack ? restart(clock, state, now) : workedMs(clock, state, now);
   const messages: BaseMessage[] = [];
   const done: Delegation[] = [];
   const due: Omit<AgentTask, "max_tokens" | "max_cost">[] = [];
@@ -43,13 +47,12 @@ export async function delegate(state: LoopState, config: LangGraphRunnableConfig
     const message = tellResult(work.call, result, config);
     message.additional_kwargs["subagents"] = result.data;
     messages.push(message);
-    const key = `agents of ${work.iteration}`;
-    waits[key] = Math.max(waits[key] ?? 0, Date.now() - work.began_at);
   }
   const reports = done.flatMap(reportsOf);
   const update: LoopUpdate = {
+    worked_ms,
     ...(Object.keys(delegations).length === 0 ? {} : { delegations }),
-    ...(messages.length === 0 ? {} : { messages, waits, ...spentBy(reports, state) }),
+    ...(messages.length === 0 ? {} : { messages, ...spentBy(reports, state) }),
   };
   // The caller's own count gets what agents have used only at the end of their call.
   const spent = { ...state, ...spentBy(Object.values(state.delegations).flatMap(reportsOf), state) };

@@ -33,8 +33,6 @@ export const Delegation = z.object({
   iteration: z.number().int(),
   mode: DelegationMode,
   timeout_seconds: z.number(),
-  /** Milliseconds since 1970. */
-  began_at: z.number(),
   agents: z.array(AssignedAgent),
   /** How many of them have been sent to work. */
   sent: z.number().int(),

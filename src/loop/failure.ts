@@ -3,14 +3,13 @@ import { alternativePlans, handle, planAsked, type AlternativePlan, type UserOpt
 import { errorQuestion } from "../error-texts.ts";
 import { AppError, errorCodes } from "../errors.ts";
 
-/** A model call that failed for good, while a person decides about it (ERR-03). `at`: milliseconds since 1970. */
+/** A model call that failed for good, while a person decides about it (ERR-03). */
 export const Failure = z.object({
   code: z.enum(errorCodes),
   message: z.string(),
   suggestion: z.string().optional(),
   /** Other ways that are possible and have not been tried. */
   plans: z.array(z.enum(alternativePlans)),
-  at: z.number(),
 });
 export type Failure = z.infer<typeof Failure>;
 

@@ -17,17 +17,17 @@ export async function finish(state: LoopState, config: LangGraphRunnableConfig):
   const reason: EndReason = state.end_reason ?? state.closing ?? "answered";
   const userRequest = textOf(call.history.findLast(isHumanMessage)?.content ?? "");
   const messages = closingMessages(state, reason, userRequest);
-  const now = Date.now();
+  const worked_ms = workedMs(call.clock, state, Date.now());
   emit(config, {
     type: "agentic_loop.complete",
     iterations: state.iteration_count,
     total_tokens: state.total_tokens_used,
     end_reason: reason,
-    duration_ms: workedMs(state, now),
+    duration_ms: worked_ms,
   });
   note(config, [...state.messages, ...messages]);
   call.phase = "idle";
-  return { messages, end_reason: reason, phase: reason === "error" ? "error" : "complete" };
+  return { messages, end_reason: reason, worked_ms, phase: reason === "error" ? "error" : "complete" };
 }
 
 /** What has to be added so that the turn ends well; nothing when the last reply already does. */

@@ -39,7 +39,6 @@ export function handOver(task: ToolTask, config: LangGraphRunnableConfig): Hande
     iteration: task.iteration,
     mode,
     timeout_seconds,
-    began_at: Date.now(),
     agents,
     sent: 0,
     reports: {},

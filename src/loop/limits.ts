@@ -2,10 +2,15 @@ import { mostAgents } from "../agents/delegation.ts";
 import type { LoopLimits, ModelPrice, ToolPolicy } from "../state.ts";
 import type { EndReason } from "./state.ts";
 
-/** When the loop began, and how long it has waited for a person, by iteration. Milliseconds. */
+/**
+ * The time of a loop call in this process: it begins anew when the call goes on after a stop of the server or an answer, so
+ * that neither counts (C-28). Milliseconds.
+ */
 export interface LoopClock {
-  start_time: number;
-  waits: Record<string, number>;
+  /** When the call began here, since 1970. */
+  since: number;
+  /** What it had worked before, as the state says; `undefined` until a step has read it. */
+  before: number | undefined;
 }
 
 /**
@@ -22,23 +27,34 @@ export function callsAtOnce({ limits, toolPolicy = "auto" }: { limits: LoopLimit
   return toolPolicy === "auto" ? limits.max_parallel_tools : 1;
 }
 
-/** Milliseconds the loop has worked. */
-export function workedMs({ start_time, waits }: LoopClock, now: number): number {
-  return now - start_time - Object.values(waits).reduce((sum, wait) => sum + wait, 0);
+/** Milliseconds the loop has worked until now, never less than its state says. Reads the clock's past off the state once. */
+export function workedMs(clock: LoopClock, { worked_ms }: { worked_ms: number }, now: number): number {
+  if (clock.before === undefined) {
+    clock.before = worked_ms;
+    // Where nothing has been worked, the first step begins: making ready for it is no work.
+    if (worked_ms === 0) clock.since = now;
+  }
+  return Math.max(worked_ms, clock.before + now - clock.since);
 }
 
-/** Milliseconds the loop may still work; waiting for a person does not count (C-28). Never negative. */
-export function remainingMs(state: LoopClock, limits: LoopLimits, now: number): number {
-  return Math.max(0, limits.timeout_seconds * 1000 - workedMs(state, now));
+/** Begins the clock anew where what has passed was not the loop's own time. Answers with what it has worked. */
+export function restart(clock: LoopClock, { worked_ms }: { worked_ms: number }, now: number): number {
+  clock.since = now;
+  clock.before = worked_ms;
+  return worked_ms;
+}
+
+/** Milliseconds the loop may still work. Never negative. */
+export function remainingMs(worked: number, { timeout_seconds }: LoopLimits): number {
+  return Math.max(0, timeout_seconds * 1000 - worked);
 }
 
 /** The limit that the loop has reached before its next iteration, if any (LOOP-03): then that one answers. */
 export function reachedLimit(
-  state: LoopClock & { iteration_count: number },
+  state: { worked_ms: number; iteration_count: number },
   limits: LoopLimits,
-  now: number,
 ): EndReason | null {
-  if (remainingMs(state, limits, now) === 0) return "timeout";
+  if (remainingMs(state.worked_ms, limits) === 0) return "timeout";
   // The last allowed iteration is the one that answers, so that a limit never ends in silence.
   if (state.iteration_count + 1 >= limits.max_iterations) return "iteration_limit";
   return null;

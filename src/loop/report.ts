@@ -1,6 +1,5 @@
 import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { textOf } from "../context/tokens.ts";
-import { workedMs } from "./limits.ts";
 import type { LoopState } from "./state.ts";
 
 /** One call of a loop and what came of it; `result` and `success` are `null` while it has none. */
@@ -12,7 +11,7 @@ export interface RecordedCall {
   success: boolean | null;
 }
 
-/** What a loop call has done so far (LOOP-06). Times are milliseconds since 1970; `worked_ms` has no waits for a person. */
+/** What a loop call has done so far (LOOP-06). Times are milliseconds since 1970; `worked_ms` has no waits for a person and no downtime. */
 export interface LoopReport {
   is_running: boolean;
   is_cancelled: boolean;
@@ -27,7 +26,7 @@ export interface LoopReport {
   worked_ms: number;
 }
 
-type Reported = Pick<LoopState, "messages" | "phase" | "end_reason" | "last_error" | "start_time" | "waits">;
+type Reported = Pick<LoopState, "messages" | "phase" | "end_reason" | "last_error" | "start_time" | "worked_ms">;
 
 /** Reads the report off the state, where all of it stands already: nothing is recorded a second time. */
 export function loopReport(state: Reported, now: number): LoopReport {
@@ -45,7 +44,7 @@ export function loopReport(state: Reported, now: number): LoopReport {
     errors: [...failed, ...(state.last_error === null ? [] : [state.last_error])],
     start_time: state.start_time,
     end_time: isOver ? now : null,
-    worked_ms: workedMs(state, now),
+    worked_ms: state.worked_ms,
   };
 }
 

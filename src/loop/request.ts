@@ -8,6 +8,7 @@ import type { Prompts } from "../prompts/prompts.ts";
 import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, ToolPolicy } from "../state.ts";
 import type { Tool } from "../tools/tool.ts";
 import { advance, stateInPhase, type TurnState } from "./orchestration.ts";
+import type { LoopClock } from "./limits.ts";
 import { nextPhase, type PhaseEvent } from "./phases.ts";
 import { addMessages, type LoopRecord } from "./progress.ts";
 import { servicesOf, taskPathOf, tellEvent } from "./services.ts";
@@ -80,6 +81,7 @@ export interface LoopCall extends LoopRequest {
   phase: LoopPhase;
   turnState: TurnState;
   record: LoopRecord | undefined;
+  clock: LoopClock;
   /** What the rules against loops said of the messages up to `last`. */
   review: { last: BaseMessage | undefined; count: number; findings: Finding[] } | undefined;
   /** Keys of what is told only once. */
@@ -101,6 +103,7 @@ export function withLoopCall(config: LangGraphRunnableConfig, request: LoopReque
     turnState,
     phase: "idle",
     record,
+    clock: { since: Date.now(), before: undefined },
     review: undefined,
     told: new Set(),
     news: undefined,

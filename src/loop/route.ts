@@ -64,7 +64,6 @@ export function afterCalls(
 
 /** The calls that a reply asks for, up to the number that one reply may hold (LOOP-03). */
 function requestedCalls(answer: AIMessage, iteration: number, loop: LoopCall): RequestedCall[] {
-  const now = Date.now();
   const maxCalls = callsPerReply(loop);
   // Agents that work side by side do not see each other's ids, which some servers repeat.
   const place = loop.agent === undefined ? "" : `${loop.agent.id}/`;
@@ -73,7 +72,6 @@ function requestedCalls(answer: AIMessage, iteration: number, loop: LoopCall): R
     call: { id: call.id ?? "", name: call.name, args: call.args },
     ledger_id: `${place}${answer.id}/${index}`,
     iteration,
-    asked_at: now,
     over_limit: index >= maxCalls,
     ...(cut.has(call.id) ? { cut: true as const } : {}),
   }));

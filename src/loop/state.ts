@@ -35,14 +35,8 @@ export const ViewPlan = z.object({
 });
 export type ViewPlan = z.infer<typeof ViewPlan>;
 
-/** The longest wait per iteration: calls of one reply wait side by side, so their waits are not added up. */
-const longestWaits = new ReducedValue(z.record(z.string(), z.number()).default({}), {
-  reducer: (left: Record<string, number>, right: Record<string, number>) => {
-    const merged = { ...left };
-    for (const [iteration, wait] of Object.entries(right)) merged[iteration] = Math.max(merged[iteration] ?? 0, wait);
-    return merged;
-  },
-});
+/** Tasks that end side by side have each seen the same time pass: the latest is right. */
+const latest = new ReducedValue(z.number().default(0), { reducer: Math.max });
 
 /** The work of agents, by the ledger's name of the call that asked; `null` removes it, reports are added. */
 const delegations = new ReducedValue(z.record(z.string(), Delegation).default({}), {
@@ -52,14 +46,15 @@ const delegations = new ReducedValue(z.record(z.string(), Delegation).default({}
 
 /**
  * One call of the loop (LOOP-06). `messages` holds only what this call added. `start_time` is milliseconds since 1970;
- * `waits` are the milliseconds spent waiting for a person, by iteration, which no limit counts (C-28).
+ * `worked_ms` are the milliseconds of its work until the last step, without those in which the server was down or a
+ * person was waited for (C-28).
  */
 export const LoopState = new StateSchema({
   messages: MessagesValue,
   iteration_count: z.number().int().default(0),
   phase: LoopPhase.default("idle"),
   start_time: z.number().default(0),
-  waits: longestWaits,
+  worked_ms: latest,
   total_tokens_used: z.number().default(0),
   /** Money of all model calls; stays 0 where no price is known. */
   total_cost: z.number().default(0),

@@ -8,8 +8,6 @@ export interface RequestedCall {
   /** The ledger's name for this call: the message's id and the call's place in it. Never used twice in a session. */
   ledger_id: string;
   iteration: number;
-  /** Milliseconds since 1970 when the model asked. */
-  asked_at: number;
   /** Beyond the number of calls that one reply may hold. */
   over_limit: boolean;
   /** The length limit cut the reply in the middle of this call (LOOP-15). */
@@ -48,8 +46,6 @@ export interface RuledCall extends RequestedCall {
 /** The same call with what was decided, on its way to `call_tool`. */
 export interface ToolTask extends RequestedCall {
   outcome: Outcome;
-  /** Milliseconds a person took to decide. */
-  waited_ms: number;
 }
 
 /** Arguments that were not JSON stand as text under this name in the message, which must hold an object. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { reachedLimit, recursionLimit, remainingMs } from "../../src/loop/limits.ts";
+import { reachedLimit, recursionLimit, remainingMs, restart, workedMs } from "../../src/loop/limits.ts";
 import { LoopLimits } from "../../src/state.ts";
 
 const limits = LoopLimits.parse({});
@@ -23,19 +23,27 @@ describe("the limits of the loop", () => {
   });
 
   it.each([
-    [0, 0, 0, null],
-    [13, 0, 0, null],
-    [14, 0, 0, "iteration_limit"],
-    [3, 0, 300_000, "timeout"],
-    [3, 200_000, 300_000, null],
-  ])("after %i iterations, %i ms of waiting and %i ms in all: %s", (iteration_count, waited, elapsed, expected) => {
-    const state = { iteration_count, waits: { "2": waited }, start_time: 1000 };
-    expect(reachedLimit(state, limits, 1000 + elapsed)).toBe(expected);
+    [0, 0, null],
+    [13, 0, null],
+    [14, 0, "iteration_limit"],
+    [3, 299_999, null],
+    [3, 300_000, "timeout"],
+  ])("after %i iterations and %i ms of work: %s", (iteration_count, worked_ms, expected) => {
+    expect(reachedLimit({ iteration_count, worked_ms }, limits)).toBe(expected);
   });
 
-  it("never count time spent waiting for a person", () => {
-    expect(remainingMs({ start_time: 0, waits: { "1": 20_000, "4": 30_000 } }, limits, 60_000)).toBe(290_000);
-    expect(remainingMs({ start_time: 0, waits: {} }, limits, 900_000)).toBe(0);
+  it("leave the time that has not been worked, and never less than none", () => {
+    expect(remainingMs(10_000, limits)).toBe(290_000);
+    expect(remainingMs(900_000, limits)).toBe(0);
+  });
+
+  it("count what the loop had worked before it went on, and since; not what lies between (C-28)", () => {
+    const clock = { since: 5_000_000, before: undefined };
+    expect(workedMs(clock, { worked_ms: 200 }, 5_000_300)).toBe(500);
+    // A step that was stored meanwhile says the same; the clock's past stands.
+    expect(workedMs(clock, { worked_ms: 500 }, 5_000_400)).toBe(600);
+    expect(restart(clock, { worked_ms: 600 }, 9_000_000)).toBe(600);
+    expect(workedMs(clock, { worked_ms: 600 }, 9_000_001)).toBe(601);
   });
 
   it("fire before LangGraph's own limit", () => {

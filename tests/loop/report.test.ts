@@ -2,7 +2,7 @@ import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messag
 import { describe, expect, it } from "vitest";
 import { loopReport } from "../../src/loop/report.ts";
 
-const begun = { phase: "executing", end_reason: null, last_error: null, start_time: 1000, waits: { 1: 200 } } as const;
+const begun = { phase: "executing", end_reason: null, last_error: null, start_time: 1000, worked_ms: 800 } as const;
 const calling = new AIMessage({
   content: "I look.",
   additional_kwargs: { reasoning_content: "first the list" },
@@ -43,7 +43,6 @@ describe("the report of a loop (LOOP-06)", () => {
   ])("%s tells calls, results, words and errors", (_, messages, expected) => {
     const report = loopReport({ ...begun, messages }, 2000);
     expect(report).toMatchObject({ ...expected, is_running: true, is_cancelled: false, end_time: null });
-    // A person took 200 of the 1000 milliseconds.
     expect(report).toMatchObject({ start_time: 1000, worked_ms: 800 });
   });
 

@@ -39,6 +39,8 @@ export interface TestWorkflow {
   send(text: string, context?: Record<string, unknown>): Promise<GraphState>;
   /** Answers all pending interrupts with one value; a server gives the context of the run that asked. */
   answer(value: unknown, context?: Record<string, unknown>): Promise<GraphState>;
+  /** Goes on from the last checkpoint, as after a stop of the server. */
+  goOn(context?: Record<string, unknown>): Promise<GraphState>;
   interrupts(): Promise<{ id: string; value: unknown }[]>;
   state(): Promise<GraphState>;
   /** Changes the stored state, as Studio does. */
@@ -102,6 +104,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
     send: (text, context = {}) =>
       walk({ messages: [new HumanMessage({ id: crypto.randomUUID(), content: text })] }, context),
     answer: (value, context = {}) => walk(new Command({ resume: value }), context),
+    goOn: (context = {}) => walk(null, context),
     interrupts: async () =>
       (await graph.getState(settings)).tasks.flatMap((task) =>
         task.interrupts.map((pending) => ({ id: pending.id ?? "", value: pending.value as unknown })),
