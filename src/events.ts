@@ -1,5 +1,5 @@
 import type { AlternativePlan } from "./error-strategy.ts";
-import type { ConversationState, LoopPhase, Orchestration, ToolCallStatus } from "./state.ts";
+import type { CompressionLevel, ConversationState, LoopPhase, Orchestration, ToolCallStatus } from "./state.ts";
 
 type TurnState = Orchestration["state"];
 
@@ -130,7 +130,21 @@ export type CustomEvent =
   /** The conversation has changed (STATE-01); the first one of each attempt is `Idle`, from where it begins. */
   | ({ type: "conversation_state" } & ConversationState)
   | { type: "plan"; plan: unknown }
-  | { type: "compressed"; messages: number; summary: unknown }
+  /** So many messages are no longer shown, and stand in the summary; tokens are estimates of the conversation (COMP-03). */
+  | {
+      type: "compressed";
+      messages: number;
+      kept: number;
+      level: CompressionLevel;
+      attempts: number;
+      tokens_before: number;
+      tokens_after: number;
+      /** `plain`: made by rule, since the model gave none in time. */
+      summary_by: "model" | "plain";
+      summary: unknown;
+    }
+  /** Compression could not bring the conversation below its target; a new one would be better (COMP-10). */
+  | { type: "suggest_new_conversation"; tokens: number; limit: number; ratio: number; attempts: number }
   | { type: "agentic_loop.complete"; iterations: number; total_tokens: number; end_reason: string; duration_ms: number }
   | { type: "agentic_loop.error"; error_type: string; message: string }
   | { type: "stop_requested"; stop_reason: StopReason }

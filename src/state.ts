@@ -94,6 +94,24 @@ export const Orchestration = z.object({
 });
 export type Orchestration = z.infer<typeof Orchestration>;
 
+/** How hard a compression cuts (COMP-09): each level keeps fewer messages, and less of them. */
+export const CompressionLevel = z.enum(["normal", "secondary", "extreme"]);
+export type CompressionLevel = z.infer<typeof CompressionLevel>;
+
+/** What is shown beside a summary, as it was decided when the summary was written (COMP-06..09, COMP-12). */
+export const Compaction = z.object({
+  level: CompressionLevel,
+  /** Messages that are shown although the summary speaks about them. */
+  kept_message_ids: z.array(z.string()),
+  /** The last message of that time; what was said later is shown as it is. */
+  last_message_id: z.string(),
+  /** The last messages that are not shown, a line each. */
+  earlier: z.array(z.string()),
+  /** What the messages that are not shown have changed in the workspace, the last change of each path. */
+  operations: z.array(z.string()),
+});
+export type Compaction = z.infer<typeof Compaction>;
+
 /** The structured summary that stands for older messages (COMP-05), and the last message it speaks about. */
 export const ConversationSummary = z.object({
   goal: z.string(),
@@ -103,6 +121,8 @@ export const ConversationSummary = z.object({
   current_problem: z.string(),
   key_decisions: z.array(z.string()),
   through_message_id: z.string(),
+  /** Absent in a summary that an older version of the program, or somebody else, has written. */
+  shown: Compaction.optional(),
 });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;
 
@@ -226,6 +246,17 @@ export type PresetAction = z.infer<typeof PresetAction>;
 export const RunAgent = z.object({ name: z.string(), prompt: z.string(), user_request: z.string() });
 export type RunAgent = z.infer<typeof RunAgent>;
 
+/** A compression that a person has asked for (COMP-11). It never goes beyond the level `normal`. */
+export const CompressionRequest = z.object({
+  /** The last messages that stay (COMP-04). */
+  keep_recent: z.number().int().min(5).max(20).default(10),
+  /** Older messages that stay as well, by id. */
+  keep_message_ids: z.array(z.string().min(1).max(200)).max(100).default([]),
+  /** The run does nothing else. */
+  only: z.boolean().default(false),
+});
+export type CompressionRequest = z.infer<typeof CompressionRequest>;
+
 /** What a run may choose (API-03). `model` is a `provider:name`; `mode` overrules what `intent` would decide. */
 export const RunContext = z.object({
   model: z.string().min(1).optional(),
@@ -246,7 +277,8 @@ export const RunContext = z.object({
   selected_tool: z.string().optional(),
   /** Several tool calls at once (`auto`, the default), one after the other, or each further one by the user's word. */
   tool_policy: ToolPolicy.optional(),
-  compress: z.boolean().optional(),
+  /** Compress before the turn; with settings of its own where a person has chosen them. */
+  compress: z.union([z.boolean(), CompressionRequest]).optional(),
   /** Whether an unclear request may be asked about (CLAR-01). Default yes. */
   clarify: z.boolean().optional(),
   /** From when on a request is broken into steps (DECOMP-01). */

@@ -1,17 +1,14 @@
-import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import type { ConversationSummary } from "../state.ts";
-import { countMessages, textOf } from "./tokens.ts";
-import { afterSummary } from "./view.ts";
+import { countText, textOf } from "./tokens.ts";
 
 /** Compression starts by itself at this share of the window (COMP-01). */
 const autoThreshold = 0.8;
 /** From this share on, compression is worth proposing (COMP-01). */
 const hintThreshold = 0.6;
-/** The share that should be taken after compression, where nobody says otherwise (C-12). */
+/** The share on which `to_remove` is reckoned, where nobody says otherwise; what compression aims at is less (C-12). */
 const targetAfter = 0.5;
-/** Messages always kept word for word (COMP-04). */
-export const keepRecent = 3;
 /** Characters a summary may have (COMP-05). */
 export const summaryMaxLength = 1000;
 
@@ -44,29 +41,11 @@ export function weigh(tokens: number, limit: number): WindowUsage {
   return { tokens, limit, ratio, level, to_remove: Math.max(0, Math.ceil(tokens - limit * targetAfter)) };
 }
 
-/** How much of the window the visible history takes. */
-export function usage(
-  history: readonly BaseMessage[],
-  summary: ConversationSummary | null,
-  limit: number,
-): WindowUsage {
-  return weigh(countMessages(history.slice(afterSummary(history, summary))), limit);
-}
-
-/**
- * The messages a new summary should speak about: all that the old one does not cover, but for the last few. Ends where no
- * tool call is separated from its result (COMP-17). Empty when there is nothing to do.
- */
-export function compressible(history: readonly BaseMessage[], summary: ConversationSummary | null): BaseMessage[] {
-  const begin = afterSummary(history, summary);
-  let end = history.length - keepRecent;
-  while (end > begin && separates(history, end)) end -= 1;
-  return end > begin ? history.slice(begin, end) : [];
-}
-
-function separates(history: readonly BaseMessage[], end: number): boolean {
-  const next = history[end];
-  return next !== undefined && isToolMessage(next);
+/** What a summary costs where it is shown: its words, and what is shown with it. */
+export function summaryTokens(summary: ConversationSummary | null): number {
+  if (summary === null) return 0;
+  const { through_message_id: _, shown, ...words } = summary;
+  return countText(JSON.stringify(words) + [...(shown?.earlier ?? []), ...(shown?.operations ?? [])].join("\n"));
 }
 
 /** A summary without a model: used when the summariser fails, so that compression always succeeds. */

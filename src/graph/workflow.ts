@@ -1,7 +1,7 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { loop } from "../loop/loop.ts";
-import { compressionDue } from "../nodes/compress.ts";
+import { compressionDue, onlyCompresses } from "../nodes/compress.ts";
 import { nodes } from "../nodes/index.ts";
 import { nextWork } from "../nodes/plan-progress.ts";
 import { GraphState, RunContext } from "../state.ts";
@@ -21,7 +21,11 @@ export const workflow = new StateGraph(GraphState, { context: RunContext })
     "compress",
     "intent",
   ])
-  .addConditionalEdges("compress", (state) => (endsWithRequest(state.messages) ? "intent" : END), ["intent", END])
+  .addConditionalEdges(
+    "compress",
+    (state, config) => (endsWithRequest(state.messages) && !onlyCompresses(config) ? "intent" : END),
+    ["intent", END],
+  )
   .addConditionalEdges("intent", (state) => (state.route === "reply" ? END : (state.route ?? "free_work")), [
     "free_work",
     "plan",

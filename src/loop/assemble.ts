@@ -71,7 +71,7 @@ function viewOf(state: LoopState, call: LoopCall, config: LangGraphRunnableConfi
     countText(call.instruction ?? "") +
     countMessages(state.messages) +
     toolTokens(call.tools);
-  const window = chooseWindow(call.history, { summary: call.summary, fixedTokens, limit });
+  const window = chooseWindow(call.visible, { summary: null, fixedTokens, limit });
   const tokens = fixedTokens + window.tokens;
   emit(config, { type: "context_usage", ...weigh(tokens, limit) });
   return { first: window.first, tokens };

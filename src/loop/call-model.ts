@@ -173,7 +173,8 @@ function tellUsage(
     total_tokens: state.total_tokens_used + (usage?.total_tokens ?? 0),
   });
   const seen = state.view?.tokens ?? 0;
-  const unseen = countMessages(call.history.slice(0, state.view?.first ?? 0));
+  const visible = call.visible.slice(state.view?.first ?? 0);
+  const unseen = countMessages(call.history) - countMessages(visible);
   emit(config, {
     type: "window_length",
     tokens_used: seen + unseen,

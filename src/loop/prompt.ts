@@ -20,7 +20,7 @@ import type { LoopState } from "./state.ts";
  * (LOOP-18), in whole characters: a name that the model made up may hold half of one.
  */
 export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
-  const shown = call.history.slice(state.view?.first ?? 0).filter((message) => !isEmptyPartial(message));
+  const shown = call.visible.slice(state.view?.first ?? 0).filter((message) => !isEmptyPartial(message));
   const instruction = call.instruction === undefined ? [] : [new HumanMessage(call.instruction.toWellFormed())];
   const less = lessOf([...shown, ...instruction, ...state.messages], state, call);
   const body =

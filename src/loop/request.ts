@@ -1,5 +1,6 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { compactedHistory } from "../context/compacted.ts";
 import { textOf } from "../context/tokens.ts";
 import { AppError } from "../errors.ts";
 import type { CustomEvent } from "../events.ts";
@@ -77,6 +78,8 @@ export interface BackgroundNews {
 
 /** The request with what the steps of this one call share in memory; all of it can be found again from the state. */
 export interface LoopCall extends LoopRequest {
+  /** The history as it may be shown: compacted, and cut where that is decided once for the call (law 5). */
+  visible: BaseMessage[];
   /** The phase as last told. */
   phase: LoopPhase;
   turnState: TurnState;
@@ -100,6 +103,7 @@ export function withLoopCall(config: LangGraphRunnableConfig, request: LoopReque
   const turnState = request.turnState ?? "plan";
   const call: LoopCall = {
     ...request,
+    visible: compactedHistory(request.history, request.summary),
     turnState,
     phase: "idle",
     record,

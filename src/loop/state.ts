@@ -28,7 +28,7 @@ export type ForcedRound = z.infer<typeof ForcedRound>;
 
 /** What of the history the model sees in one call: decided by `assemble`, applied by `call_model` (law 5). */
 export const ViewPlan = z.object({
-  /** Index of the first message of the history that is shown. */
+  /** Index of the first message of the visible history that is shown. */
   first: z.number().int(),
   /** Estimated tokens of the whole view. */
   tokens: z.number().int(),

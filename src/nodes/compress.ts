@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { z } from "zod";
-import { compressible, fitSummary, plainSummary, SummaryAnswer, usage } from "../context/compress.ts";
+import { planCompaction, toleratedRatio, usage, type CompactionWish } from "../context/compaction.ts";
+import { fitSummary, plainSummary, SummaryAnswer } from "../context/compress.ts";
 import { isAppError } from "../errors.ts";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
@@ -12,54 +13,95 @@ import type { GraphState, WorkflowNode } from "../state.ts";
 import { readJson } from "./answer.ts";
 import { nodeRequest, runContext } from "./node-request.ts";
 
+/** Seconds that a summary may take; then it is made by rule, so that a slow model holds up no turn. */
+const patienceSeconds = 30;
+
 /** Whether a turn should begin with compression: when the window fills (COMP-01), or on request. */
 export function compressionDue(state: GraphState, config: LangGraphRunnableConfig): boolean {
   const context = runContext(config);
   // A partial reply is taken up where it is; compressing would end the turn.
   if (context.partial !== undefined) return false;
-  if (context.compress === true) return compressible(state.messages, state.conversation_summary).length > 0;
-  const services = servicesOf(config);
-  const limit = modelLimits(context.model ?? services.defaultModel, services.contextLimit).context;
-  return (
-    usage(state.messages, state.conversation_summary, limit).level === "full" &&
-    compressible(state.messages, state.conversation_summary).length > 0
-  );
+  if (onlyCompresses(config)) return true;
+  const wish = wishOf(config);
+  const isFull = usage(state.messages, state.conversation_summary, wish.limit).level === "full";
+  const isWanted = context.compress !== undefined && context.compress !== false;
+  return (isFull || isWanted) && planCompaction(state.messages, state.conversation_summary, wish) !== null;
+}
+
+/** Whether the run was started for a compression and nothing else. */
+export function onlyCompresses(config: LangGraphRunnableConfig): boolean {
+  const { compress: wanted } = runContext(config);
+  return typeof wanted === "object" && wanted.only;
 }
 
 /**
- * Replaces what the model sees of older messages by a structured summary (COMP-03, COMP-05). The messages themselves stay
- * (law 5). When the summariser fails, a plain summary is made without it.
+ * Replaces what the model sees of older messages by a structured summary (COMP-03, COMP-05), as hard as is needed (COMP-09).
+ * The messages themselves stay (law 5). When the summariser fails or is slow, a plain summary is made without it. Where all
+ * that is not enough, a new conversation is suggested (COMP-10).
  */
 export const compress: WorkflowNode = async (state, config) => {
-  const old = compressible(state.messages, state.conversation_summary);
-  const through = old.at(-1)?.id;
-  if (through === undefined) return {};
-  const summary = { ...fitSummary(await summarise(old, state, config)), through_message_id: through };
-  emit(config, { type: "compressed", messages: old.length, summary });
+  const { messages, conversation_summary: before } = state;
+  const wish = wishOf(config);
+  const plan = planCompaction(messages, before, wish);
+  if (plan === null) return {};
+  const { removed, through_message_id, shown, attempts, kept } = plan;
+  const written = await summarise(removed, state, config);
+  const summary = { ...fitSummary(written.summary), through_message_id, shown };
+  const now = usage(messages, summary, wish.limit);
+  emit(config, {
+    type: "compressed",
+    messages: removed.length,
+    kept: kept.length,
+    level: shown.level,
+    attempts,
+    tokens_before: plan.tokensBefore,
+    tokens_after: now.tokens,
+    summary_by: written.by,
+    summary,
+  });
+  if (now.ratio > toleratedRatio) {
+    const { tokens, limit, ratio } = now;
+    emit(config, { type: "suggest_new_conversation", tokens, limit, ratio, attempts });
+  }
   return { conversation_summary: summary };
 };
+
+function wishOf(config: LangGraphRunnableConfig): CompactionWish {
+  const { model, compress: wanted } = runContext(config);
+  const services = servicesOf(config);
+  const limit = modelLimits(model ?? services.defaultModel, services.contextLimit).context;
+  if (typeof wanted !== "object") return { limit };
+  return { limit, keep: wanted.keep_recent, keepIds: wanted.keep_message_ids };
+}
 
 async function summarise(
   old: BaseMessage[],
   state: GraphState,
   config: LangGraphRunnableConfig,
-): Promise<z.infer<typeof SummaryAnswer>> {
+): Promise<{ by: "model" | "plain"; summary: z.infer<typeof SummaryAnswer> }> {
   const previous = state.conversation_summary;
   try {
     const request = nodeRequest("compress", { ...state, conversation_summary: null }, config, {
-      task: compressPrompt({ previous: previous === null ? null : JSON.stringify(previous) }, promptsOf(config)),
+      task: compressPrompt(
+        { previous: previous === null ? null : JSON.stringify(SummaryAnswer.parse(previous)) },
+        promptsOf(config),
+      ),
       tools: [],
       history: old,
       silent: true,
     });
-    const { final_response } = await runLoop(request, config);
+    const limits = {
+      ...request.limits,
+      timeout_seconds: Math.min(request.limits.timeout_seconds, patienceSeconds),
+    };
+    const { final_response } = await runLoop({ ...request, limits }, config);
     const answer = readJson(final_response, SummaryAnswer);
-    if (answer.kind === "value") return answer.value;
+    if (answer.kind === "value") return { by: "model", summary: answer.value };
     emit(config, { type: "retry", what: "summary", attempt: 1, reason: answer.problem });
   } catch (error) {
     // A person who was asked about the failure may have ended the turn.
     if (config.signal?.aborted === true || !isAppError(error) || error.code === "cancelled") throw error;
     emit(config, { type: "retry", what: "summary", attempt: 1, reason: error.message });
   }
-  return plainSummary(old, previous);
+  return { by: "plain", summary: plainSummary(old, previous) };
 }

@@ -55,6 +55,9 @@ export function systemMessage(text: string): SystemMessage {
 }
 
 function summaryText(summary: ConversationSummary): string {
-  const { through_message_id: _, ...parts } = summary;
-  return JSON.stringify(parts);
+  const { through_message_id: _, shown, ...parts } = summary;
+  const lines = [JSON.stringify(parts)];
+  if (shown !== undefined && shown.earlier.length > 0) lines.push("What was said just before:", ...shown.earlier);
+  if (shown !== undefined && shown.operations.length > 0) lines.push(`Files changed: ${shown.operations.join("; ")}`);
+  return lines.join("\n");
 }

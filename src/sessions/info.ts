@@ -1,6 +1,6 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { usage } from "../context/compress.ts";
+import { usage } from "../context/compaction.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import { ConversationSummary, WorkMode } from "../state.ts";
 import { JsonObject, SessionStatus, type Session } from "../storage/records.ts";

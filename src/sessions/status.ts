@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { usage } from "../context/compress.ts";
+import { usage } from "../context/compaction.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import type { Activity } from "../runs/activity.ts";
 import { streamStateOf, streamStates } from "../runs/conversation.ts";

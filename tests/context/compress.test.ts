@@ -1,7 +1,7 @@
-import { AIMessage, HumanMessage, isToolMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compressible, fitSummary, plainSummary, summaryMaxLength, weigh } from "../../src/context/compress.ts";
+import { fitSummary, plainSummary, summaryMaxLength, weigh } from "../../src/context/compress.ts";
 
 const history = [
   new HumanMessage({ id: "1", content: "Read notes.md" }),
@@ -10,19 +10,6 @@ const history = [
   new AIMessage({ id: "4", content: "It says text." }),
   new HumanMessage({ id: "5", content: "Thanks" }),
 ];
-
-describe("what a summary speaks about", () => {
-  it("is all but the last three messages, and never separates a call from its result", () => {
-    const old = compressible(history, null);
-    expect(old.map((message) => message.id)).toEqual(["1"]);
-    const next = history[old.length];
-    expect(next !== undefined && isToolMessage(next)).toBe(false);
-  });
-
-  it("is nothing when the conversation is short", () => {
-    expect(compressible(history.slice(0, 3), null)).toEqual([]);
-  });
-});
 
 describe("a summary", () => {
   const text = fc.string({ maxLength: 600 });

@@ -152,6 +152,61 @@ describe("compress", () => {
     expect(last?.messages.length).toBeLessThan(state.messages.length + 1);
   });
 
+  it("tells what was left out, how hard, and what that gave", async () => {
+    const flow = await start({
+      contextLimit: 4000,
+      handler: (request) =>
+        task(request) === "compress" ? { text: JSON.stringify(summary) } : { text: "word ".repeat(500) },
+    });
+    for (const text of ["one", "two", "three", "four", "five", "six"]) await flow.send(`tell me about ${text}`);
+    const told = flow.events.filter((event) => event.type === "compressed");
+    expect(told).toEqual([
+      expect.objectContaining({ kept: 3, level: "normal", attempts: 1, messages: 8, summary_by: "model" }),
+    ]);
+    expect(told[0]?.tokens_before).toBeGreaterThan(3200);
+    expect(told[0]?.tokens_after).toBeLessThan(1000);
+    expect(flow.events.some((event) => event.type === "suggest_new_conversation")).toBe(false);
+  });
+
+  it("suggests a new conversation when the user's own words are too many", async () => {
+    const flow = await start({
+      contextLimit: 2000,
+      handler: (request) => (task(request) === "compress" ? { text: JSON.stringify(summary) } : { text: "Fine." }),
+    });
+    await flow.send("tell me something");
+    const state = await flow.send(`repeat: ${"word ".repeat(1400)}`);
+    expect(state.messages.at(-1)?.text).toBe("Fine.");
+    expect(flow.events.find((event) => event.type === "suggest_new_conversation")).toMatchObject({
+      limit: 2000,
+      attempts: 2,
+    });
+  });
+
+  it("waits only so long for a summary, then makes one without the model", async () => {
+    const flow = await start({
+      handler: (request) => (task(request) === "compress" ? { fault: { kind: "hang" } } : { text: "Fine." }),
+    });
+    for (const text of ["the moon", "the sun", "mars"]) await flow.send(`tell me about ${text}`);
+    const limits = { timeout_seconds: 1 };
+    const state = await flow.send("tell me about venus", { compress: true, limits });
+    expect(state.conversation_summary?.goal).toBe("tell me about the moon");
+    expect(state.messages.at(-1)?.text).toBe("Fine.");
+    expect(flow.events.find((event) => event.type === "compressed")).toMatchObject({ summary_by: "plain" });
+  });
+
+  it("does nothing else where that is all that is wanted", async () => {
+    const flow = await start({
+      handler: (request) => (task(request) === "compress" ? { text: JSON.stringify(summary) } : { text: "Fine." }),
+    });
+    for (let turn = 0; turn < 8; turn += 1) await flow.send(`tell me about ${turn}`);
+    const asked = flow.model.requests.length;
+    const state = await flow.send("not answered", { compress: { keep_recent: 6, only: true } });
+    expect(flow.model.requests).toHaveLength(asked + 1);
+    expect(state.messages.at(-1)?.text).toBe("not answered");
+    expect(state.conversation_summary).toMatchObject({ ...summary, shown: { level: "normal" } });
+    expect(flow.events.find((event) => event.type === "compressed")).toMatchObject({ kept: 6, messages: 11 });
+  });
+
   it("makes a plain summary when the model cannot", async () => {
     const flow = await start({
       handler: (request) => (task(request) === "compress" ? { text: "no" } : { text: "Fine." }),
