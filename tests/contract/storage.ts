@@ -7,6 +7,7 @@ import { describeApprovals } from "./approvals.ts";
 import { describeCheckpoints } from "./checkpoints.ts";
 import { describeEvents } from "./events.ts";
 import { describeLedger } from "./ledger.ts";
+import { describeModelRequests } from "./model-requests.ts";
 import { describeNamespaces } from "./namespaces.ts";
 import { describeOperations } from "./operations.ts";
 import { sessionRecord, type StorageFixture } from "./records.ts";
@@ -58,6 +59,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
       return current.ledger;
     });
     describeNamespaces(fixture);
+    describeModelRequests(fixture);
     describeOperations("operations", async (sessionIds) => {
       for (const id of sessionIds) await current.sessions.create(sessionRecord(id));
       return current.operations;

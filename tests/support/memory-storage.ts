@@ -8,6 +8,7 @@ import type { EventGroup, Storage } from "../../src/storage/storage.ts";
 import { createMemoryApprovals } from "./memory-approvals.ts";
 import { createMemoryNamespaces } from "./memory-namespaces.ts";
 import { createMemoryOperations } from "./memory-operations.ts";
+import { createMemoryRequests } from "./memory-requests.ts";
 
 type Operation = "append" | "finish" | "reserve" | "claim" | "requestStop";
 
@@ -109,6 +110,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
     approvals: approvals.store,
     operations: createMemoryOperations(),
     namespaces: createMemoryNamespaces((id) => sessions.has(id)),
+    requests: createMemoryRequests((id) => sessions.has(id)),
     close: async () => undefined,
     sessions: {
       create: async (session) => {

@@ -88,7 +88,7 @@ export function storeCheckpoint(
   const { store, state, name } = at;
   const namespace = store.openNamespace(state, name);
   const parent = parentOf(store, state, namespace, place.parent);
-  const writer = new ItemWriter(store.database, state.items, { chunks: "item", verify: true });
+  const writer = new ItemWriter(store.database, state.items, { inline: "none", verify: true });
   const values = new Map<string, Stored>();
   for (const [channel, value] of Object.entries(checkpoint.channel_values ?? {})) {
     const version = checkpoint.channel_versions[channel];

@@ -25,8 +25,8 @@ interface Serialised {
 
 /** How a writer of items treats what it meets. */
 export interface WriterOptions {
-  /** Whether a message chunk that is not stored yet gets an item, or is written where it stands. */
-  chunks: "item" | "inline";
+  /** Which messages that are not stored yet get no item but are written where they stand. */
+  inline: "none" | "chunks" | "all";
   /** Whether objects that are stored already are compared with what is stored in depth. */
   verify: boolean;
 }
@@ -167,7 +167,8 @@ export class ItemWriter {
     if (reference !== undefined) return { sequence: this.#known(message, reference) };
     const kind = messageKind(message);
     if (kind === undefined) return { json: { $: ["lc", JSON.stringify(message)] } };
-    if (this.#options.chunks === "inline" && kind.endsWith("Chunk")) {
+    const { inline } = this.#options;
+    if (inline === "all" || (inline === "chunks" && kind.endsWith("Chunk"))) {
       const id = message.id ?? undefined;
       const parts = ["M", kind, encoder.object(messageFields(message))];
       return { json: { $: id === undefined ? parts : [...parts, id] } };

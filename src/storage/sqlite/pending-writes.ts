@@ -63,7 +63,7 @@ export function storeWrites(
     }
   }
   if (entries.size === 0) return;
-  const writer = new ItemWriter(database, state.items, { chunks: "item", verify: true });
+  const writer = new ItemWriter(database, state.items, { inline: "none", verify: true });
   const data = writer.encodeWrites([...entries.values()]);
   writer.flush();
   const run = task.run === undefined ? null : store.openRun(state, task.run);

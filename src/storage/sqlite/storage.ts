@@ -13,6 +13,7 @@ import { createLedger } from "./ledger.ts";
 import { createOperationStore } from "./operations.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
+import { createModelRequestStore } from "./model-requests.ts";
 import { createNamespaceStore } from "./namespaces.ts";
 import { createRunStore } from "./runs.ts";
 import { createSessionStore } from "./sessions.ts";
@@ -53,6 +54,7 @@ export function createSqliteStorage(
       approvals: createApprovalStore(opened, commits),
       operations: createOperationStore(opened, commits),
       namespaces: createNamespaceStore(opened, commits),
+      requests: createModelRequestStore(opened, commits, checkpointer.codec),
       checkpointer,
       checkpointerWith: (events) => new MillraceSaver(opened, { saver: checkpointer, events }),
       close: () =>

@@ -7,6 +7,7 @@ import { runStops } from "./005-run-stops.ts";
 import { sessionOwners } from "./006-session-owners.ts";
 import { operations } from "./007-operations.ts";
 import { namespaces } from "./008-namespaces.ts";
+import { modelRequests } from "./009-model-requests.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   sessionOwners,
   operations,
   namespaces,
+  modelRequests,
 ];
