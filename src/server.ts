@@ -141,6 +141,7 @@ function lentServices(config: Config, storage: Storage, workspace: string, logge
     workspace,
     grants: (sessionId) => storage.approvals.grants(sessionId),
     operations: storage.operations,
+    requests: storage.requests,
     criticalFiles: config.criticalFiles,
     confirmTasks: config.confirmTasks,
     toolRate: config.toolRate === undefined ? undefined : createRate(config.toolRate),

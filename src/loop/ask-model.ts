@@ -9,6 +9,7 @@ import type { Tool } from "../tools/tool.ts";
 import { callableTools } from "./callable-tools.ts";
 import { ContinuedModel } from "./continued-model.ts";
 import { remainingMs, workedMs } from "./limits.ts";
+import { requestNoter } from "./note-request.ts";
 import { emit, move, type LoopCall } from "./request.ts";
 import { servicesOf, type RunServices } from "./services.ts";
 import type { LoopState } from "./state.ts";
@@ -28,14 +29,16 @@ export async function ask(
   const { generate_max_rounds, agentic_connection_retries } = call.limits;
   const name = modelOf(state, call);
   const model = services.loadModel(name, call.temperature === undefined ? {} : { temperature: call.temperature });
+  const offered = offeredTools(state, call);
   const whole = new ContinuedModel(model, {
     rounds: generate_max_rounds,
     prompts: call.prompts,
+    onRequest: requestNoter(name, offered, call, config),
     onPiece: (round) => emit(config, { type: "output_continued", round, max_rounds: generate_max_rounds }),
     onFailure: (error) =>
       emit(config, { type: "agentic_loop.error", error_type: "output_not_continued", message: errorMessage(error) }),
   });
-  const bound = bindTools(model, whole, offeredTools(state, call), { ...call, model: name });
+  const bound = bindTools(model, whole, offered, { ...call, model: name });
   move(config, "stream_started", state.phase, state.iteration_count);
   const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));
   return await withinTime(time, config.signal, (signal) =>

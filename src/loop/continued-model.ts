@@ -18,6 +18,8 @@ export interface Continuation {
   rounds: number;
   /** Where the words come from that ask for the next piece; absent: the built-in ones. */
   prompts?: Prompts | undefined;
+  /** Told of what the model is sent, before each piece. */
+  onRequest?: (messages: BaseMessage[]) => void;
   /** Told before each further piece, counted from 1. */
   onPiece: (round: number) => void;
   /** A further piece could not be had; what is there stands. */
@@ -77,6 +79,7 @@ export class ContinuedModel extends BaseChatModel {
   }
 
   override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
+    this.#continuation.onRequest?.(messages);
     const first = await this.#model._generate(messages, options);
     let whole = first;
     for (let round = 1; round <= this.#continuation.rounds; round += 1) {
@@ -85,10 +88,9 @@ export class ContinuedModel extends BaseChatModel {
       if (message === undefined || !isAIMessage(message) || !goesOn(message, generation?.generationInfo)) break;
       this.#continuation.onPiece(round);
       try {
-        const next = await this.#model._generate(
-          askForRest(messages, textOf(message.content), this.#continuation.prompts),
-          options,
-        );
+        const request = askForRest(messages, textOf(message.content), this.#continuation.prompts);
+        this.#continuation.onRequest?.(request);
+        const next = await this.#model._generate(request, options);
         const joined = join(message, next.generations[0]);
         if (joined === undefined) break;
         whole = { ...first, generations: [joined] };
@@ -145,6 +147,7 @@ export class ContinuedModel extends BaseChatModel {
     const before = answer.text;
     let held: string | undefined = before === "" ? undefined : "";
     let isOpen = false;
+    this.#continuation.onRequest?.(messages);
     for await (const chunk of this.#model._streamResponseChunks(messages, options)) {
       answer.id ??= chunk.message.id;
       answer.hasCalls ||= isAIMessageChunk(chunk.message) && (chunk.message.tool_call_chunks?.length ?? 0) > 0;

@@ -5,6 +5,7 @@ import { textOf } from "../context/tokens.ts";
 import { AppError } from "../errors.ts";
 import type { CustomEvent } from "../events.ts";
 import type { Finding } from "../guardrails/manager.ts";
+import type { SystemPart } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, ToolPolicy } from "../state.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -23,6 +24,8 @@ export interface LoopRequest {
   node: string;
   /** The system text, the same through all iterations (LOOP-05). */
   system: string;
+  /** The pieces that it was put together from, for whoever looks at it (CTX-19); absent: it is one piece. */
+  parts?: readonly SystemPart[];
   /** What the model is given to read before the conversation (CTX-02); comes right after the system text. */
   documentation?: BaseMessage[];
   /** Where the notes of the loop come from; absent: the built-in texts. */

@@ -13,7 +13,7 @@ import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
 import type { RunContext } from "../state.ts";
 import type { Grant } from "../storage/records.ts";
 import { createMemoryLedger, createMemoryTasks } from "../storage/memory.ts";
-import type { Ledger, OperationStore, TaskStore } from "../storage/storage.ts";
+import type { Ledger, ModelRequestStore, OperationStore, TaskStore } from "../storage/storage.ts";
 import type { ToolHook } from "../tools/hooks.ts";
 import { tools } from "../tools/index.ts";
 import { createLocks, type Locks } from "../tools/locks.ts";
@@ -52,6 +52,8 @@ export interface RunServices {
   grants?: (sessionId: string) => Promise<Pick<Grant, "tool" | "path_pattern">[]>;
   /** What tools change in the workspace, kept for undo; absent where nobody can undo it. */
   operations?: OperationStore;
+  /** Where what the model is sent can be looked at (CTX-19); absent where nobody looks. */
+  requests?: Pick<ModelRequestStore, "note">;
   /** Who watches tool calls, and who is told what they throw (TOOL-04). */
   hooks?: readonly ToolHook[];
   onHookProblem?: (hook: string, error: unknown) => void;

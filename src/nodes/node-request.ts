@@ -9,7 +9,7 @@ import type { LoopRequest } from "../loop/request.ts";
 import { promptsOf, servicesOf } from "../loop/services.ts";
 import { confirmation } from "../prompts/confirmation.ts";
 import { forcedTool } from "../prompts/forced-tool.ts";
-import { agentSystemText, systemText } from "../prompts/injector.ts";
+import { agentSystemText, systemParts, textOfParts, type SystemPart } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { LoopLimits, RunContext, type GraphState } from "../state.ts";
 import { tools } from "../tools/index.ts";
@@ -75,10 +75,13 @@ export function nodeRequest(
   const prompts = promptsOf(config);
   const chat = (context.chat_mode ?? state.chat_mode) === "chat";
   const usable = chat ? [] : (options.tools ?? offeredTools(context, config));
+  const task = taskText(options.task, usable, context, config);
+  const parts = systemOf(state, context, { task, workspace, prompts });
   return {
     node,
     prompts,
-    system: systemOf(state, context, { task: taskText(options.task, usable, context, config), workspace, prompts }),
+    system: textOfParts(parts),
+    parts,
     history: options.history ?? state.messages,
     summary: state.conversation_summary,
     tools: usable,
@@ -110,8 +113,10 @@ function systemOf(
   state: GraphState,
   context: RunContext,
   { task, workspace, prompts }: { task: string; workspace: string; prompts: Prompts },
-): string {
-  if (context.agent !== undefined) return agentSystemText(context.agent.prompt, prompts);
+): SystemPart[] {
+  if (context.agent !== undefined) {
+    return [{ name: "agent", section: "system_prompt", text: agentSystemText(context.agent.prompt, prompts) }];
+  }
   const profile = context.profile ?? "general";
   const hasIdentity = (context.work_mode ?? state.work_mode) !== "workflow" || context.identity_in_workflow !== false;
   const parts = {
@@ -119,7 +124,7 @@ function systemOf(
     ...(task === "" ? {} : { task }),
     context: { summary: state.conversation_summary, facts: factsOf(state) },
   };
-  return systemText(parts, prompts);
+  return systemParts(parts, prompts);
 }
 
 /** L1: the task of the node, and where there are tools, which of them wait for a yes and which the user chose (PROMPT-17). */

@@ -23,25 +23,52 @@ export interface SystemParts {
   context: ContextFacts;
 }
 
+/** What a part of a system text is to whoever looks at it (CTX-19). */
+export type SystemSection = "system_prompt" | "implicit_context";
+
+/** One piece of a system text; its pieces in their order are the whole text. */
+export interface SystemPart {
+  name: string;
+  section: SystemSection;
+  text: string;
+}
+
 /**
- * The text of a system message: L0 identity and its protection, L1 the task when there is one, L2 facts, each with its mark.
- * What stays the same through a session comes first, so that a provider can cache it (PROMPT-03, PROMPT-23).
+ * The pieces of a system message: L0 identity and its protection, L1 the task when there is one, L2 facts, each with its
+ * mark. What stays the same through a session comes first, so that a provider can cache it (PROMPT-03, PROMPT-23).
  */
-export function systemText(parts: SystemParts, prompts: Prompts = builtInPrompts): string {
+export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompts): SystemPart[] {
   const { task, context } = parts;
   const identity = parts.identity === undefined ? { profile: "general" as const, values: {} } : parts.identity;
   const who = identity === null ? "" : `${prompts.identity(identity.profile, identity.values)}\n\n`;
-  const layers = [`<!-- layer: identity -->\n${who}${prompts.text(antiTampering, {})}`];
-  if (task !== undefined) layers.push(task);
+  const protection = `<!-- layer: identity -->\n${who}${prompts.text(antiTampering, {})}`;
+  const pieces: SystemPart[] = [{ name: "identity", section: "system_prompt", text: protection }];
+  const add = (name: string, section: SystemSection, text: string, separator = layerSeparator): void => {
+    pieces.push({ name, section, text: `${separator}${text}` });
+  };
+  if (task !== undefined) add("task", "system_prompt", task);
   const lines = Object.entries(context.facts)
     .filter(([, value]) => value !== null && value !== "")
     .map(([name, value]) => `${name}: ${value}`);
   if (context.summary !== null) lines.push(`Summary of the earlier conversation: ${summaryText(context.summary)}`);
-  if (lines.length > 0) layers.push(`<!-- layer: context -->\n${lines.join("\n")}`);
-  const text = layers.join(layerSeparator);
-  const { length: characters } = text;
-  prompts.onSystemText?.({ layers: layers.length, characters, estimated_tokens: Math.ceil(characters / 4) });
-  return text;
+  if (lines.length > 0) add("context", "system_prompt", `<!-- layer: context -->\n${lines.join("\n")}`);
+  prompts.onSystemText?.(factsOf(pieces));
+  return pieces;
+}
+
+/** The text of a system message; see `systemParts`. */
+export function systemText(parts: SystemParts, prompts: Prompts = builtInPrompts): string {
+  return textOfParts(systemParts(parts, prompts));
+}
+
+/** The text that the pieces make. */
+export function textOfParts(parts: readonly SystemPart[]): string {
+  return parts.map(({ text }) => text).join("");
+}
+
+function factsOf(parts: readonly SystemPart[]): { layers: number; characters: number; estimated_tokens: number } {
+  const characters = parts.reduce((total, { text }) => total + text.length, 0);
+  return { layers: parts.length, characters, estimated_tokens: Math.ceil(characters / 4) };
 }
 
 /** The text of a system message for a sub-agent (AGENT-04): its own prompt stands for the identity, protected like it. */

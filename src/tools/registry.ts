@@ -82,12 +82,21 @@ export function toolNotFound(name: string, available: string[]): ToolResult {
   );
 }
 
-/** The definitions a model is bound to. */
-export function toLangChainTools(tools: Tool[]): ToolDefinition[] {
-  return tools.map((tool) => ({
-    type: "function",
-    function: { name: tool.name, description: tool.description, parameters: parameterSchema(tool) },
-  }));
+const definitions = new WeakMap<Tool, ToolDefinition>();
+
+/** The definitions a model is bound to; of the same tool always the same object. */
+export function toLangChainTools(tools: readonly Tool[]): ToolDefinition[] {
+  return tools.map((tool) => {
+    const known = definitions.get(tool);
+    if (known !== undefined) return known;
+    const { name, description } = tool;
+    const made: ToolDefinition = {
+      type: "function",
+      function: { name, description, parameters: parameterSchema(tool) },
+    };
+    definitions.set(tool, made);
+    return made;
+  });
 }
 
 function unknownTool(name: string, available: string[]): string {
