@@ -18,6 +18,7 @@ import { openApiRoutes } from "./openapi.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { assistantRoutes } from "./routes/assistants.ts";
+import { contextRoutes } from "./routes/context.ts";
 import { exportRoutes } from "./routes/export.ts";
 import { forkRoutes } from "./routes/fork.ts";
 import { maintenanceRoutes } from "./routes/maintenance.ts";
@@ -49,6 +50,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   threadStatusRoutes,
   threadStreamRoutes,
   threadInfoRoutes,
+  contextRoutes,
   messageRoutes,
   suggestionRoutes,
   forkRoutes,

@@ -28,7 +28,7 @@ class WatchedOllama extends ChatOllama {
         ...this.#fields,
         fetch: async (url, init) => {
           const signals = init?.signal ? [signal, init.signal] : [signal];
-          return await fetch(url, { ...init, signal: AbortSignal.any(signals) });
+          return await (this.#fields.fetch ?? fetch)(url, { ...init, signal: AbortSignal.any(signals) });
         },
       });
       return call._streamResponseChunks(messages, { ...options, signal }, runManager);
@@ -46,6 +46,7 @@ export const ollama: Provider = {
       maxRetries: 0,
       numCtx: modelLimits(`ollama:${name}`, config.contextLimit).context,
       ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
+      ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
     });
   },
   address: (config) => config.ollamaBaseUrl,

@@ -58,7 +58,11 @@ function provider(vendor: Vendor): Provider {
         model: name,
         apiKey: key,
         // What fails is in our own errors; the SDK would write it to the console as well.
-        configuration: { baseURL: address(config), logLevel: "off" },
+        configuration: {
+          baseURL: address(config),
+          logLevel: "off",
+          ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
+        },
         maxRetries: 0,
         timeout: answerTimeoutMs,
         ...(options.temperature === undefined ? {} : { temperature: options.temperature }),

@@ -4,6 +4,8 @@ import type { Config } from "../config.ts";
 /** What a run may choose about a model beside its name. */
 export interface ModelOptions {
   temperature?: number;
+  /** What goes over the network instead of the real `fetch`: to see what a client would send. */
+  fetch?: typeof fetch;
 }
 
 /** One maker of models. Adding one is a file with this shape and a line in `index.ts`. */

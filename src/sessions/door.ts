@@ -2,7 +2,7 @@ import { AppError } from "../errors.ts";
 import type { Runs } from "../runs/runs.ts";
 import { Turns } from "../runs/turns.ts";
 import type { Namespace, Session } from "../storage/records.ts";
-import type { Ledger, Storage } from "../storage/storage.ts";
+import type { Ledger, ModelRequestStore, Storage } from "../storage/storage.ts";
 import type { Operations } from "../tools/operations.ts";
 import { CurrentChanges } from "./current-changes.ts";
 import type { ManualTools } from "./manual-run.ts";
@@ -11,6 +11,7 @@ import type { ManualTools } from "./manual-run.ts";
 export type SessionStorage = Pick<Storage, "approvals" | "checkpointer"> & {
   sessions: Omit<Storage["sessions"], "deleteUnfinished">;
   ledger: Pick<Ledger, "list">;
+  requests: Pick<ModelRequestStore, "last">;
 };
 
 /** What the protocol may do with runs. */
@@ -107,9 +108,10 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
     return isOwn ? session : undefined;
   };
   const isOwn = async (id: string): Promise<boolean> => (await get(id)) !== undefined;
-  const { approvals, checkpointer, ledger } = storage;
+  const { approvals, checkpointer, ledger, requests } = storage;
   return {
     checkpointer,
+    requests: { last: async (id, node) => ((await isOwn(id)) ? requests.last(id, node) : undefined) },
     ledger: { list: async (id) => ((await isOwn(id)) ? ledger.list(id) : []) },
     sessions: {
       get,

@@ -69,6 +69,8 @@ export interface ModelRequest {
   path: string;
   headers: Record<string, string | string[] | undefined>;
   body: ChatBody;
+  /** The body as it came. */
+  raw: string;
   messages: WireMessage[];
   toolNames: string[];
 }

@@ -101,7 +101,8 @@ export class ModelServer {
       this.#refuse(response, `${request.method} ${path} is not served here`, protocol);
       return;
     }
-    const body = ChatBody.safeParse(parseJson(await readBody(request)));
+    const raw = await readBody(request);
+    const body = ChatBody.safeParse(parseJson(raw));
     if (!body.success) {
       this.#refuse(response, `${path}: the body is not a chat request: ${body.error.message}`, protocol);
       return;
@@ -112,6 +113,7 @@ export class ModelServer {
       path,
       headers: request.headers,
       body: body.data,
+      raw,
       messages: body.data.messages,
       toolNames: body.data.tools?.map((tool) => tool.function.name) ?? [],
     };

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import type { Config } from "../config.ts";
+import { ContextSection, takeApart } from "../context/snapshot.ts";
+import { modelLimits } from "../models/model-limits.ts";
+import { plainRequest, wireRequest, WireRequest } from "../models/wire-request.ts";
+import { systemMessage } from "../prompts/injector.ts";
+import type { Session } from "../storage/records.ts";
+import type { ModelRequest } from "../storage/storage.ts";
+import type { Door } from "./door.ts";
+
+/** What the model was last sent in a session, and what it is made of (CTX-19, API-09). */
+export const SessionContext = z.object({
+  thread_id: z.string(),
+  last_call: z
+    .object({
+      run_id: z.string(),
+      call: z.string().describe("The node that asked"),
+      model: z.string(),
+      asked_at: z.string(),
+      request: WireRequest.describe("What was sent, as the model's server read it"),
+      is_exact: z.boolean().describe("False where this server can no longer ask that model: then in OpenAI's words"),
+    })
+    .nullable()
+    .describe("null before the first call"),
+  usage: z.object({
+    tokens: z.number().int().describe("Estimated tokens of all sections"),
+    limit: z.number().int().describe("Tokens that the model may read"),
+    ratio: z.number(),
+    level: z.enum(["normal", "hint", "full"]),
+  }),
+  sections: z.array(ContextSection),
+});
+export type SessionContext = z.infer<typeof SessionContext>;
+
+/** The last request of a session, or of one node of it (`call`), taken apart. */
+export async function readContext(
+  { storage, config }: { storage: Pick<Door["storage"], "requests">; config: Config },
+  session: Session,
+  call?: string,
+): Promise<SessionContext> {
+  const { session_id: thread_id } = session;
+  const last = await storage.requests.last(thread_id, call);
+  const { context: limit } = modelLimits(last?.model ?? config.model, config.contextLimit);
+  if (last === undefined) {
+    const nothing = { head: { system: "", parts: [], documentation: [] }, messages: [], tools: [] };
+    return { thread_id, last_call: null, ...takeApart(nothing, limit) };
+  }
+  const { run_id, node, model, asked_at } = last;
+  const told = { run_id, call: node, model, asked_at, ...(await asSent(last, config)) };
+  return { thread_id, last_call: told, ...takeApart(last, limit) };
+}
+
+async function asSent(
+  { head, messages: rest, ...asked }: ModelRequest,
+  config: Config,
+): Promise<{ request: WireRequest; is_exact: boolean }> {
+  const request = { ...asked, messages: [systemMessage(head.system), ...head.documentation, ...rest] };
+  const sent = await wireRequest(request, config);
+  // The offline model is a part of the server: it is sent nothing over a wire.
+  return { request: sent ?? plainRequest(request), is_exact: sent !== undefined || asked.model === "offline" };
+}
