@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import type { ModelRequest } from "../storage/storage.ts";
+import type { ModelRequest } from "../storage/model-requests.ts";
 import { weigh } from "./compress.ts";
 import { countMessage, countText, textOf } from "./tokens.ts";
 

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "../context/tokens.ts";
-import type { RequestHead } from "../storage/storage.ts";
+import type { RequestHead } from "../storage/model-requests.ts";
 import { toLangChainTools } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { LoopCall } from "./request.ts";

@@ -5,7 +5,7 @@ import { modelLimits } from "../models/model-limits.ts";
 import { plainRequest, wireRequest, WireRequest } from "../models/wire-request.ts";
 import { systemMessage } from "../prompts/injector.ts";
 import type { Session } from "../storage/records.ts";
-import type { ModelRequest } from "../storage/storage.ts";
+import type { ModelRequest } from "../storage/model-requests.ts";
 import type { Door } from "./door.ts";
 
 /** What the model was last sent in a session, and what it is made of (CTX-19, API-09). */

@@ -7,7 +7,7 @@ import {
 } from "@langchain/core/messages";
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import type { ModelRequest, ModelRequestStore, RequestHead } from "../storage.ts";
+import type { ModelRequest, ModelRequestStore, RequestHead } from "../model-requests.ts";
 import type { Codec } from "./codec.ts";
 import type { Database } from "./database.ts";
 import type { GroupCommit } from "./durable.ts";

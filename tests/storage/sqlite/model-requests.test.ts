@@ -6,7 +6,7 @@ import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createSqliteStorage, type SqliteStorage } from "../../../src/storage/sqlite/storage.ts";
-import type { ModelRequest } from "../../../src/storage/storage.ts";
+import type { ModelRequest } from "../../../src/storage/model-requests.ts";
 import { sessionRecord } from "../../contract/records.ts";
 
 let folder: string;
