@@ -3,7 +3,9 @@ import type { Language } from "../error-texts.ts";
 import { isAppError } from "../errors.ts";
 import type { StreamMode } from "../events.ts";
 import { expireSession } from "../sessions/approvals.ts";
+import { nodesWithLoop } from "../runs/keep-turn.ts";
 import { keptConfigurable, lastingKeys } from "../sessions/configuration.ts";
+import { readInputMessages } from "../sessions/run-input.ts";
 import { readValues } from "../sessions/sessions.ts";
 import type { JsonObject, Run, Session } from "../storage/records.ts";
 import type { HttpContext, HttpServices } from "./environment.ts";
@@ -56,7 +58,8 @@ export async function startRun(
     await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
   }
   const submission = submissionOf(context, body);
-  const request = { ...toRunRequest(body, session, context.req.header(), temporary), submission };
+  const input = checkedInput(services, body);
+  const request = { ...toRunRequest({ ...body, input }, session, context.req.header(), temporary), submission };
   const run = await services.runs.start(session, request).catch((error: unknown) => {
     throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
   });
@@ -67,6 +70,13 @@ export async function startRun(
     await services.storage.sessions.update(session.session_id, { config });
   }
   return run;
+}
+
+/** What a run of ours is given, as the rules for messages have it (MSG-18). Other graphs make of theirs what they like. */
+function checkedInput({ graphs }: HttpServices, { assistant_id, input }: RunBody): unknown {
+  const assistant = graphs.findAssistant(assistant_id);
+  const isOurs = assistant !== undefined && nodesWithLoop(graphs.get(assistant.graph_id)).size > 0;
+  return isOurs ? readInputMessages(input, "input") : input;
 }
 
 /** How a reader follows a run. */

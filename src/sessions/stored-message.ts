@@ -6,9 +6,11 @@ import { Attachments, References } from "./attachments.ts";
 import { readExtras, roleNamed, roleOf } from "./message-fields.ts";
 
 /** Characters one message may have (MSG-18). */
-const longestText = 1_000_000;
+export const longestText = 1_000_000;
+/** Parts one message may have (MSG-18). */
+export const mostParts = 1000;
 
-const Content = z.union([z.string().max(longestText), z.array(z.looseObject({ type: z.string() })).max(1000)]);
+const Content = z.union([z.string().max(longestText), z.array(z.looseObject({ type: z.string() })).max(mostParts)]);
 const Call = z.object({
   id: z.string().min(1).max(200),
   name: z.string().min(1).max(200),

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { startSessions, type SessionFixture } from "./session-fixture.ts";
+
+let fixture: SessionFixture;
+beforeAll(async () => {
+  fixture = await startSessions();
+});
+afterAll(() => fixture.close());
+
+const image = { type: "image", path: "plan.png", name: "plan.png", mime_type: "image/png", size: 12, from: "camera" };
+const text = { type: "text", source: "notes.md", content: "The door is blue." };
+const body = (messages: unknown) => ({ assistant_id: "agent", input: { messages }, context: { mode: "reply" } });
+const newThread = async (): Promise<string> => (await fixture.server.client.threads.create()).thread_id;
+
+describe("what the words of a run's input come with", () => {
+  it.each([
+    ["beside the words", { role: "user", content: "hello", attachments: [image], references: [text] }],
+    [
+      "where LangChain keeps it",
+      {
+        type: "human",
+        content: "hello",
+        additional_kwargs: { attachments: [image], references: [text], colour: "blue" },
+      },
+    ],
+    [
+      "in a serialised message",
+      {
+        lc: 1,
+        type: "constructor",
+        id: ["langchain_core", "messages", "HumanMessage"],
+        kwargs: { content: "hello", additional_kwargs: { attachments: [image], references: [text] } },
+      },
+    ],
+  ])("is kept whole, %s", async (_name, message) => {
+    const id = await newThread();
+    fixture.model.push({ text: "hi" });
+    await fixture.json("POST", `/threads/${id}/runs/wait`, body([message]));
+    const [said, answer] = await fixture.messages(id);
+    expect([said?.content, answer?.content]).toEqual(["hello", "hi"]);
+    expect(said?.additional_kwargs).toMatchObject({ attachments: [image], references: [text] });
+    if ("additional_kwargs" in message) expect(said?.additional_kwargs).toMatchObject({ colour: "blue" });
+  });
+
+  const wrongImage = { ...image, name: "plan.gif" };
+  it.each([
+    ["an image of another kind", [{ role: "user", content: "x", attachments: [wrongImage] }], "0.attachments.0.name"],
+    [
+      "an image that is too large",
+      ["hello", { type: "human", content: "x", additional_kwargs: { attachments: [{ ...image, size: 2e7 }] } }],
+      "1.additional_kwargs.attachments.0.size",
+    ],
+    [
+      "a reference without its content",
+      [{ role: "user", content: "x", references: [{ type: "file", source: "a.md" }] }],
+      "0.references.0.content",
+    ],
+    ["attachments that are no list", [{ role: "user", content: "x", attachments: "a.png" }], "0.attachments"],
+    ["words without an end", [{ role: "user", content: "x".repeat(1_000_001) }], "0.content"],
+    ["a pair without an end", [["user", "x".repeat(1_000_001)]], "0.content"],
+    [
+      "a serialised message with a wrong image",
+      [
+        {
+          lc: 1,
+          type: "constructor",
+          id: [],
+          kwargs: { content: "x", additional_kwargs: { attachments: [wrongImage] } },
+        },
+      ],
+      "0.kwargs.additional_kwargs.attachments.0.name",
+    ],
+  ])("is refused before anything is written: %s", async (_name, messages, field) => {
+    const id = await newThread();
+    for (const path of [`/threads/${id}/runs`, `/threads/${id}/runs/stream`, "/runs/wait"]) {
+      const [status, answer] = await fixture.ask("POST", path, body(messages), { accept: "application/json" });
+      expect(status).toBe(400);
+      const { errorType, message } = z
+        .looseObject({ errorType: z.string(), message: z.string() })
+        .parse(JSON.parse(String(answer)));
+      expect(errorType).toBe("invalid_parameter");
+      expect(message).toContain(`input.messages.${field}: `);
+    }
+    expect(await fixture.json("GET", `/threads/${id}/runs`)).toEqual([]);
+    expect(await fixture.messages(id).catch(() => [])).toEqual([]);
+  });
+});
