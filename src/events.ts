@@ -110,6 +110,8 @@ export type CustomEvent =
       cost: number | null;
       duration_ms: number;
     }
+  /** There is no room for this documentation in the model's window, which it is therefore not given (CTX-02). */
+  | { type: "documentation_dropped"; kinds: string[] }
   | { type: "retry"; what: string; attempt: number; reason: string }
   /** The model is asked in another way because the usual one failed; the rest of the turn stays with it (ERR-13). */
   | { type: "degraded"; plan: AlternativePlan; error_type: string; reason: string }

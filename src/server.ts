@@ -6,6 +6,7 @@ import type { ServerType } from "@hono/node-server";
 import { createCallBack } from "./callbacks/call-back.ts";
 import { callbacks } from "./callbacks/index.ts";
 import { currentConfig, type Config } from "./config.ts";
+import { openDocumentation } from "./context/open-documentation.ts";
 import { AppError, errorMessage, explain, isAppError } from "./errors.ts";
 import { createTokenCounter } from "./context/token-counter.ts";
 import { loadGraphs, type Graphs } from "./graph/load.ts";
@@ -63,10 +64,10 @@ export async function startServer(
     const graphs = await loadGraphs(config.graphs, storage.checkpointer);
     for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
     const prompts = openPrompts(config.dataDir, logger);
-    const callBack = createCallBack(callbacks, (problem) => logger.warn(problem, "callback_failed"));
-    const counter = createToolCounter();
-    const hooks = config.toolHooks ? [toolLog(logger), callbackHook(callBack), counter.hook] : [];
-    const services = { ...lentServices(config, storage, workspace, logger), hooks, prompts, toolSources };
+    const { callBack, counter, hooks } = openWatchers(config, logger);
+    const documentation = openDocumentation({ ...config, workspace }, logger);
+    const lent = lentServices(config, storage, workspace, logger);
+    const services = { ...lent, hooks, prompts, toolSources, callBack, documentation: documentation.sources };
     const operations = createOperations({ store: storage.operations, locks: services.locks, workspace });
     const titles = startTitleWriter({ ...services, storage, model: config.titleModel, prompts, logger });
     const tracing = createTracing(config);
@@ -83,7 +84,8 @@ export async function startServer(
     });
     const manual = createManualTools({ services, storage, runs, graphs, counter });
     const tokens = createTokenCounter(logger);
-    const api = createApi({ config, storage, runs, operations, manual, prompts, tokens, graphs, logger });
+    const parts = { config, storage, runs, operations, manual, prompts, tokens, documentation, graphs, logger };
+    const api = createApi(parts);
     // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
     const recovered = Promise.withResolvers<void>();
     const { server, url } = await listen(config, (request, bindings) =>
@@ -109,6 +111,14 @@ export async function startServer(
     await storage.close();
     throw error;
   }
+}
+
+/** Who watches what happens, and changes nothing: callbacks, the log and the statistics of tools. */
+function openWatchers({ toolHooks }: Config, logger: Logger) {
+  const callBack = createCallBack(callbacks, (problem) => logger.warn(problem, "callback_failed"));
+  const counter = createToolCounter();
+  const hooks = toolHooks ? [toolLog(logger), callbackHook(callBack), counter.hook] : [];
+  return { callBack, counter, hooks };
 }
 
 /** Works the schemas out before anybody asks: the first time takes a while, and Studio asks at once. */

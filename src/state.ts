@@ -37,11 +37,7 @@ export type ToolCallStatus = z.infer<typeof ToolCallStatus>;
 export const ConversationState = z.discriminatedUnion("state", [
   z.object({ state: z.literal("Idle") }),
   z.object({ state: z.literal("WaitingAIResponse"), message_id: z.string().nullable() }),
-  z.object({
-    state: z.literal("StreamingResponse"),
-    message_id: z.string().nullable(),
-    accumulated_text: z.string(),
-  }),
+  z.object({ state: z.literal("StreamingResponse"), message_id: z.string().nullable(), accumulated_text: z.string() }),
   z.object({
     state: z.literal("ToolCalling"),
     message_id: z.string().nullable(),
@@ -242,9 +238,13 @@ export type Profile = z.infer<typeof Profile>;
 export const PresetAction = z.enum(["optimize_parameters", "fix_error"]);
 export type PresetAction = z.infer<typeof PresetAction>;
 
-/** The agent that a run works as (AGENT-04): its prompt stands for the identity, and whose words alone can be a yes. */
-export const RunAgent = z.object({ name: z.string(), prompt: z.string(), user_request: z.string() });
-export type RunAgent = z.infer<typeof RunAgent>;
+/** The agent that a run works as (AGENT-04), whose words alone can be a yes, and whether it is told the user's rules. */
+const RunAgent = z.object({
+  name: z.string(),
+  prompt: z.string(),
+  user_request: z.string(),
+  include_rules: z.boolean().optional(),
+});
 
 /** A compression that a person has asked for (COMP-11). It never goes beyond the level `normal`. */
 export const CompressionRequest = z.object({

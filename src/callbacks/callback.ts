@@ -10,10 +10,13 @@ export interface CalledTool extends InRun {
   call_id: string;
 }
 
-/**
- * What is told at each point (EVENT-03, table 18.5). The six points around the loading of rules, packages and tools come
- * with the parts that load them.
- */
+/** How much was found, and how many files could not be used as they are. */
+export interface Loaded extends InRun {
+  count: number;
+  problems: number;
+}
+
+/** What is told at each point (EVENT-03, table 18.5). */
 export interface CallbackPoints {
   /** A run takes up the user's message. */
   conversation_start: InRun;
@@ -31,6 +34,13 @@ export interface CallbackPoints {
   /** A tool really runs, and has ended. `milliseconds` since it began. */
   pre_tool_call: CalledTool;
   post_tool_call: CalledTool & { success: boolean; milliseconds: number };
+  /** The user's rules, the documentation of libraries and the external tools are looked up for a model, and have been. */
+  pre_rules_loaded: InRun;
+  post_rules_loaded: Loaded;
+  pre_llm_friendly_packages_loaded: InRun;
+  post_llm_friendly_packages_loaded: Loaded;
+  pre_tools_loaded: InRun;
+  post_tools_loaded: Loaded;
 }
 
 /** The name of a point. */

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { ApiKey, Config } from "../config.ts";
 import type { TokenCounter } from "../context/token-counter.ts";
+import type { Documentation } from "../context/open-documentation.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
@@ -29,6 +30,7 @@ import { namespaceRoutes } from "./routes/namespaces.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { partialRoutes } from "./routes/partial.ts";
 import { promptRoutes } from "./routes/prompts.ts";
+import { ruleRoutes } from "./routes/rules.ts";
 import { statelessRunRoutes } from "./routes/stateless-runs.ts";
 import { suggestionRoutes } from "./routes/suggestions.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
@@ -66,6 +68,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   statelessRunRoutes,
   promptRoutes,
   identityRoutes,
+  ruleRoutes,
 ];
 
 /** What the HTTP layer is given by `server.ts`. */
@@ -77,6 +80,7 @@ export interface ServerParts {
   manual: ManualTools;
   prompts: EditablePrompts;
   tokens: TokenCounter;
+  documentation: Documentation;
   graphs: Graphs;
   logger: Logger;
 }
@@ -106,7 +110,8 @@ export function createApi(parts: ServerParts): Api {
 
 /** The app of one caller. Nothing passes the gate and the key check but what they let through. */
 function createApp(parts: ServerParts, caller: Caller): HttpApp {
-  const { config, storage, runs, operations, manual, prompts, tokens, graphs, logger } = parts;
+  const { storage, runs, operations, manual, ...shared } = parts;
+  const { config, logger } = shared;
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.onError((error, context) => answerError(error, context, logger));
   app.notFound((context) => context.text("404 Not Found", 404));
@@ -115,7 +120,7 @@ function createApp(parts: ServerParts, caller: Caller): HttpApp {
   app.use(requireKey(caller));
   const door = openDoor({ storage, runs, operations, manual }, ownerOf(caller));
   const mayAdminister = administers(ownerOf(caller), config.apiKeys);
-  const services = { ...door, config, graphs, logger, prompts, tokens, mayAdminister };
+  const services = { ...door, ...shared, mayAdminister };
   for (const routes of resources) app.route("/", routes(services));
   app.route("/", openApiRoutes(app, config.apiKeys.length > 0));
   return app;

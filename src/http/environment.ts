@@ -2,6 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import type { Config } from "../config.ts";
 import type { TokenCounter } from "../context/token-counter.ts";
+import type { Documentation } from "../context/open-documentation.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
@@ -16,6 +17,8 @@ export interface HttpServices extends Door {
   prompts: EditablePrompts;
   /** Counts tokens exactly; all callers share it. */
   tokens: TokenCounter;
+  /** What models are given to read before a conversation. */
+  documentation: Documentation;
   /** Whether the caller may change what all callers share: the only owner there is, or `admin`. */
   mayAdminister: boolean;
 }

@@ -4,6 +4,7 @@ import { countMessages, countText } from "../context/tokens.ts";
 import { chooseWindow } from "../context/view.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import { afterTools } from "./decide.ts";
+import { chooseDocumentation } from "./documentation.ts";
 import { reachedBudget, reachedLimit, workedMs } from "./limits.ts";
 import { emit, loopCall, move, type LoopCall } from "./request.ts";
 import { findingsOf, tellFindings } from "./review.ts";
@@ -65,16 +66,14 @@ function over(reason: EndReason, state: LoopState, config: LangGraphRunnableConf
 
 function viewOf(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): ViewPlan {
   const limit = modelLimits(call.model, servicesOf(config).contextLimit).context;
-  const fixedTokens =
-    countText(call.system) +
-    countMessages(call.documentation ?? []) +
-    countText(call.instruction ?? "") +
-    countMessages(state.messages) +
-    toolTokens(call.tools);
+  const fixed =
+    countText(call.system) + countText(call.instruction ?? "") + countMessages(state.messages) + toolTokens(call.tools);
+  const left_out = chooseDocumentation(state, call, { fixed, limit }, config);
+  const fixedTokens = fixed + countMessages(call.documentation ?? []);
   const window = chooseWindow(call.visible, { summary: null, fixedTokens, limit });
   const tokens = fixedTokens + window.tokens;
   emit(config, { type: "context_usage", ...weigh(tokens, limit) });
-  return { first: window.first, tokens };
+  return { first: window.first, tokens, ...(left_out === 0 ? {} : { left_out }) };
 }
 
 const tokensOfTools = new WeakMap<object, number>();

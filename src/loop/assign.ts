@@ -20,7 +20,8 @@ export function assign(subagents: readonly Assignment[], config: LangGraphRunnab
   return subagents.flatMap(({ name, task }) => {
     const agent = known.get(name);
     if (agent === undefined) return [];
-    const { prompt, tools } = agent;
-    return [{ name, task, prompt, tools: tools === null ? null : [...tools], model: agent.model ?? caller.model }];
+    const { prompt, tools, includeRules: include_rules } = agent;
+    const model = agent.model ?? caller.model;
+    return [{ name, task, prompt, tools: tools === null ? null : [...tools], model, include_rules }];
   });
 }

@@ -67,7 +67,12 @@ function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: numb
   return {
     mode: "free_work",
     clarify: false,
-    agent: { name: agent.name, prompt: agent.prompt, user_request: userWords(caller) },
+    agent: {
+      name: agent.name,
+      prompt: agent.prompt,
+      user_request: userWords(caller),
+      ...(agent.include_rules === true ? { include_rules: true } : {}),
+    },
     model: agent.model,
     tools: tools.map(({ name }) => name),
     limits: {

@@ -9,6 +9,7 @@ import { askInStages } from "./ask-in-stages.ts";
 import { backgroundNews, withTold } from "./background.ts";
 import { modelOf, offeredTools } from "./ask-model.ts";
 import { afterReply, type Decision } from "./decide.ts";
+import { recallDocumentation } from "./documentation.ts";
 import { costOf, remainingMs, workedMs } from "./limits.ts";
 import { toMessage, usageOf, withEnd } from "./reply-message.ts";
 import { emit, loopCall, move, note, type LoopCall } from "./request.ts";
@@ -25,6 +26,7 @@ import { isOutOfTime } from "./within-time.ts";
 export async function callModel(before: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
   note(config, before.messages);
+  recallDocumentation(before, call, config);
   const { progress } = servicesOf(config);
   call.news = await backgroundNews(before, call, config);
   const asked = await askInStages(before, call, config);

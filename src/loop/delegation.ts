@@ -9,6 +9,8 @@ export const AssignedAgent = z.object({
   /** Names of its tools; `null`: all of the caller's. */
   tools: z.array(z.string()).nullable(),
   model: z.string(),
+  /** Whether it is told the user's rules; absent in work that began before there were any. */
+  include_rules: z.boolean().optional(),
 });
 export type AssignedAgent = z.infer<typeof AssignedAgent>;
 

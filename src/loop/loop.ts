@@ -6,6 +6,7 @@ import { callModel } from "./call-model.ts";
 import { callTool } from "./call-tool.ts";
 import { checkCalls } from "./check-calls.ts";
 import { delegate } from "./delegate.ts";
+import { documentsFor } from "./documentation.ts";
 import { finish } from "./finish.ts";
 import { recursionLimit } from "./limits.ts";
 import { stateAfterLoop, type TurnState } from "./orchestration.ts";
@@ -74,7 +75,7 @@ async function run(
   const outcome = await graph.invoke(
     {},
     {
-      ...withLoopCall(config, request),
+      ...withLoopCall(config, request, await documentsFor(request, config)),
       runName: "agentic_loop",
       tags: [...(config.tags ?? []), ...(request.silent ? ["nostream"] : [])],
       recursionLimit: recursionLimit(request.limits),

@@ -9,6 +9,7 @@ import type { SystemPart } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, ToolPolicy } from "../state.ts";
 import type { Tool } from "../tools/tool.ts";
+import type { CallDocuments, ReadingList } from "./documentation.ts";
 import { advance, stateInPhase, type TurnState } from "./orchestration.ts";
 import type { LoopClock } from "./limits.ts";
 import { nextPhase, type PhaseEvent } from "./phases.ts";
@@ -28,6 +29,8 @@ export interface LoopRequest {
   parts?: readonly SystemPart[];
   /** What the model is given to read before the conversation (CTX-02); comes right after the system text. */
   documentation?: BaseMessage[];
+  /** What of the user's documentation that is, to be looked up when the loop begins; absent: none. */
+  reading?: ReadingList;
   /** Where the notes of the loop come from; absent: the built-in texts. */
   prompts?: Prompts;
   history: BaseMessage[];
@@ -83,6 +86,8 @@ export interface BackgroundNews {
 export interface LoopCall extends LoopRequest {
   /** The history as it may be shown: compacted, and cut where that is decided once for the call (law 5). */
   visible: BaseMessage[];
+  /** What the model can be given to read; chosen from in each iteration. */
+  documents: CallDocuments | undefined;
   /** The phase as last told. */
   phase: LoopPhase;
   turnState: TurnState;
@@ -99,7 +104,11 @@ export interface LoopCall extends LoopRequest {
 const callKey = "__millrace_loop";
 
 /** The configuration that hands a request to the loop's steps. */
-export function withLoopCall(config: LangGraphRunnableConfig, request: LoopRequest): LangGraphRunnableConfig {
+export function withLoopCall(
+  config: LangGraphRunnableConfig,
+  request: LoopRequest,
+  documents?: CallDocuments,
+): LangGraphRunnableConfig {
   // A sub-agent's messages are not the session's.
   const isInside = request.silent || request.agent !== undefined;
   const record = servicesOf(config).progress?.begin(taskPathOf(config), isInside);
@@ -107,6 +116,7 @@ export function withLoopCall(config: LangGraphRunnableConfig, request: LoopReque
   const call: LoopCall = {
     ...request,
     visible: compactedHistory(request.history, request.summary),
+    documents,
     turnState,
     phase: "idle",
     record,

@@ -4,7 +4,10 @@ import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { createAgentFolders, type AgentSource } from "../agents/agent-folders.ts";
 import type { BackgroundAgent } from "../agents/background.ts";
+import type { CallBack } from "../callbacks/call-back.ts";
 import { currentConfig } from "../config.ts";
+import type { DocumentSource } from "../context/documentation.ts";
+import { openDocumentation } from "../context/open-documentation.ts";
 import type { CustomEvent } from "../events.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import { createModelLoader, type ModelLoader } from "../models/load-model.ts";
@@ -78,6 +81,10 @@ export interface RunServices {
   prompts?: Prompts;
   /** The agents that work can be handed to (AGENT-02); absent: none. */
   agents?: AgentSource;
+  /** What models are given to read before a conversation (CTX-02); absent: nothing. */
+  documentation?: readonly DocumentSource[];
+  /** Told when documentation is looked up (EVENT-03). */
+  callBack?: CallBack;
   /** Where agents work beyond the turn; absent: nowhere. */
   background?: BackgroundService | undefined;
   /** Where a detected loop is logged (GUARD-09); absent where nobody reads a log. */
@@ -151,6 +158,7 @@ export function servicesOf(config: RunnableConfig): RunServices {
       contextLimit: settings.contextLimit,
       loadModel: createModelLoader(settings),
       agents: openAgents(settings.workspace, createLogger(settings.logLevel)),
+      documentation: openDocumentation(settings, createLogger(settings.logLevel)).sources,
       prompts: openPrompts(settings.dataDir, createLogger(settings.logLevel)),
     };
   }

@@ -32,6 +32,8 @@ export const ViewPlan = z.object({
   first: z.number().int(),
   /** Estimated tokens of the whole view. */
   tokens: z.number().int(),
+  /** Pairs of documentation that there is no room for, from the first on. */
+  left_out: z.number().int().optional(),
 });
 export type ViewPlan = z.infer<typeof ViewPlan>;
 

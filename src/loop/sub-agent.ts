@@ -95,6 +95,7 @@ function requestFor(task: AgentTask, caller: LoopCall, config: LangGraphRunnable
     model: agent.model,
     requiresConfirm: caller.requiresConfirm,
     silent: false,
+    ...(agent.include_rules === true ? { reading: { kinds: ["rules"], files: [] } } : {}),
     ...(caller.fallbackModel === undefined ? {} : { fallbackModel: caller.fallbackModel }),
     ...(caller.onError === undefined ? {} : { onError: caller.onError }),
     ...(caller.toolPolicy === undefined ? {} : { toolPolicy: caller.toolPolicy }),

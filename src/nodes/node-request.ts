@@ -16,6 +16,7 @@ import { tools } from "../tools/index.ts";
 import { createRegistry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { identityValues } from "./identity-values.ts";
+import { readingOf } from "./reading.ts";
 
 /** What the run chose: `context`, or the same keys in `configurable` as older clients send them. */
 export function runContext(config: LangGraphRunnableConfig): RunContext {
@@ -90,6 +91,7 @@ export function nodeRequest(
     requiresConfirm: state.orchestration.requires_confirm,
     turnState: state.orchestration.state === "decide" ? "decide" : "plan",
     isPart: options.isPart ?? false,
+    ...readingOf(state, context, options.silent === true),
     silent: options.silent ?? false,
     // What a model wrote as an agent's task is no word of the user's.
     ...(context.agent === undefined ? {} : { userRequest: context.agent.user_request }),

@@ -1,0 +1,18 @@
+import { documentKinds } from "../context/documentation.ts";
+import type { LoopRequest } from "../loop/request.ts";
+import type { GraphState, RunContext } from "../state.ts";
+
+/**
+ * What of the user's documentation a model reads first (CTX-02): all of it. An agent has a prompt of its own and is told the
+ * rules alone, where its file says so (AGENT-01). An answer that is for the program needs none.
+ */
+export function readingOf(
+  state: GraphState,
+  { agent }: Pick<RunContext, "agent">,
+  isSilent: boolean,
+): Pick<LoopRequest, "reading"> {
+  const files = [state.circuit_file_path, state.design_goals_path];
+  if (isSilent) return {};
+  if (agent === undefined) return { reading: { kinds: documentKinds, files } };
+  return agent.include_rules === true ? { reading: { kinds: ["rules"], files } } : {};
+}
