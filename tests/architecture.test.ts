@@ -45,8 +45,9 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
   { what: /^tests\//, only: /^$/, why: "src/ never imports tests/" },
 ];
 
-/** Folders one level deeper than `src/x/y.ts`: routes, middleware, toolkits and a database. */
-const deepFolders = /^src\/(http\/(routes|middleware)|tools\/[a-z-]+|storage\/sqlite(\/migrations)?)\/[^/]+\.ts$/;
+/** Folders one level deeper than `src/x/y.ts`: routes, middleware, toolkits, text calls and a database. */
+const deepFolders =
+  /^src\/(http\/(routes|middleware)|tools\/[a-z-]+|models\/text-calls|storage\/sqlite(\/migrations)?)\/[^/]+\.ts$/;
 /** A migration begins with its number, which is its order. */
 const migration = /^src\/storage\/sqlite\/migrations\/\d{3}-[a-z-]+\.ts$/;
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "core", "types", "lib", "services", "misc"];

@@ -1,0 +1,61 @@
+import { longestCall, type CallProblem, type PartList } from "./tool-use.ts";
+
+/** Characters of a call that are kept as they were written, for when it turns out to be broken. */
+const longestWritten = 2000;
+
+/** A call whose name is known and whose end is not: it becomes either a whole call or one problem. */
+export class CallDraft {
+  readonly #name: string;
+  readonly #parts: PartList;
+  readonly #params = new Map<string, string>();
+  #written = "";
+  #length = 0;
+  #isOver = false;
+
+  constructor(name: string, written: string, parts: PartList) {
+    this.#name = name;
+    this.#parts = parts;
+    parts.add({ kind: "use", use: { type: "tool_use", name, params: {}, partial: true } });
+    this.add(written);
+  }
+
+  /** False once the call is known to be broken: nothing of it need be kept any more. */
+  get isOpen(): boolean {
+    return !this.#isOver;
+  }
+
+  /** Counts what was read of the call; beyond the limit it is a problem. */
+  add(written: string): void {
+    if (this.#isOver) return;
+    if (this.#written.length < longestWritten) {
+      this.#written += written.slice(0, longestWritten - this.#written.length);
+    }
+    this.#length += written.length;
+    if (this.#length > longestCall) this.fail("too_large", `A call may be ${longestCall} characters long.`);
+  }
+
+  /** A parameter; when it is given twice, the last value holds. */
+  set(name: string, value: string): void {
+    if (!this.#isOver) this.#params.set(name, value);
+  }
+
+  /** The call is whole. `args` are those of a call in JSON. */
+  finish(args?: Record<string, unknown>): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const use = {
+      type: "tool_use" as const,
+      name: this.#name,
+      params: Object.fromEntries(this.#params),
+      partial: false,
+    };
+    this.#parts.add({ kind: "use", use: args === undefined ? use : { ...use, args } });
+  }
+
+  fail(kind: CallProblem["kind"], message: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#params.clear();
+    this.#parts.add({ kind: "problem", problem: { kind, name: this.#name, message, written: this.#written } });
+  }
+}

@@ -1,0 +1,12 @@
+import type { Cursor } from "./cursor.ts";
+import type { PartList } from "./tool-use.ts";
+
+/** What the readers of calls work with. */
+export interface CallReading {
+  cursor: Cursor;
+  parts: PartList;
+  /** Whether there is a tool of that name. */
+  isTool: (name: string) => boolean;
+  /** The tags of the tools, for grammar B. */
+  tools: readonly string[];
+}

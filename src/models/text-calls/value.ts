@@ -1,0 +1,51 @@
+import type { CallDraft } from "./call-draft.ts";
+import type { Cursor, Reading } from "./cursor.ts";
+
+const tagBegin = /</g;
+
+/**
+ * Passes characters on up to the first `closing` (which begins with `<` and has no other), and reads that too. False when
+ * the reply ended before it.
+ */
+export function* readUntil(cursor: Cursor, closing: string, take: (text: string) => void): Reading<boolean> {
+  for (;;) {
+    while (cursor.mustWait) yield;
+    if (cursor.isAtEnd) return false;
+    const { char } = cursor;
+    if (char !== "<") {
+      take(cursor.takeUntil(tagBegin));
+      continue;
+    }
+    let held = "";
+    while (held.length < closing.length) {
+      while (cursor.mustWait) yield;
+      if (cursor.char !== closing[held.length]) break;
+      held += cursor.char;
+      cursor.skip();
+    }
+    if (held === closing) return true;
+    take(held);
+  }
+}
+
+/** The value of a parameter (XML-04): all up to the first closing tag. `undefined` when the reply ended before it. */
+export function* readValue(cursor: Cursor, closing: string, draft: CallDraft): Reading<string | undefined> {
+  let value = "";
+  const isWhole = yield* readUntil(cursor, closing, (text) => {
+    draft.add(text);
+    value = draft.isOpen ? value + text : "";
+  });
+  if (isWhole) draft.add(closing);
+  return isWhole ? plainValue(value, closing) : undefined;
+}
+
+/** The value as it was meant: the line breaks beside the tags are not part of it, and its own closing tag is escaped in it. */
+function plainValue(written: string, closing: string): string {
+  const value = /^(\r?\n)([^]*)\1$/.exec(written)?.[2] ?? written;
+  const rest = `lt;${closing.slice(1)}`;
+  if (!value.includes(rest)) return value;
+  const escaped = new RegExp(`&((?:amp;)*)${RegExp.escape(rest)}`, "g");
+  return value.replaceAll(escaped, (_, more: string) =>
+    more === "" ? closing : `&${more.slice("amp;".length)}${rest}`,
+  );
+}

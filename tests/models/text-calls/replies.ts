@@ -1,0 +1,92 @@
+import fc from "fast-check";
+import { createTextCallParser } from "../../../src/models/text-calls/parser.ts";
+import type { ReplyPart } from "../../../src/models/text-calls/tool-use.ts";
+
+/** The tools that the replies of these tests may call. */
+export const toolNames = ["read_file", "write_file", "list_tasks", "time"];
+
+/** A whole call of grammar A. */
+export function invoke(name: string, params: Record<string, string> = {}): string {
+  const written = Object.entries(params).map(([key, value]) => `<parameter name="${key}">${value}</parameter>\n`);
+  return `<tool_use>\n<invoke name="${name}">\n${written.join("")}</invoke>\n</tool_use>`;
+}
+
+/** What a parser finds in a reply that comes in these pieces, neighbouring words as one. */
+export function partsOf(...pieces: string[]): ReplyPart[] {
+  const parser = createTextCallParser(toolNames);
+  const merged: ReplyPart[] = [];
+  for (const part of [...pieces.flatMap((piece) => parser.push(piece)), ...parser.end()]) {
+    const last = merged.at(-1);
+    if (part.kind === "text" && last?.kind === "text") last.text += part.text;
+    else if (part.kind === "reasoning" && last?.kind === "reasoning") last.text += part.text;
+    else merged.push(part);
+  }
+  return merged;
+}
+
+/** What replies are made of: calls of every form, whole and broken, and what only looks like one. */
+const fragments = [
+  invoke("read_file", { path: "a.txt" }),
+  invoke("write_file", { path: "b", content: "\nif (a < b && c) {\n  <b>x</b> </param> &lt;\n}\n" }),
+  invoke("unknown_tool", { text: "你好 😀 ]]> <![CDATA[x]]>" }),
+  '<tool_use><invoke name="read_file"><parameter name="path">a</parameter></invoke><invoke name="list_tasks"/></tool_use>',
+  "<read_file><path>a.txt</path></read_file>",
+  "<write_file>\n<path>a</path>\n<content>\n<p>x</p>\n</content>\n</write_file>",
+  "<list_tasks/>",
+  '{"tool":"read_file","arguments":{"path":"a \\"}{ b"}}',
+  "{'tool': 'read_file', 'arguments': {'path': 'a',}}",
+  '<tool_call>{"name": "read_file", "arguments": {"path": "a"}}</tool_call>',
+  "<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n</tool_call>",
+  "<tool_call>\n<function=read_file>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>",
+  "<thinking>Is <tool_use> right? `</thinking>",
+  "<think>so</think>",
+  "```xml\n",
+  "\n```\n",
+  "`",
+  "~~~\n",
+  "\n",
+  "Some words. ",
+  "a < b, b > a, {x: 1} and <b>bold</b> ",
+  '{"tool": 1} {"tool":"nobody","arguments":{}} ',
+  "use <read_file> for files ",
+  "<tool_use>",
+  "</tool_use>",
+  '<invoke name="read_file">',
+  '<parameter name="path">',
+  "</parameter>",
+  "</invoke>",
+  "<tool_use><invoke name='read_file'><parameter name='path'>a</parameter> junk </invoke></tool_use>",
+  "<read_file><path>a</path> words </read_file>",
+  "<arg_key>",
+  "<think",
+  "</",
+  "<",
+  "{",
+  '{"tool":"read_file","arguments":{"path":"never',
+];
+
+/** A reply of fragments, of which some are cut short. */
+const reply = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom(...fragments),
+      fc.oneof({ weight: 4, arbitrary: fc.constant(1) }, fc.double({ min: 0, max: 1, noNaN: true })),
+    ),
+    {
+      maxLength: 8,
+    },
+  )
+  .map((parts) => parts.map(([text, share]) => text.slice(0, Math.ceil(text.length * share))).join(""));
+
+/** A reply, and the pieces it is cut into. */
+export const cutReply = reply.chain((text) =>
+  fc
+    .oneof(
+      fc.constant(Array.from({ length: text.length }, (_, at) => text.charAt(at))),
+      fc
+        .array(fc.nat({ max: text.length }), { maxLength: 12 })
+        .map((places) => [...places, text.length].toSorted((a, b) => a - b))
+        .map((places) => places.map((place, at) => text.slice(places[at - 1] ?? 0, place))),
+    )
+    .map((pieces) => ({ text, pieces })),
+);
