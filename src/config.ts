@@ -79,6 +79,7 @@ const Environment = z.object({
   MILLRACE_MAX_CONCURRENT_RUNS: z.coerce.number().int().positive().default(256),
   MILLRACE_CRASH_BUDGET: z.coerce.number().int().positive().default(3),
   MILLRACE_QUEUE_LIMIT: z.coerce.number().int().positive().default(1000),
+  MILLRACE_RUN_SECONDS: z.coerce.number().positive().max(2_000_000).optional(),
   MILLRACE_EVENT_RETENTION_HOURS: z.coerce.number().positive().default(24),
   MILLRACE_APPROVAL_TIMEOUT_HOURS: z.coerce.number().positive().optional(),
   MILLRACE_DRAIN_SECONDS: z.coerce.number().positive().default(30),
@@ -150,6 +151,8 @@ export interface Config {
   maxConcurrentRuns: number;
   /** Attempts that may end with the process before a run is set aside. */
   crashBudget: number;
+  /** How long an attempt of a run may take; `undefined`: as long as it takes. */
+  runSeconds: number | undefined;
   /** Runs that may wait, over all sessions. */
   queueLimit: number;
   /** How long the events of a run stay after its end. */
@@ -242,6 +245,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     requestSeconds: values.MILLRACE_REQUEST_SECONDS,
     maxConcurrentRuns: values.MILLRACE_MAX_CONCURRENT_RUNS,
     crashBudget: values.MILLRACE_CRASH_BUDGET,
+    runSeconds: values.MILLRACE_RUN_SECONDS,
     queueLimit: values.MILLRACE_QUEUE_LIMIT,
     eventRetentionHours: values.MILLRACE_EVENT_RETENTION_HOURS,
     approvalTimeoutHours: values.MILLRACE_APPROVAL_TIMEOUT_HOURS,

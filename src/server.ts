@@ -138,10 +138,12 @@ function runLimits({
   maxConcurrentRuns,
   queueLimit,
   crashBudget,
+  runSeconds,
   conversations,
-}: Config): Pick<RunsOptions, "maxConcurrent" | "queueLimit" | "crashBudget" | "turnPatience"> {
+}: Config): Pick<RunsOptions, "maxConcurrent" | "queueLimit" | "crashBudget" | "runTimeout" | "turnPatience"> {
+  const runTimeout = runSeconds === undefined ? undefined : runSeconds * 1000;
   const turnPatience = conversations.lockSeconds * 1000;
-  return { maxConcurrent: maxConcurrentRuns, queueLimit, crashBudget, turnPatience };
+  return { maxConcurrent: maxConcurrentRuns, queueLimit, crashBudget, runTimeout, turnPatience };
 }
 
 function lentServices(config: Config, storage: Storage, workspace: string, logger: Logger): RunServices {

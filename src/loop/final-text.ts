@@ -1,4 +1,5 @@
-import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { randomUUID } from "node:crypto";
+import { AIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { textOf } from "../context/tokens.ts";
 import type { EndReason } from "./state.ts";
 
@@ -47,7 +48,21 @@ const shownLength = 160;
  * The final message where the model gave none: why the turn ended, and what its tools have done. In the language of the
  * user's own words.
  */
-export function finalText(
+export function finalMessage(...given: Parameters<typeof finalText>): AIMessage {
+  return spoken(finalText(...given), given[1]);
+}
+
+/** Words of the program that end a turn, with the reason. */
+export function spoken(content: string, reason: EndReason): AIMessage {
+  return new AIMessage({
+    id: randomUUID(),
+    // A shortened line may end in half a character.
+    content: content.toWellFormed(),
+    additional_kwargs: { timestamp: new Date().toISOString(), end_reason: reason },
+  });
+}
+
+function finalText(
   { messages, last_error }: { messages: readonly BaseMessage[]; last_error: string | null },
   reason: EndReason,
   userRequest: string,

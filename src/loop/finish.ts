@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { AIMessage, isAIMessage, isHumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { isAIMessage, isHumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "../context/tokens.ts";
 import { afterTools } from "./decide.ts";
-import { finalText } from "./final-text.ts";
+import { finalMessage, spoken } from "./final-text.ts";
 import { workedMs } from "./limits.ts";
 import { emit, loopCall, note } from "./request.ts";
 import type { EndReason, LoopState, LoopUpdate } from "./state.ts";
@@ -43,7 +43,7 @@ function closingMessages(state: LoopState, reason: EndReason, userRequest: strin
     const saysWhy = reason !== "guardrail" || state.closing !== null;
     if (isAnswer && saysWhy) return [];
   }
-  return [...added, spoken(finalText(state, reason, userRequest), reason)];
+  return [...added, finalMessage(state, reason, userRequest)];
 }
 
 function notRun(callId: string, name: string): ToolMessage {
@@ -53,14 +53,5 @@ function notRun(callId: string, name: string): ToolMessage {
     name,
     status: "error",
     content: "Not run: the turn had to end here.",
-  });
-}
-
-function spoken(content: string, reason: EndReason): AIMessage {
-  return new AIMessage({
-    id: randomUUID(),
-    // A shortened line may end in half a character.
-    content: content.toWellFormed(),
-    additional_kwargs: { timestamp: new Date().toISOString(), end_reason: reason },
   });
 }

@@ -54,8 +54,7 @@ export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns
       signal.throwIfAborted();
       const run = await runs.start(session, requestOf(work, session, parentId));
       // The caller was stopped meanwhile, before anybody could see this run (STOP-18).
-      if (signal.aborted && isAppError(signal.reason) && signal.reason.code === "cancelled")
-        await runs.stop(run.run_id);
+      if (signal.aborted && isAppError(signal.reason) && signal.reason.code !== "server") await runs.stop(run.run_id);
       return { session_id: session.session_id, run_id: run.run_id };
     },
   };

@@ -38,7 +38,7 @@ export async function endStopped(active: ActiveRun, turn: TurnToKeep & { reason:
   await active.fence?.close();
   // What is kept goes into a checkpoint: never before what was told (reliability E2).
   await active.log.flush();
-  const nothing: KeptTurn = { partial: null, executed: [], pending: [], values: undefined };
+  const nothing: KeptTurn = { partial: null, reply_id: null, executed: [], pending: [], values: undefined };
   // Only a run that has begun, here or in a former process, owns the session; one that waits for its turn leaves it be.
   const hasBegun = active.walking || active.run.status === "running";
   const kept = active.rollback || !hasBegun ? nothing : await keepTurn(turn);
@@ -53,9 +53,6 @@ export async function endStopped(active: ActiveRun, turn: TurnToKeep & { reason:
     tool_calls_executed: kept.executed,
     tool_calls_pending: kept.pending,
   });
-  endActivity(active, {
-    kind: "stopped",
-    message_id: kept.partial?.is_stored === true ? kept.partial.message_id : null,
-  });
+  endActivity(active, { kind: "stopped", message_id: kept.reply_id });
   return kept;
 }

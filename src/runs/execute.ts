@@ -24,6 +24,8 @@ export const RunConfig = z.object({
   tags: z.array(z.string()).optional(),
   recursion_limit: z.number().int().positive().optional(),
   max_concurrency: z.number().int().positive().optional(),
+  /** Milliseconds; more than a timer can count (25 days) is no limit that anybody means. */
+  timeout: z.number().positive().max(0x7fff_ffff).optional(),
   configurable: JsonObject.optional(),
   metadata: JsonObject.optional(),
 });

@@ -1,28 +1,28 @@
 import { randomUUID } from "node:crypto";
 import {
-  AIMessage,
   isAIMessage,
   isBaseMessage,
+  isHumanMessage,
   isToolMessage,
   ToolMessage,
+  type AIMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
 import type { StateSnapshot } from "@langchain/langgraph";
 import { z } from "zod";
 import { interruptedResult, repairToolPairs } from "../context/repair.ts";
-import { countText } from "../context/tokens.ts";
+import { textOf } from "../context/tokens.ts";
 import type { PartialAnswer, StopReason } from "../events.ts";
 import type { ServedGraph } from "../graph/load.ts";
 import { toToolMessage } from "../loop/call-tool.ts";
+import { finalMessage } from "../loop/final-text.ts";
 import { loop } from "../loop/loop.ts";
-import { addMessages, type HeardAnswer, type Progress } from "../loop/progress.ts";
+import { toPartial } from "../loop/partial-answer.ts";
+import { addMessages, type Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import { LoopLimits } from "../state.ts";
 import type { Run, ToolCallRecord } from "../storage/records.ts";
 import type { ToolResult } from "../tools/tool.ts";
-
-/** A partial answer of at most so many characters is not worth a message (STOP-08). */
-const shortAnswer = 50;
 
 /**
  * What of a turn is kept, and why it ended. The session goes on after a former turn that left a question open (`abandoned`)
@@ -38,6 +38,8 @@ export interface TurnToKeep {
 /** What became of a turn that did not end by itself; `values` is the session's state where it was changed. */
 export interface KeptTurn {
   partial: PartialAnswer | null;
+  /** The message that the turn ends with: its partial answer, or words that say why it ended; `null` without either. */
+  reply_id: string | null;
   executed: string[];
   pending: string[];
   values: Record<string, unknown> | undefined;
@@ -52,7 +54,7 @@ const Input = z.looseObject({ messages: z.array(z.looseObject({ id: z.string() }
  * left to be done. Only for graphs that call the loop; others keep their checkpoint as it is. Throws what the store throws.
  */
 export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Promise<KeptTurn> {
-  const nothing: KeptTurn = { partial: null, executed: [], pending: [], values: undefined };
+  const nothing: KeptTurn = { partial: null, reply_id: null, executed: [], pending: [], values: undefined };
   const loopNodes = nodesWithLoop(graph);
   if (loopNodes.size === 0) return nothing;
   const { session_id: thread_id, run_id, graph_id } = run;
@@ -67,14 +69,12 @@ export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Pr
   const turn: BaseMessage[] = unfinishedTurn(state, loopNodes, services.progress).filter(({ id }) => !stored.has(id));
   const ledger = turn.length === 0 ? [] : await services.ledger.list(thread_id);
   const { messages, executed, pending } = withResults(turn, ledger, reason);
-  const answers = (services.progress?.unfinished() ?? []).map((answer) =>
-    toPartial(answer, isFormer ? "user_requested" : reason, stored),
-  );
-  const partials = answers.filter(({ partial }) => partial.is_stored).map(({ message }) => message);
+  const told = toldAnswers(services.progress, isFormer ? "user_requested" : reason, stored);
   const kept: KeptTurn = {
-    partial: answers.at(-1)?.partial ?? null,
+    partial: told.partial,
+    reply_id: told.messages.at(-1)?.id ?? null,
     executed,
-    pending: [...pending, ...answers.flatMap(({ calls }) => calls)],
+    pending: [...pending, ...told.calls],
     values: undefined,
   };
 
@@ -82,9 +82,20 @@ export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Pr
   if (open.length < state.tasks.length) return kept;
   const input = Input.safeParse(isFormer ? undefined : run.kwargs.input).data;
   const unsaid = input?.messages.filter(({ id }) => !stored.has(id)) ?? [];
-  const added = [...unsaid, ...messages, ...partials];
+  const isMute = open.length > 0 && told.messages.length === 0;
+  const last = isMute ? lastWords(reason, messages, () => requestOf(state.values, run.kwargs.input)) : [];
+  const added = [...unsaid, ...messages, ...told.messages, ...last];
   if (open.length === 0 && added.length === 0) return kept;
-  const asNode = open[0]?.name ?? "__start__";
+  const values = await write(graph, config, { added, asNode: open[0]?.name ?? "__start__", input });
+  return { ...kept, reply_id: last[0]?.id ?? kept.reply_id, values };
+}
+
+/** Adds messages as a step did that has not ended, and notes that nothing is left to be done; answers with the state then. */
+async function write(
+  graph: ServedGraph,
+  config: Parameters<ServedGraph["bulkUpdateState"]>[0],
+  { added, asNode, input }: { added: unknown[]; asNode: string; input: z.infer<typeof Input> | undefined },
+): Promise<Record<string, unknown>> {
   const values = { ...(asNode === "__start__" ? input : undefined), messages: added };
   await graph.bulkUpdateState(config, [
     ...(added.length === 0 ? [] : [{ updates: [{ values, asNode }] }]),
@@ -93,13 +104,38 @@ export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Pr
   ]);
   const now: { values: unknown } = await graph.getState(config);
   // The state of a graph is an object of its channels.
-  return { ...kept, values: now.values as Record<string, unknown> };
+  return now.values as Record<string, unknown>;
 }
 
 /** The nodes of a graph that call our loop. */
 export function nodesWithLoop(graph: ServedGraph): Set<string> {
   const nodes: Record<string, { subgraphs?: unknown[] | undefined }> = graph.nodes;
   return new Set(Object.keys(nodes).filter((name) => nodes[name]?.subgraphs?.includes(loop)));
+}
+
+/** What readers were told of answers that never became messages: those worth one, the last, and the calls in them. */
+function toldAnswers(
+  progress: Progress | undefined,
+  reason: StopReason,
+  stored: Set<string | undefined>,
+): { messages: AIMessage[]; partial: PartialAnswer | null; calls: string[] } {
+  const answers = (progress?.unfinished() ?? []).map((answer) => toPartial(answer, reason, stored));
+  return {
+    messages: answers.filter(({ partial }) => partial.is_stored).map(({ message }) => message),
+    partial: answers.at(-1)?.partial ?? null,
+    calls: answers.flatMap(({ calls }) => calls),
+  };
+}
+
+/** A limit never ends a turn in silence; a person who stops one has asked for it (STOP-08, STOP-12). */
+function lastWords(reason: TurnToKeep["reason"], messages: BaseMessage[], request: () => string): AIMessage[] {
+  return reason === "timeout" ? [finalMessage({ messages, last_error: null }, reason, request())] : [];
+}
+
+/** The user's words of this turn, which say in what language they are answered. */
+function requestOf(values: unknown, input: unknown): string {
+  const said = z.looseObject({ messages: z.array(z.looseObject({ content: z.string() })) }).safeParse(input).data;
+  return said?.messages.at(-1)?.content ?? textOf(messagesOf(values).findLast(isHumanMessage)?.content ?? "");
 }
 
 function messagesOf(values: unknown): BaseMessage[] {
@@ -174,40 +210,4 @@ function notRun(reason: TurnToKeep["reason"]): string {
   return reason === "abandoned"
     ? "Not run: the question about this call was not answered, and the conversation went on."
     : "Not run: the turn was interrupted before this call began.";
-}
-
-function characters(text: string): number {
-  return Array.from(text).length;
-}
-
-function toPartial(
-  answer: HeardAnswer,
-  reason: StopReason,
-  stored: Set<string | undefined>,
-): { message: AIMessage; partial: PartialAnswer; calls: string[] } {
-  // A server that repeats its message ids must not make a stop overwrite an earlier message.
-  const id = answer.id === undefined || stored.has(answer.id) ? randomUUID() : answer.id;
-  const calls = answer.calls.map((call) => call.id ?? call.name);
-  const partial: PartialAnswer = {
-    message_id: id,
-    content: answer.text,
-    reasoning_content: answer.reasoning,
-    is_partial: true,
-    stop_reason: reason,
-    tokens_generated: countText(answer.text + answer.reasoning),
-    is_stored: Math.max(characters(answer.text), characters(answer.reasoning)) > shortAnswer,
-  };
-  const message = new AIMessage({
-    id,
-    content: answer.text,
-    additional_kwargs: {
-      timestamp: new Date().toISOString(),
-      is_partial: true,
-      stop_reason: reason,
-      ...(answer.reasoning === "" ? {} : { reasoning_content: answer.reasoning }),
-      tokens_generated: partial.tokens_generated,
-      tool_calls_pending: answer.calls,
-    },
-  });
-  return { message, partial, calls };
 }

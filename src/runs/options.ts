@@ -24,6 +24,8 @@ export interface RunsOptions {
   crashBudget?: number;
   /** Runs that may wait, over all sessions; one more is refused with `rate_limit`. Default any number. */
   queueLimit?: number;
+  /** Milliseconds that an attempt of a run may take at most; see `limitTime`. Default any number. */
+  runTimeout?: number | undefined;
   /** Milliseconds between two tries of what the store refuses. Default one second. */
   retryDelay?: number;
   /** Milliseconds that an admission, or work between runs, waits for its turn in its session. Default 10 s (SESS-14). */

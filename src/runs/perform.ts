@@ -7,6 +7,7 @@ import type { Performance } from "./performance.ts";
 import { rollBack } from "./remove-run.ts";
 import { noPause, outcomeOf, type Ending, type Pause } from "./status.ts";
 import { endActivity, replyIdOf, tellCustom } from "./tell-activity.ts";
+import { limitTime } from "./time-limit.ts";
 import { writeEnd } from "./write-end.ts";
 
 const stopped: WalkResult = { ending: { kind: "stopped" }, paused: false, values: undefined };
@@ -57,10 +58,20 @@ function tellEnding(active: ActiveRun, ending: Ending, values: Record<string, un
   }
 }
 
-/** A walk that was stopped because its events could not be stored has failed; nobody stopped it. */
+/**
+ * A walk that was stopped because its events could not be stored has failed; nobody stopped it. One whose time is up was
+ * stopped, and says so.
+ */
 function endingOf(ending: Ending, stop: ActiveRun["stop"]): Ending {
-  if (ending.kind !== "stopped" || stop.reason !== "error") return ending;
-  return { kind: "failed", error: toRunError(stop.signal.reason) };
+  if (ending.kind !== "stopped") return ending;
+  switch (stop.reason) {
+    case "error":
+      return { kind: "failed", error: toRunError(stop.signal.reason) };
+    case "timeout":
+      return { kind: "stopped", error: toRunError(stop.signal.reason) };
+    default:
+      return ending;
+  }
 }
 
 /** One attempt; of a stopped one that does not end in time nothing more is heard (STOP-05). */
@@ -73,6 +84,7 @@ async function attemptUntilStopped(active: ActiveRun, performance: Performance):
     tellCustom(active, { type: "stop_requested", stop_reason: reason });
   };
   stop.signal.addEventListener("abort", onStop, { once: true });
+  const endClock = limitTime(active, performance.runTimeout);
   try {
     const result = await endsInTime(
       attempt(active, performance),
@@ -82,6 +94,7 @@ async function attemptUntilStopped(active: ActiveRun, performance: Performance):
     if (result === undefined) performance.logger.warn({ run_id: run.run_id }, "stop_forced");
     return result ?? stopped;
   } finally {
+    endClock();
     stop.signal.removeEventListener("abort", onStop);
   }
 }

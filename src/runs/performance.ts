@@ -18,6 +18,8 @@ export interface Performance {
   tracer?: BaseCallbackHandler | undefined;
   /** Attempts that may end with the process before a run is set aside. */
   crashBudget: number;
+  /** Milliseconds that an attempt may take; absent: as long as it takes. */
+  runTimeout?: number | undefined;
   /** Milliseconds between two tries of what the store refuses. */
   retryDelay: number;
   /** Aborted when the server stops. */

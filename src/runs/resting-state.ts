@@ -24,8 +24,13 @@ export function restingState(
     case "running":
       return { state: "WaitingAIResponse", message_id: null };
     case "error":
-    case "timeout":
+    case "timeout": {
+      // A turn whose time was over has ended with words.
+      const last = messages.at(-1);
+      if (run.status === "timeout" && last !== undefined && isAIMessage(last))
+        return { state: "Completed", message_id };
       return failedState(run.error ?? { error: "timeout", message: "The run took too long." }, message_id);
+    }
     case "interrupted": {
       const last = messages.at(-1);
       const isKept = last !== undefined && isAIMessage(last) && last.additional_kwargs["is_partial"] === true;

@@ -5,8 +5,8 @@ import type { RunOutcome } from "../storage/storage.ts";
 export type Ending =
   | { kind: "done" }
   | { kind: "failed"; error: RunError }
-  /** Somebody stopped it, before or while it ran. */
-  | { kind: "stopped" };
+  /** Somebody stopped it, before or while it ran; `error`: its time was up. */
+  | { kind: "stopped"; error?: RunError };
 
 /** What the last checkpoint waits for: questions by task id, or only a breakpoint (`next` is not empty). */
 export interface Pause {
@@ -33,7 +33,11 @@ export function outcomeOf(ending: Ending, pause: Pause): RunOutcome {
       return { status: "success", session_status: resting, interrupts: pause.interrupts };
     case "failed":
       return { status: "error", error: ending.error, session_status: "error", interrupts: pause.interrupts };
-    case "stopped":
-      return { status: "interrupted", session_status: resting, interrupts: pause.interrupts };
+    case "stopped": {
+      const { interrupts } = pause;
+      return ending.error === undefined
+        ? { status: "interrupted", session_status: resting, interrupts }
+        : { status: "timeout", error: ending.error, session_status: resting, interrupts };
+    }
   }
 }

@@ -90,7 +90,7 @@ function errorOf(reason: StopReason): AppError {
     case "session_switch":
       return new AppError("cancelled", "The run was cancelled: its session is being removed.");
     case "timeout":
-      return new AppError("cancelled", "The run was cancelled: its time is up.");
+      return new AppError("timeout", "The run was stopped: its time is up.");
     case "app_shutdown":
       return new AppError("server", "The server is stopping; the run goes on after its restart.", {
         recoverable: true,

@@ -51,7 +51,7 @@ describe("a request to stop", () => {
   it.each([
     ["user_requested", "cancelled"],
     ["session_switch", "cancelled"],
-    ["timeout", "cancelled"],
+    ["timeout", "timeout"],
     ["app_shutdown", "server"],
     ["error", "storage_io"],
   ] satisfies [StopReason, string][])("says why in the signal: %s", (reason, code) => {
