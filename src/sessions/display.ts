@@ -1,5 +1,6 @@
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { importanceLevels, importanceOf, levelOf } from "../context/importance.ts";
 import { textOf } from "../context/tokens.ts";
 import { JsonObject } from "../storage/records.ts";
 import { Attachment } from "./attachments.ts";
@@ -25,16 +26,24 @@ export const DisplayMessage = z.object({
   tool_call_id: z.string().nullable(),
   name: z.string().nullable(),
   suggestions: Suggestions.nullable(),
+  importance: z.enum(importanceLevels).describe("What it is worth when the conversation has to become shorter"),
 });
 export type DisplayMessage = z.infer<typeof DisplayMessage>;
 
-/** Every message as a client shows it. A message that proposes something has the role `suggestion` (MSG-16). */
-export function toDisplay(messages: readonly BaseMessage[]): DisplayMessage[] {
-  const proposals = new Map(readSuggestions(messages).map((one) => [one.message_id, one]));
-  return messages.map((message) => displayOf(message, proposals.get(message.id ?? "") ?? null));
+/**
+ * Messages of a conversation as a client shows them; `all` of it says what became of what they propose (MSG-16), and what
+ * they are worth (MSG-05). A message that proposes something has the role `suggestion`.
+ */
+export function toDisplay(messages: readonly BaseMessage[], all: readonly BaseMessage[]): DisplayMessage[] {
+  const proposals = new Map(readSuggestions(all).map((one) => [one.message_id, one]));
+  const places = new Map(all.map(({ id }, place) => [id, place]));
+  return messages.map((message) => ({
+    ...displayOf(message, proposals.get(message.id ?? "") ?? null),
+    importance: levelOf(importanceOf(all, places.get(message.id) ?? -1)),
+  }));
 }
 
-function displayOf(message: BaseMessage, suggestions: Suggestions | null): DisplayMessage {
+function displayOf(message: BaseMessage, suggestions: Suggestions | null): Omit<DisplayMessage, "importance"> {
   const { reasoning_content, hidden: _hidden, ...extras } = readExtras(message);
   const calls = isAIMessage(message) ? (message.tool_calls ?? []) : [];
   const answers = "tool_call_id" in message && typeof message.tool_call_id === "string" ? message.tool_call_id : null;

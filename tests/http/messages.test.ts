@@ -53,6 +53,21 @@ describe("the messages of a thread", () => {
     expect(messages[1]?.["timestamp"]).toMatch(/^\d{4}-/u);
   });
 
+  it("say what they are worth, and what became of what they propose, also where one is changed or added", async () => {
+    const id = await fixture.talk("hello goals");
+    const asks = { suggestions: ["Yes", "No"] };
+    const given = { role: "assistant", id: "given-goals", content: "Design goals: 20 dB", additional_kwargs: asks };
+    const messages = [given, { role: "user", id: "given-yes", content: "Yes" }];
+    const added = await fixture.json("POST", `/threads/${id}/messages`, { messages });
+    expect(added).toMatchObject([{ importance: "HIGH", suggestions: { state: "selected" } }, { importance: "HIGH" }]);
+    const changed = await fixture.json("PATCH", `/threads/${id}/messages/given-goals`, { metadata: { seen: true } });
+    expect(changed).toMatchObject({ id: "given-goals", importance: "HIGH", suggestions: { state: "selected" } });
+    const shown = (await page(id)).messages.map(({ importance }) => importance);
+    expect(shown).toEqual(["LOW", "LOW", "HIGH", "HIGH"]);
+    const last = await page(id, "?limit=1&before=given-yes");
+    expect(last.messages).toMatchObject([{ id: "given-goals", suggestions: { state: "selected" } }]);
+  });
+
   it("are added without a run, in either form, and the model reads them in the next turn", async () => {
     const id = await fixture.talk("hello there");
     const added = z.array(Shown).parse(

@@ -24,7 +24,7 @@ describe("proposals", () => {
       },
     ]);
     expect(activeSuggestions(messages)?.message_id).toBe("p1");
-    expect(toDisplay(messages).map(({ role }) => role)).toEqual(["user", "suggestion"]);
+    expect(toDisplay(messages, messages).map(({ role }) => role)).toEqual(["user", "suggestion"]);
   });
 
   it.each<[string, BaseMessage, string, string | null]>([
@@ -47,6 +47,6 @@ describe("proposals", () => {
   it.each([[[]], ["x"], [[{}]], [[1]], [undefined]])("that are none are not shown: %j", (suggestions) => {
     const messages = [proposal("p1", suggestions)];
     expect(readSuggestions(messages)).toEqual([]);
-    expect(toDisplay(messages)[0]?.role).toBe("assistant");
+    expect(toDisplay(messages, messages)[0]?.role).toBe("assistant");
   });
 });

@@ -1,3 +1,4 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import { Hono } from "hono";
 import { z } from "zod";
 import { indexOfMessage, pageOfMessages, readMessages } from "../../sessions/conversation.ts";
@@ -6,6 +7,7 @@ import { appendMessages, clearMessages, MessageChange, updateMessage } from "../
 import { requireSession } from "../../sessions/sessions.ts";
 import { isHidden, StoredMessage } from "../../sessions/stored-message.ts";
 import { withOperations } from "../../sessions/with-operations.ts";
+import type { Session } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
@@ -52,9 +54,11 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     query(PageQuery),
     async (context) => {
       const { limit, before, hidden } = context.req.valid("query");
-      const all = await displayed(services, context, context.req.valid("param").thread_id, hidden ?? false);
-      const { messages, ...page } = pageOfMessages(all, { limit, before });
-      return answerJson(context, { ...page, messages });
+      const conversation = await conversationOf(services, context.req.valid("param").thread_id);
+      const { all } = conversation;
+      const seen = hidden === true ? all : all.filter((message) => !isHidden(message));
+      const { messages, ...page } = pageOfMessages(seen, { limit, before });
+      return answerJson(context, { ...page, messages: await displayed(services, context, conversation, messages) });
     },
   );
 
@@ -64,8 +68,10 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     path(MessagePath),
     async (context) => {
       const { thread_id, message_id } = context.req.valid("param");
-      const all = await displayed(services, context, thread_id, true);
-      return answerJson(context, all[indexOfMessage(all, message_id)]);
+      const conversation = await conversationOf(services, thread_id);
+      const message = conversation.all[indexOfMessage(conversation.all, message_id)];
+      const [one] = await displayed(services, context, conversation, message === undefined ? [] : [message]);
+      return answerJson(context, one);
     },
   );
 }
@@ -86,7 +92,7 @@ function changingRoutes(routes: HttpApp, services: HttpServices): void {
       const { messages, graph_id } = context.req.valid("json");
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const added = await appendMessages(services, session, messages, graph_id ?? undefined);
-      return answerJson(context, toDisplay(added));
+      return answerJson(context, await written(services, context, session, added));
     },
   );
 
@@ -104,7 +110,7 @@ function changingRoutes(routes: HttpApp, services: HttpServices): void {
       const { thread_id, message_id } = context.req.valid("param");
       const session = await requireSession(storage, thread_id);
       const changed = await updateMessage(services, session, message_id, context.req.valid("json"));
-      return answerJson(context, toDisplay([changed])[0]);
+      return answerJson(context, (await written(services, context, session, [changed]))[0]);
     },
   );
 
@@ -126,14 +132,33 @@ function changingRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-async function displayed(
-  { storage, operations }: HttpServices,
-  context: HttpContext,
-  threadId: string,
-  withHidden: boolean,
-): Promise<DisplayMessage[]> {
+interface Conversation {
+  session: Session;
+  all: BaseMessage[];
+}
+
+async function conversationOf({ storage }: HttpServices, threadId: string): Promise<Conversation> {
   const session = await requireSession(storage, threadId);
-  const messages = await readMessages(storage, threadId);
-  const shown = withHidden ? messages : messages.filter((message) => !isHidden(message));
-  return toDisplay(await withOperations(operations, session, shown, languageOf(context)));
+  return { session, all: await readMessages(storage, threadId) };
+}
+
+/** Messages of a conversation as clients show them. */
+async function displayed(
+  { operations }: HttpServices,
+  context: HttpContext,
+  { session, all }: Conversation,
+  messages: readonly BaseMessage[],
+): Promise<DisplayMessage[]> {
+  return toDisplay(await withOperations(operations, session, messages, languageOf(context)), all);
+}
+
+/** Those that a change has written, as they are shown now. */
+async function written(
+  services: HttpServices,
+  context: HttpContext,
+  session: Session,
+  changed: readonly BaseMessage[],
+): Promise<DisplayMessage[]> {
+  const conversation = await conversationOf(services, session.session_id);
+  return displayed(services, context, conversation, changed);
 }
