@@ -1,26 +1,23 @@
-import { isHumanMessage, type AIMessage, type AIMessageChunk } from "@langchain/core/messages";
+import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { countMessages, textOf } from "../context/tokens.ts";
-import { isAppError } from "../errors.ts";
 import { assessTask, owed } from "../guardrails/continuation.ts";
-import { handle, type AlternativePlan } from "../error-strategy.ts";
-import { userSentence } from "../error-texts.ts";
 import { askInStages } from "./ask-in-stages.ts";
 import { backgroundNews, withTold } from "./background.ts";
 import { modelOf, offeredTools } from "./ask-model.ts";
+import { failedCall } from "./failed-call.ts";
 import { afterReply, type Decision } from "./decide.ts";
 import { recallDocumentation } from "./documentation.ts";
-import { costOf, remainingMs, workedMs } from "./limits.ts";
+import { costOf, workedMs } from "./limits.ts";
 import { toMessage, usageOf, withEnd } from "./reply-message.ts";
 import { emit, loopCall, move, note, type LoopCall } from "./request.ts";
 import { tellTask, turnOf } from "./review.ts";
 import { servicesOf, taskPathOf } from "./services.ts";
 import type { ForcedRound, LoopState, LoopUpdate } from "./state.ts";
-import { isOutOfTime } from "./within-time.ts";
 
 /**
  * One model call, with its retries (law 4) and other ways (ERR-03). A call that fails for good is put to a person where the
- * run wants that. Else it ends the run when nothing has been done yet, since nothing is lost then; later in the loop, and
+ * run wants that. Else it ends the run when nothing has been done or said yet, since nothing is lost then; later in the loop, and
  * at any limit, it ends the turn with what is known.
  */
 export async function callModel(before: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
@@ -30,7 +27,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   const { progress } = servicesOf(config);
   call.news = await backgroundNews(before, call, config);
   const asked = await askInStages(before, call, config);
-  if (asked.kind === "failed") return failed(asked.error, asked.plans, before, config);
+  if (asked.kind === "failed") return failedCall(asked.error, asked.plans, before, config);
   const { answer, prompt, state } = asked;
   // What was given to read is no part of the conversation.
   const round = prompt.length - 1 - (call.documentation?.length ?? 0);
@@ -110,39 +107,6 @@ function afterwards(decision: Decision, state: LoopState, config: LangGraphRunna
         phase: move(config, "no_tools", state.phase, state.iteration_count),
       };
   }
-}
-
-function failed(
-  error: unknown,
-  plans: AlternativePlan[],
-  state: LoopState,
-  config: LangGraphRunnableConfig,
-): LoopUpdate {
-  const isStop = config.signal?.aborted === true;
-  if (isStop) {
-    move(config, "cancel", state.phase, state.iteration_count);
-    throw error;
-  }
-  servicesOf(config).progress?.answered(taskPathOf(config));
-  const phase = move(config, "error", state.phase, state.iteration_count);
-  if (!isAppError(error)) throw error;
-  emit(config, { type: "agentic_loop.error", error_type: error.code, message: error.message });
-  const { history, limits, onError, clock } = loopCall(config);
-  const worked_ms = workedMs(clock, state, Date.now());
-  const isLate = isOutOfTime(error) || remainingMs(worked_ms, limits) === 0;
-  const request = textOf(history.findLast(isHumanMessage)?.content ?? "");
-  // What the user reads; what exactly happened is in the event and in the log (ERR-17).
-  const last_error = userSentence(error.code, /\p{Script=Han}/u.test(request) ? "zh" : "en");
-  const decision = handle(error, "ask_user", { plans, mayAsk: onError === "ask" && !isLate });
-  if (decision.kind === "pause_for_user_decision") {
-    const { code, message, suggestion } = error;
-    const about = { code, message, ...(suggestion === undefined ? {} : { suggestion }) };
-    return { phase, failure: { ...about, plans }, last_error, worked_ms };
-  }
-  // A limit ends a turn, never a run; the final message says which one.
-  if (isLate) return { phase, end_reason: "timeout", last_error, worked_ms };
-  if (state.messages.length === 0) throw error;
-  return { phase, end_reason: "error", last_error, worked_ms };
 }
 
 function spent(answer: AIMessageChunk, state: LoopState, { limits }: LoopCall): LoopUpdate {

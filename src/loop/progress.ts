@@ -29,6 +29,8 @@ export interface Progress {
   begin(task: string, silent: boolean): LoopRecord;
   /** A chunk that the readers were told; `path` is that of the task it comes from. */
   heard(path: string, message: BaseMessage): void;
+  /** What the readers were told of the answer that this task waits for. */
+  heardOf(path: string): HeardAnswer | undefined;
   /** The model call of this task is over: its answer is a whole message, or it failed. */
   answered(path: string): void;
   /** The answers that readers saw begin and that never became a message of a loop. */
@@ -64,6 +66,7 @@ export function createProgress(): Progress {
         call.args += piece.args ?? "";
       }
     },
+    heardOf: (path) => open.get(path),
     answered(path) {
       over.add(path);
       open.delete(path);

@@ -1,0 +1,69 @@
+import { isHumanMessage, type AIMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { textOf } from "../context/tokens.ts";
+import { handle, type AlternativePlan } from "../error-strategy.ts";
+import { userSentence } from "../error-texts.ts";
+import { isAppError } from "../errors.ts";
+import { remainingMs, workedMs } from "./limits.ts";
+import { toPartial } from "./partial-answer.ts";
+import type { HeardAnswer } from "./progress.ts";
+import { withEnd } from "./reply-message.ts";
+import { emit, loopCall, move, note } from "./request.ts";
+import { servicesOf, taskPathOf } from "./services.ts";
+import type { EndReason, LoopState, LoopUpdate } from "./state.ts";
+import { isOutOfTime } from "./within-time.ts";
+
+/**
+ * What a model call that failed for good comes to: a question to a person where the run wants that; else the end of the turn
+ * with what is known, or of the run where nothing has been done or said yet. Throws what ends the run, and a stop.
+ */
+export function failedCall(
+  error: unknown,
+  plans: AlternativePlan[],
+  state: LoopState,
+  config: LangGraphRunnableConfig,
+): LoopUpdate {
+  const isStop = config.signal?.aborted === true;
+  if (isStop) {
+    move(config, "cancel", state.phase, state.iteration_count);
+    throw error;
+  }
+  const { progress } = servicesOf(config);
+  const heard = progress?.heardOf(taskPathOf(config));
+  progress?.answered(taskPathOf(config));
+  const phase = move(config, "error", state.phase, state.iteration_count);
+  if (!isAppError(error)) throw error;
+  emit(config, { type: "agentic_loop.error", error_type: error.code, message: error.message });
+  const { history, limits, onError, clock } = loopCall(config);
+  const worked_ms = workedMs(clock, state, Date.now());
+  const isLate = isOutOfTime(error) || remainingMs(worked_ms, limits) === 0;
+  const request = textOf(history.findLast(isHumanMessage)?.content ?? "");
+  // What the user reads; what exactly happened is in the event and in the log (ERR-17).
+  const last_error = userSentence(error.code, /\p{Script=Han}/u.test(request) ? "zh" : "en");
+  const decision = handle(error, "ask_user", { plans, mayAsk: onError === "ask" && !isLate });
+  if (decision.kind === "pause_for_user_decision") {
+    const { code, message, suggestion } = error;
+    const about = { code, message, ...(suggestion === undefined ? {} : { suggestion }) };
+    return { phase, failure: { ...about, plans }, last_error, worked_ms };
+  }
+  const end_reason: EndReason = isLate ? "timeout" : "error";
+  const messages = heard === undefined ? [] : toldPart(heard, end_reason, state, config);
+  // A limit ends a turn, never a run; the final message says which one.
+  if (!isLate && messages.length === 0 && state.messages.length === 0) throw error;
+  return { phase, end_reason, last_error, worked_ms, ...(messages.length === 0 ? {} : { messages }) };
+}
+
+/** The words that readers have seen of an answer that broke off stay, as those of a stopped one do (ERR-16, STOP-08). */
+function toldPart(
+  heard: HeardAnswer,
+  reason: "timeout" | "error",
+  state: LoopState,
+  config: LangGraphRunnableConfig,
+): AIMessage[] {
+  const taken = new Set([...loopCall(config).history, ...state.messages].map(({ id }) => id));
+  const { message, partial } = toPartial(heard, reason, taken);
+  if (!partial.is_stored) return [];
+  withEnd(message, reason);
+  note(config, [message]);
+  return [message];
+}

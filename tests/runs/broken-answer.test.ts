@@ -1,0 +1,62 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { ModelStep } from "../support/model-server.ts";
+import { startStopBench, type Reader, type StopBench } from "./stop-bench.ts";
+
+let bench: StopBench | undefined;
+afterEach(async () => {
+  await bench?.close();
+  bench = undefined;
+});
+
+const text = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
+const held = new Promise<never>(() => undefined);
+const free = { context: { mode: "free_work" } };
+const heard = (reader: Reader): string => [...reader.text().values()].map(({ content }) => content).join("");
+
+describe("an answer that the provider breaks off (ERR-16)", () => {
+  const cases: [string, ModelStep, object, string][] = [
+    ["before its end", { text, fault: { kind: "cut", after: 30 } }, free, "error"],
+    [
+      "and goes on with only when its time is over",
+      { text, hold: { after: 30, until: held } },
+      { context: { ...free.context, limits: { timeout_seconds: 0.001 } } },
+      "timeout",
+    ],
+  ];
+  it.each(cases)("%s is kept as readers saw it, with the reason", async (_, step, patch, reason) => {
+    bench = await startStopBench({ script: [step] });
+    const { run, reader } = await bench.start("Count the words", patch);
+    await reader.over;
+    expect(heard(reader).length).toBeGreaterThan(50);
+    expect((await bench.runs.get(run.run_id))?.status).toBe("success");
+    const { messages } = await bench.state();
+    expect(messages.map((message) => message.getType())).toEqual(["human", "ai"]);
+    expect(messages[1]?.text).toBe(heard(reader));
+    expect(messages[1]?.id).toBe([...reader.text().keys()][0]);
+    expect(messages[1]?.additional_kwargs).toMatchObject({ is_partial: true, stop_reason: reason, end_reason: reason });
+    expect(reader.custom().some(({ type }) => type === "agentic_loop.error")).toBe(true);
+    expect(reader.custom().find(({ type }) => type === "agentic_loop.complete")).toMatchObject({ end_reason: reason });
+  });
+
+  it("can be gone on with, as a stopped one can (STOP-09)", async () => {
+    bench = await startStopBench({ script: [{ text, fault: { kind: "cut", after: 30 } }] });
+    await (
+      await bench.start("Count the words", free)
+    ).reader.over;
+    const begun = (await bench.state()).messages[1]?.text ?? "";
+    bench.model.push({ text: " and the rest." });
+    const run = await bench.finish("", { context: { partial: "continue" } });
+    expect(run.status).toBe("success");
+    const { messages } = await bench.state();
+    expect(messages).toHaveLength(2);
+    expect(messages[1]?.text.startsWith(begun)).toBe(true);
+    expect(messages[1]?.text.endsWith("and the rest.")).toBe(true);
+    expect(messages[1]?.additional_kwargs["is_partial"]).toBe(false);
+  });
+
+  it("fails the run where only a few words had come: those are worth no message (STOP-08)", async () => {
+    bench = await startStopBench({ script: [{ text, fault: { kind: "cut", after: 3 } }] });
+    expect((await bench.finish("Count the words", free)).status).toBe("error");
+    expect((await bench.state()).messages.map((message) => message.getType())).toEqual(["human"]);
+  });
+});
