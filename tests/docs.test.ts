@@ -133,7 +133,8 @@ describe("the README, followed word by word", () => {
     }
     expect(answers[0]).toContain('"thread_id":"0192d1c4-7d5e-7000-8000-000000000001"');
     expect(answers[1]).toContain("event: messages");
-    expect(answers[1]).toContain("agentic_loop.tool_result");
+    expect(answers[1]).toContain('"tool_call_id"');
+    expect(answers[1]).not.toContain("event: custom");
     expect(answers[2]).toContain("__interrupt__");
     expect(answers[2]).toContain("delete_file");
     expect(answers[3]).not.toContain("__interrupt__");
