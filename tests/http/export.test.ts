@@ -129,7 +129,7 @@ describe("an export", () => {
     const id = await richThread();
     const response = await fixture.server.send("GET", `/threads/${id}/export?format=text`);
     expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
-    expect(response.headers.get("content-disposition")).toBe(`attachment; filename="thread-${id}.txt"`);
+    expect(response.headers.get("content-disposition")).toBe(`attachment; filename="${id}.txt"`);
     expect(await response.text()).toBe(
       [
         "The lighthouse",

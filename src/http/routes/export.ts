@@ -59,7 +59,7 @@ function exportRoute(routes: HttpApp, { storage, operations }: HttpServices): vo
       const language = languageOf(context);
       const messages = await withOperations(operations, session, messagesIn(values), language);
       const ending = { json: "json", markdown: "md", text: "txt" }[format];
-      context.header("Content-Disposition", `attachment; filename="thread-${session.session_id}.${ending}"`);
+      context.header("Content-Disposition", `attachment; filename="${session.session_id}.${ending}"`);
       if (format === "json") {
         return answerJson(context, exportSession(session, values, messages, new Date().toISOString()));
       }
