@@ -257,6 +257,34 @@ export const CompressionRequest = z.object({
 });
 export type CompressionRequest = z.infer<typeof CompressionRequest>;
 
+/** What the user's editor shows (CTX-06); whatever is missing is not spoken of. Paths are for the model to read. */
+export const EditorDocument = z.object({
+  path: z.string().max(3000).optional(),
+  /** The text of the document, or its beginning; the model is shown some 1,000 characters. */
+  preview: z.string().max(200_000).optional(),
+  selected_text: z.string().max(100_000).optional(),
+  workspace_path: z.string().max(3000).optional(),
+  editor: z
+    .object({
+      editable: z.boolean().optional(),
+      type: z.string().max(100).optional(),
+      /** Bytes. */
+      size: z.number().nonnegative().optional(),
+      saved: z.boolean().optional(),
+    })
+    .optional(),
+  unsaved_changes: z.boolean().optional(),
+});
+export type EditorDocument = z.infer<typeof EditorDocument>;
+
+/** Something that the user refers to, with its whole content (MSG-09). */
+export const UserReference = z.object({
+  type: z.string().min(1).max(50).describe("text, file, folder, …"),
+  source: z.string().max(3000),
+  content: z.string().max(500_000),
+});
+export type UserReference = z.infer<typeof UserReference>;
+
 /** What a run may choose (API-03). `model` is a `provider:name`; `mode` overrules what `intent` would decide. */
 export const RunContext = z.object({
   model: z.string().min(1).optional(),
@@ -272,6 +300,10 @@ export const RunContext = z.object({
   agent: RunAgent.optional(),
   /** Whether the identity also stands before the task in the work mode `workflow` (PROMPT-02). Default yes. */
   identity_in_workflow: z.boolean().optional(),
+  /** What the editor shows at this request. */
+  document: EditorDocument.optional(),
+  /** What the user refers to, for this request; never shortened. */
+  references: z.array(UserReference).max(50).optional(),
   tools: z.array(z.string()).optional(),
   /** The tool that is called first and once; any other one then waits for the user's word (TOOL-08). */
   selected_tool: z.string().optional(),

@@ -7,6 +7,7 @@ import { finalAnswerInstruction, finalAnswerPrompt } from "../prompts/final-answ
 import { freeWorkPrompt } from "../prompts/free-work.ts";
 import { planStepInstruction, planStepPrompt } from "../prompts/plan-step.ts";
 import type { GraphState, PlanStep, TaskPlan, WorkflowNode } from "../state.ts";
+import { gatherContext } from "./gather-context.ts";
 import { nodeRequest, runContext } from "./node-request.ts";
 import { nextWork, withStep } from "./plan-progress.ts";
 import { presetTask } from "./preset-task.ts";
@@ -26,7 +27,8 @@ export const action: WorkflowNode = async (state, config) => {
     const { action_type } = runContext(config);
     const prompts = promptsOf(config);
     const task = action_type === undefined ? freeWorkPrompt(prompts) : presetTask(action_type, state, prompts);
-    return respond(await runLoop(nodeRequest("action", state, config, { task }), config));
+    const gathered = await gatherContext(state, config);
+    return respond(await runLoop(nodeRequest("action", state, config, { task, gathered }), config));
   }
   const work = nextWork(taskPlan);
   switch (work.kind) {
@@ -37,6 +39,7 @@ export const action: WorkflowNode = async (state, config) => {
         task: finalAnswerPrompt(promptsOf(config)),
         tools: [],
         instruction: finalAnswerInstruction({ request: requestOf(state.messages) }),
+        gathered: await gatherContext(state, config),
       });
       const answered = respond(await runLoop(request, config));
       return { ...answered, task_plan: { ...taskPlan, status: work.failed ? "failed" : "done" } };
@@ -61,6 +64,7 @@ async function carryOut(
     task: planStepPrompt({ tool: step.tool }, promptsOf(config)),
     instruction: planStepInstruction({ number, total, goal: step.goal, input: step.input }),
     isPart: total > 1,
+    gathered: await gatherContext(state, config),
   });
   const outcome = await runLoop(request, config);
   const status = ["answered", "completed"].includes(outcome.end_reason) ? "done" : "failed";

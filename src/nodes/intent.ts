@@ -9,6 +9,7 @@ import { replyPrompt } from "../prompts/reply.ts";
 import type { GraphState, Intent, TurnRoute, WorkflowNode } from "../state.ts";
 import { clarificationOf, clarificationMessage } from "./clarification.ts";
 import type { ReadIntent } from "./intent-rules.ts";
+import { gatherContext } from "./gather-context.ts";
 import { nodeRequest, runContext } from "./node-request.ts";
 import { completedReply, partialReply, removal } from "./partial-reply.ts";
 import { readIntent, requestOf } from "./read-intent.ts";
@@ -82,7 +83,8 @@ async function takeUp(before: GraphState, config: LangGraphRunnableConfig) {
   }
   if (route !== "reply") return update;
   const task = replyPrompt(promptsOf(config));
-  const outcome = await runLoop(nodeRequest("intent", state, config, { task, tools: [] }), config);
+  const gathered = await gatherContext(state, config);
+  const outcome = await runLoop(nodeRequest("intent", state, config, { task, tools: [], gathered }), config);
   return { ...update, ...endTurn({ orchestration }, outcome, config), messages: outcome.messages };
 }
 

@@ -10,6 +10,7 @@ import { promptsOf, servicesOf } from "../loop/services.ts";
 import { confirmation } from "../prompts/confirmation.ts";
 import { forcedTool } from "../prompts/forced-tool.ts";
 import { agentSystemText, systemParts, textOfParts, type SystemPart } from "../prompts/injector.ts";
+import type { ContextLayer } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { LoopLimits, RunContext, type GraphState } from "../state.ts";
 import { tools } from "../tools/index.ts";
@@ -17,6 +18,12 @@ import { createRegistry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { identityValues } from "./identity-values.ts";
 import { readingOf } from "./reading.ts";
+
+/** What was gathered for a turn: what stands before the facts and the summary of the system text, and what after them. */
+export interface GatheredContext {
+  before: readonly ContextLayer[];
+  after: readonly ContextLayer[];
+}
 
 /** What the run chose: `context`, or the same keys in `configurable` as older clients send them. */
 export function runContext(config: LangGraphRunnableConfig): RunContext {
@@ -68,6 +75,7 @@ export function nodeRequest(
     history?: BaseMessage[];
     silent?: boolean;
     isPart?: boolean;
+    gathered?: GatheredContext;
   },
 ): LoopRequest {
   const context = runContext(config);
@@ -77,7 +85,7 @@ export function nodeRequest(
   const chat = (context.chat_mode ?? state.chat_mode) === "chat";
   const usable = chat ? [] : (options.tools ?? offeredTools(context, config));
   const task = taskText(options.task, usable, context, config);
-  const parts = systemOf(state, context, { task, workspace, prompts });
+  const parts = systemOf(state, context, { task, workspace, prompts, gathered: options.gathered });
   return {
     node,
     prompts,
@@ -114,8 +122,9 @@ export function nodeRequest(
 function systemOf(
   state: GraphState,
   context: RunContext,
-  { task, workspace, prompts }: { task: string; workspace: string; prompts: Prompts },
+  request: { task: string; workspace: string; prompts: Prompts; gathered: GatheredContext | undefined },
 ): SystemPart[] {
+  const { task, workspace, prompts, gathered } = request;
   if (context.agent !== undefined) {
     return [{ name: "agent", section: "system_prompt", text: agentSystemText(context.agent.prompt, prompts) }];
   }
@@ -124,7 +133,7 @@ function systemOf(
   const parts = {
     identity: hasIdentity ? { profile, values: identityValues(state, workspace) } : null,
     ...(task === "" ? {} : { task }),
-    context: { summary: state.conversation_summary, facts: factsOf(state) },
+    context: { summary: state.conversation_summary, facts: factsOf(state), ...gathered },
   };
   return systemParts(parts, prompts);
 }

@@ -10,6 +10,7 @@ import { planPrompt } from "../prompts/plan.ts";
 import type { GraphState, TaskPlan, WorkflowNode } from "../state.ts";
 import { readJson } from "./answer.ts";
 import { goalVerbs, seams, toolVerbs } from "./intent-words.ts";
+import { gatherContext } from "./gather-context.ts";
 import { nodeRequest, offeredTools, runContext } from "./node-request.ts";
 
 const maxSteps = 10;
@@ -52,9 +53,11 @@ export const plan: WorkflowNode = async (state, config) => {
 
 async function makePlan(state: GraphState, config: LangGraphRunnableConfig, request: string): Promise<TaskPlan> {
   const tools = offeredTools(runContext(config), config).map((tool) => tool.name);
+  const gathered = await gatherContext(state, config);
   const ask = async (problem: string | null) => {
     const task = planPrompt({ tools, problem }, promptsOf(config));
-    const outcome = await runLoop(nodeRequest("plan", state, config, { task, tools: [], silent: true }), config);
+    const request = nodeRequest("plan", state, config, { task, tools: [], silent: true, gathered });
+    const outcome = await runLoop(request, config);
     // No reply came in time, or a person has passed it over: another question would only wait once more.
     const isLost = outcome.end_reason === "timeout" || outcome.end_reason === "error";
     return { ...readJson(outcome.final_response, PlanAnswer), isLost };

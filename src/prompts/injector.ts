@@ -11,6 +11,15 @@ export const layerSeparator = "\n\n---\n\n";
 export interface ContextFacts {
   summary: ConversationSummary | null;
   facts: Record<string, string | null>;
+  /** What was gathered for this turn (CTX-15): what stands before the facts and the summary, and what after them. */
+  before?: readonly ContextLayer[];
+  after?: readonly ContextLayer[];
+}
+
+/** One section of what was gathered for the model: its name, and its text with its heading. */
+export interface ContextLayer {
+  name: string;
+  text: string;
 }
 
 /** What a system text is made of (PROMPT-02). */
@@ -43,15 +52,20 @@ export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompt
   const who = identity === null ? "" : `${prompts.identity(identity.profile, identity.values)}\n\n`;
   const protection = `<!-- layer: identity -->\n${who}${prompts.text(antiTampering, {})}`;
   const pieces: SystemPart[] = [{ name: "identity", section: "system_prompt", text: protection }];
-  const add = (name: string, section: SystemSection, text: string, separator = layerSeparator): void => {
-    pieces.push({ name, section, text: `${separator}${text}` });
+  const add = (name: string, section: SystemSection, text: string): void => {
+    pieces.push({ name, section, text: `${layerSeparator}${text}` });
+  };
+  const addLayers = (layers: readonly ContextLayer[] = []): void => {
+    for (const { name, text } of layers) add(name, "implicit_context", `<!-- context: ${name} -->\n${text}`);
   };
   if (task !== undefined) add("task", "system_prompt", task);
+  addLayers(context.before);
   const lines = Object.entries(context.facts)
     .filter(([, value]) => value !== null && value !== "")
     .map(([name, value]) => `${name}: ${value}`);
   if (context.summary !== null) lines.push(`Summary of the earlier conversation: ${summaryText(context.summary)}`);
   if (lines.length > 0) add("context", "system_prompt", `<!-- layer: context -->\n${lines.join("\n")}`);
+  addLayers(context.after);
   prompts.onSystemText?.(factsOf(pieces));
   return pieces;
 }

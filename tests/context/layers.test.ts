@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { documentLayer, fenced, referencesLayer, smartPreview } from "../../src/context/layers.ts";
+import { builtInPrompts } from "../../src/prompts/prompts.ts";
+
+describe("the editor's layer", () => {
+  it("says only what is there", () => {
+    expect(documentLayer(undefined, builtInPrompts)).toBeNull();
+    expect(documentLayer({}, builtInPrompts)).toBeNull();
+    expect(documentLayer({ unsaved_changes: false, selected_text: "" }, builtInPrompts)).toBeNull();
+    expect(documentLayer({ path: "notes/a.md" }, builtInPrompts)).toEqual({
+      name: "document",
+      text: "## Editor\n\nCurrent document: notes/a.md",
+    });
+  });
+
+  it.each([
+    [{ editable: true, type: "markdown", size: 1200, saved: false }, "Editor: Normal, markdown, editable, not saved"],
+    [{ size: 3 * 1024 * 1024 }, "Editor: Large file (3.0 MB)"],
+    [{ editable: false }, "Editor: read-only"],
+  ])("tells the editor's state %o", (editor, told) => {
+    expect(documentLayer({ editor }, builtInPrompts)?.text).toContain(told);
+  });
+
+  it("shows the beginning of a long document, at a paragraph where one ends near", () => {
+    const text = `${"a".repeat(800)}\n\n${"b".repeat(800)}`;
+    expect(smartPreview(text)).toBe(`${"a".repeat(800)}\n[… 802 characters left out …]`);
+    expect(smartPreview("short")).toBe("short");
+    expect(smartPreview("x".repeat(999) + "😀😀").isWellFormed()).toBe(true);
+  });
+});
+
+describe("the layer of references", () => {
+  it("is numbered, whole, and says that nothing has to be read again", () => {
+    const content = "line\n".repeat(20_000);
+    const layer = referencesLayer(
+      [
+        { type: "text", source: "chapter 1", content: "one" },
+        { type: "file", source: "b.md", content },
+      ],
+      builtInPrompts,
+    );
+    expect(layer?.text).toContain("no need to read it again");
+    expect(layer?.text).toContain("Reference 1: text (source: chapter 1)\n```\none\n```");
+    expect(layer?.text).toContain(`Reference 2: file (source: b.md)\n\`\`\`\n${content}\`\`\``);
+    expect(referencesLayer([], builtInPrompts)).toBeNull();
+  });
+
+  it("cannot be ended by what it holds", () => {
+    expect(fenced("md", "a\n```\nb")).toBe("````md\na\n```\nb\n````");
+  });
+});

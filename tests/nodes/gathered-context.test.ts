@@ -1,0 +1,50 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { afterEach, describe, expect, it } from "vitest";
+import { wireText } from "../support/model-server.ts";
+import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
+
+let app: TestWorkflow;
+afterEach(() => app.close());
+
+const systemOf = (index: number): string => wireText(app.model.requests[index]?.messages[0] ?? { role: "none" });
+
+describe("what the user's editor shows and refers to", () => {
+  it("stands in the system text of the request that brings it, after the facts, and of no other", async () => {
+    app = await startWorkflow({ script: [{ text: "It is about ships." }, { text: "Hello." }] });
+    const references = [{ type: "file", source: "ships.md", content: "Three ships." }];
+    const document = { path: "story.md", selected_text: "the harbour", unsaved_changes: true };
+    await app.send("what is it about", { mode: "free_work", document, references });
+    await app.send("hello", { mode: "free_work" });
+    const [with_, without] = [systemOf(0), systemOf(1)];
+    expect(with_).toContain("Current document: story.md");
+    expect(with_).toContain("the harbour");
+    expect(with_).toContain("Reference 1: file (source: ships.md)");
+    expect(with_.indexOf("story.md")).toBeLessThan(with_.indexOf("ships.md"));
+    expect(with_.startsWith(without)).toBe(true);
+  });
+
+  it("is never shortened: the conversation before it is left out first (MSG-09)", async () => {
+    app = await startWorkflow({ contextLimit: 8000, handler: () => ({ text: "Yes." }) });
+    const said = Array.from({ length: 20 }, (_, turn) => [
+      new HumanMessage({ id: `h${turn}`, content: `${turn} ${"word ".repeat(100)}` }),
+      new AIMessage({ id: `a${turn}`, content: "word ".repeat(80) }),
+    ]);
+    await app.update({ messages: said.flat() });
+    const content = Array.from({ length: 600 }, (_, line) => `line ${line}`).join("\n");
+    await app.send("look", { mode: "free_work", references: [{ type: "file", source: "a.txt", content }] });
+    const [request] = app.model.requests;
+    expect(systemOf(0)).toContain(content);
+    expect(request?.messages.length).toBeLessThan(40);
+    expect(wireText(request?.messages.at(-1) ?? { role: "none" })).toBe("look");
+  });
+
+  it.each([
+    [{ references: [{ type: "file", source: "a", content: 5 }] }, "content"],
+    [{ references: Array.from({ length: 51 }, () => ({ type: "text", source: "", content: "" })) }, "references"],
+    [{ document: { selected_text: "x".repeat(100_001) } }, "selected_text"],
+  ])("is refused when it is not what is expected: %o", async (context, named) => {
+    app = await startWorkflow();
+    await expect(app.send("hello", { mode: "free_work", ...context })).rejects.toThrow(named);
+    expect(app.model.requests).toEqual([]);
+  });
+});
