@@ -24,6 +24,7 @@ const layers: string[][] = [
   ["error-strategy"],
   ["error-texts"],
   ["errors", "state"],
+  ["user-context"],
 ];
 
 /** What only some may import, because knowing it is their job. */

@@ -1,4 +1,4 @@
-import type { EditorDocument, UserReference } from "../state.ts";
+import type { EditorDocument, UserReference } from "../user-context.ts";
 import { documentContext } from "../prompts/document-context.ts";
 import { documentReferences, referencesText } from "../prompts/document-references.ts";
 import type { ContextLayer } from "../prompts/injector.ts";
