@@ -1,6 +1,6 @@
 import { MessagesValue, StateSchema, type GraphNode } from "@langchain/langgraph";
 import { z } from "zod";
-import { EditorDocument, UserReference } from "./user-context.ts";
+import { UserContext } from "./user-context.ts";
 
 /** Phases of the agentic loop (STATE-05, table 18.1). */
 export const LoopPhase = z.enum([
@@ -259,7 +259,7 @@ export const CompressionRequest = z.object({
 export type CompressionRequest = z.infer<typeof CompressionRequest>;
 
 /** What a run may choose (API-03). `model` is a `provider:name`; `mode` overrules what `intent` would decide. */
-export const RunContext = z.object({
+export const RunContext = UserContext.extend({
   model: z.string().min(1).optional(),
   temperature: z.number().min(0).max(2).optional(),
   work_mode: WorkMode.optional(),
@@ -273,10 +273,6 @@ export const RunContext = z.object({
   agent: RunAgent.optional(),
   /** Whether the identity also stands before the task in the work mode `workflow` (PROMPT-02). Default yes. */
   identity_in_workflow: z.boolean().optional(),
-  /** What the editor shows at this request. */
-  document: EditorDocument.optional(),
-  /** What the user refers to, for this request; never shortened. */
-  references: z.array(UserReference).max(50).optional(),
   tools: z.array(z.string()).optional(),
   /** The tool that is called first and once; any other one then waits for the user's word (TOOL-08). */
   selected_tool: z.string().optional(),

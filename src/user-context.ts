@@ -27,3 +27,11 @@ export const UserReference = z.object({
   content: z.string().max(500_000),
 });
 export type UserReference = z.infer<typeof UserReference>;
+
+/** What a request brings with it besides its words. */
+export const UserContext = z.object({
+  /** What the editor shows. */
+  document: EditorDocument.optional(),
+  /** What the user refers to; never shortened. */
+  references: z.array(UserReference).max(50).optional(),
+});
