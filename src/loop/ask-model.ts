@@ -10,7 +10,7 @@ import { callableTools } from "./callable-tools.ts";
 import { ContinuedModel } from "./continued-model.ts";
 import { remainingMs, workedMs } from "./limits.ts";
 import { requestNoter } from "./note-request.ts";
-import { emit, move, type LoopCall } from "./request.ts";
+import { emit, isCutResult, move, type LoopCall } from "./request.ts";
 import { servicesOf, type RunServices } from "./services.ts";
 import type { LoopState } from "./state.ts";
 import { withinTime } from "./within-time.ts";
@@ -99,5 +99,12 @@ export function modelOf({ alternative }: Pick<LoopState, "alternative">, call: L
 /** The tools that this call of the model may use; a closing one has none (LOOP-02). */
 export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
   if (state.closing !== null || state.alternative === "without_tools") return [];
-  return callableTools(call, state.iteration_count);
+  const usable = callableTools(call, state.iteration_count);
+  return hidesSome(state, call) ? usable : usable.filter(({ forHidden }) => forHidden !== true);
+}
+
+/** Whether the model sees less than was said and done: a summary, the newest messages only, or a result that was cut. */
+function hidesSome(state: LoopState, call: LoopCall): boolean {
+  if (call.summary !== null || (state.view?.first ?? 0) > 0) return true;
+  return call.hasCutResult || state.messages.some((message) => isCutResult(message));
 }

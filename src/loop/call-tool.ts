@@ -1,5 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { ToolMessage } from "@langchain/core/messages";
+import type { ToolMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { ResultMode } from "../state.ts";
 import { toolSpan } from "../tracing.ts";
@@ -12,6 +11,7 @@ import { notApproved } from "./judge-call.ts";
 import { callsAtOnce } from "./limits.ts";
 import { handOver } from "./hand-over.ts";
 import { emit, loopCall, move, note } from "./request.ts";
+import { toToolMessage, type AnsweredCall } from "./result-message.ts";
 import { lookAt, toolContext } from "./rulings.ts";
 import { runIdOf, servicesOf } from "./services.ts";
 import { announcing } from "./slow-call.ts";
@@ -41,22 +41,26 @@ export async function callTool(task: ToolTask, config: LangGraphRunnableConfig):
       () => resultOf(task, config),
       (elapsed_seconds) => emit(config, { ...status, status: "executing", elapsed_seconds }),
     ));
-  return { messages: [tellResult(task.call, result, config)] };
+  // Only what has run is in the ledger.
+  const whole = task.outcome.kind === "run" ? task.ledger_id : undefined;
+  return { messages: [tellResult({ ...task.call, ...(whole === undefined ? {} : { whole }) }, result, config)] };
 }
 
 /** The message that a result becomes: noted, and told. Each call has exactly one (law 6). */
-export function tellResult(
-  call: { id: string; name: string },
-  result: ToolResult,
-  config: LangGraphRunnableConfig,
-): ToolMessage {
+export function tellResult(call: AnsweredCall, result: ToolResult, config: LangGraphRunnableConfig): ToolMessage {
   const status = { type: "tool_status", tool_call_id: call.id, tool_name: call.name } as const;
   const { limits, tools } = loopCall(config);
   const tool = tools.find(({ name }) => name === call.name);
   const end = tool === undefined ? undefined : endOf(tool, result, loopCall(config).resultMode);
   // What the model itself has written as the final result is not cut.
   const maxLength = end === "completed" ? Infinity : limits.tool_result_max_length;
-  const message = toToolMessage({ call }, result, maxLength, end);
+  const message = toToolMessage(
+    { call },
+    result,
+    maxLength,
+    end,
+    tools.some(({ forHidden }) => forHidden),
+  );
   note(config, [message]);
   emit(config, {
     type: "agentic_loop.tool_result",
@@ -156,38 +160,4 @@ async function refuseUnless(
 ): Promise<ToolResult | undefined> {
   const { hash } = await lookAt(tool, input, config);
   return hash === approved ? undefined : notApproved(tool);
-}
-
-/** The message the model reads: the content, or the message with its data; cut with a visible mark (LOOP-09). */
-export function toToolMessage(
-  task: { call: { id: string; name: string } },
-  result: ToolResult,
-  maxLength: number,
-  endsTurn?: EndReason,
-): ToolMessage {
-  const text =
-    result.content ??
-    (result.data === undefined ? result.message : `${result.message}\n${JSON.stringify(result.data)}`);
-  const content = result.success ? text : `Error (${result.errorType ?? "execution_failed"}): ${text}`;
-  return new ToolMessage({
-    id: randomUUID(),
-    tool_call_id: task.call.id,
-    name: task.call.name,
-    status: result.success ? "success" : "error",
-    content: cut(content, maxLength).toWellFormed(),
-    additional_kwargs: {
-      timestamp: new Date().toISOString(),
-      success: result.success,
-      code: result.code,
-      ...(result.errorType === undefined ? {} : { errorType: result.errorType }),
-      ...(result.metrics === undefined ? {} : { metrics: result.metrics }),
-      ...(endsTurn === undefined ? {} : { ends_turn: endsTurn }),
-      ...(result.operation === undefined ? {} : { operations: [result.operation] }),
-    },
-  });
-}
-
-function cut(text: string, maxLength: number): string {
-  if (text.length <= maxLength) return text;
-  return `${text.slice(0, maxLength)}\n[… cut: ${text.length - maxLength} of ${text.length} characters are not shown]`;
 }

@@ -88,6 +88,8 @@ export interface LoopCall extends LoopRequest {
   visible: BaseMessage[];
   /** What the model can be given to read; chosen from in each iteration. */
   documents: CallDocuments | undefined;
+  /** Whether a result in it is cut, and the whole can be read. */
+  hasCutResult: boolean;
   /** The phase as last told. */
   phase: LoopPhase;
   turnState: TurnState;
@@ -117,6 +119,7 @@ export function withLoopCall(
     ...request,
     visible: compactedHistory(request.history, request.summary),
     documents,
+    hasCutResult: request.tools.length > 0 && request.history.some((message) => isCutResult(message)),
     turnState,
     phase: "idle",
     record,
@@ -126,6 +129,11 @@ export function withLoopCall(
     news: undefined,
   };
   return { ...config, configurable: { ...config.configurable, [callKey]: call } };
+}
+
+/** Whether a message is a result of which the ledger keeps more than it shows. */
+export function isCutResult(message: BaseMessage): boolean {
+  return message.additional_kwargs["whole_result"] !== undefined;
 }
 
 /** The request of the running loop call. */

@@ -101,6 +101,12 @@ export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolC
     ...askedBesides(services),
     ...(background === undefined ? {} : { background }),
     sessionId: sessionIdOf(config),
+    history: {
+      messages: loopCall(config).history,
+      // The ledger stores what finish() wrote: a ToolResult.
+      result: async (id) =>
+        ((await services.ledger.get(sessionIdOf(config), id))?.result as ToolResult | null | undefined) ?? undefined,
+    },
     callId,
     repeated: false,
     signal: config.signal ?? new AbortController().signal,

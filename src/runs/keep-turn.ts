@@ -14,8 +14,8 @@ import { interruptedResult, repairToolPairs } from "../context/repair.ts";
 import { textOf } from "../context/tokens.ts";
 import type { PartialAnswer, StopReason } from "../events.ts";
 import type { ServedGraph } from "../graph/load.ts";
-import { toToolMessage } from "../loop/call-tool.ts";
 import { finalMessage } from "../loop/final-text.ts";
+import { toToolMessage } from "../loop/result-message.ts";
 import { loop } from "../loop/loop.ts";
 import { toPartial } from "../loop/partial-answer.ts";
 import { addMessages, type Progress } from "../loop/progress.ts";
@@ -174,7 +174,11 @@ function withResults(
       executed.push(id);
       // The ledger stores what call_tool wrote: a ToolResult.
       const result = row.result as ToolResult;
-      return toToolMessage({ call: { id, name: call.name } }, result, LoopLimits.parse({}).tool_result_max_length);
+      return toToolMessage(
+        { call: { id, name: call.name, whole: row.tool_call_id } },
+        result,
+        LoopLimits.parse({}).tool_result_max_length,
+      );
     }
     pending.push(id);
     const place = `${message.id}/${index}/`;

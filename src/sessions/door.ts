@@ -11,7 +11,7 @@ import type { ManualTools } from "./manual-run.ts";
 /** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
 export type SessionStorage = Pick<Storage, "approvals" | "checkpointer"> & {
   sessions: Omit<Storage["sessions"], "deleteUnfinished">;
-  ledger: Pick<Ledger, "list">;
+  ledger: Pick<Ledger, "list" | "get">;
   requests: Pick<ModelRequestStore, "last">;
 };
 
@@ -113,7 +113,10 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
   return {
     checkpointer,
     requests: { last: async (id, node) => ((await isOwn(id)) ? requests.last(id, node) : undefined) },
-    ledger: { list: async (id) => ((await isOwn(id)) ? ledger.list(id) : []) },
+    ledger: {
+      list: async (id) => ((await isOwn(id)) ? ledger.list(id) : []),
+      get: async (id, callId) => ((await isOwn(id)) ? ledger.get(id, callId) : undefined),
+    },
     sessions: {
       get,
       create: (session) => storage.sessions.create({ ...session, owner }),

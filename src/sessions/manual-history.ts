@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { AppError, isAppError } from "../errors.ts";
 import type { Graphs } from "../graph/load.ts";
-import { toToolMessage } from "../loop/call-tool.ts";
+import { toToolMessage } from "../loop/result-message.ts";
 import { manualRunNote } from "../prompts/manual-run.ts";
 import { LoopLimits } from "../state.ts";
 import type { Session } from "../storage/records.ts";

@@ -26,6 +26,9 @@ export function createMemoryLedger(): Ledger {
       call.result = structuredClone(result ?? null);
       call.finished_at = new Date().toISOString();
     },
+    async get(sessionId, toolCallId) {
+      return structuredClone(sessions.get(sessionId)?.get(toolCallId));
+    },
     async list(sessionId) {
       return structuredClone([...(sessions.get(sessionId)?.values() ?? [])]);
     },

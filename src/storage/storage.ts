@@ -176,6 +176,7 @@ export interface Ledger {
   }): Promise<LedgerAnswer>;
   /** Records the result after the effect. */
   finish(sessionId: string, toolCallId: string, result: unknown): Promise<void>;
+  get(sessionId: string, toolCallId: string): Promise<ToolCallRecord | undefined>;
   list(sessionId: string): Promise<ToolCallRecord[]>;
 }
 

@@ -2,6 +2,7 @@ import { readSubagentResults } from "./agents/read-subagent-results.ts";
 import { runNamedSubagents } from "./agents/run-named-subagents.ts";
 import { askFollowupQuestion } from "./conversation/ask-followup-question.ts";
 import { attemptCompletion } from "./conversation/attempt-completion.ts";
+import { readHistory } from "./conversation/read-history.ts";
 import { planModeRespond } from "./conversation/plan-mode-respond.ts";
 import { createFile } from "./files/create-file.ts";
 import { createFolder } from "./files/create-folder.ts";
@@ -39,6 +40,7 @@ export const tools = {
   attempt_completion: attemptCompletion,
   ask_followup_question: askFollowupQuestion,
   plan_mode_respond: planModeRespond,
+  read_history: readHistory,
   run_named_subagents: runNamedSubagents,
   read_subagent_results: readSubagentResults,
 };

@@ -19,6 +19,12 @@ export function failure(errorType: ErrorCode, message: string, suggestion?: stri
   };
 }
 
+/** All that the model may read of a result: its content, or the message with its data. */
+export function resultText({ success: isSuccess, content, data, message, errorType }: ToolResult): string {
+  const text = content ?? (data === undefined ? message : `${message}\n${JSON.stringify(data)}`);
+  return isSuccess ? text : `Error (${errorType ?? "execution_failed"}): ${text}`;
+}
+
 /** What the codes of the operating system mean to the model. Their own messages would tell it machine paths. */
 const systemFailures: Record<string, [ErrorCode, string]> = {
   ENOENT: ["not_found", "A file or folder of that name is not there (any more)."],

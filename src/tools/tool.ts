@@ -1,3 +1,4 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import type { z } from "zod";
 import type { BackgroundAgents } from "../agents/background.ts";
 import type { Assignment, DelegationMode } from "../agents/delegation.ts";
@@ -58,7 +59,16 @@ export interface ToolContext {
   begun?: FileChange;
   /** The agents of the session in the background; absent where nobody keeps any, and for agents. */
   background?: BackgroundAgents;
+  /** What the session has said and done before this turn; absent for a call by hand. */
+  history?: SessionHistory;
   signal: AbortSignal;
+}
+
+/** What a tool may read again of a session: its messages, oldest first, and what a call gave, whole (LOOP-09). */
+export interface SessionHistory {
+  messages: readonly BaseMessage[];
+  /** By the ledger's name of the call; `undefined` when the session has no such result. */
+  result(callId: string): Promise<ToolResult | undefined>;
 }
 
 /** What a call changes in the workspace: what lies at a path, or where something lies. */
@@ -118,6 +128,8 @@ export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
   parameters?: Record<string, unknown>;
   /** Whether a run gets it without naming it. Default true. */
   isDefault?: boolean;
+  /** Offered to the model only while something of the conversation is not shown to it. */
+  forHidden?: true;
   /** Asking it again and again with the same arguments is its purpose: such calls are no loop. */
   polling?: true;
   /** What becomes of a success: the model reads it and goes on (default), or it is the reply that ends the turn (LOOP-23). */

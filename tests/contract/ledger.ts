@@ -60,6 +60,15 @@ export function describeLedger(name: string, create: (sessionIds: string[]) => P
       expect(await ledger.list("nowhere")).toEqual([]);
     });
 
+    it("gives one call of a session, and none of another's", async () => {
+      const ledger = await create(["s1", "s2"]);
+      await ledger.start(call("pure", "a", "s1"));
+      await ledger.finish("s1", "a", { content: "long" });
+      expect(await ledger.get("s1", "a")).toMatchObject({ tool_call_id: "a", result: { content: "long" } });
+      expect(await ledger.get("s2", "a")).toBeUndefined();
+      expect(await ledger.get("nowhere", "a")).toBeUndefined();
+    });
+
     it("refuses a result for a call that was never started", async () => {
       const ledger = await create(["s1"]);
       await expect(ledger.finish("s1", "c1", "done")).rejects.toMatchObject({ code: "invalid_state" });

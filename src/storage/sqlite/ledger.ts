@@ -61,6 +61,10 @@ export function createLedger(database: Database, commits: GroupCommit): Ledger {
       });
     },
 
+    async get(sessionId, toolCallId) {
+      return database.read(() => find(sessionId, toolCallId));
+    },
+
     async list(sessionId) {
       return database.read(() =>
         readRows(

@@ -1,0 +1,168 @@
+import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { setImmediate } from "node:timers/promises";
+import { z } from "zod";
+import { failure, resultText, success } from "../result.ts";
+import { defineTool, type SessionHistory, type ToolResult } from "../tool.ts";
+
+/** Characters that one call shows, below what a result may have. */
+const shownLength = 4000;
+/** Places that a search shows, and characters on both sides of each. */
+const mostPlaces = 10;
+const aroundLength = 150;
+/** Messages that are looked through before others may go on. */
+const messagesAtOnce = 200;
+
+const Input = z.object({
+  query: z.string().trim().min(1).max(200).optional().describe("words to look for; all of them must be there"),
+  message_id: z.string().min(1).max(200).optional().describe("one message, by the id that a search has shown"),
+  result_id: z.string().min(1).max(300).optional().describe("the whole result of a call, by the id in its cut result"),
+  first: z.number().int().min(1).optional().describe("messages from this number on; 1 is the oldest"),
+  last: z.number().int().min(1).optional().describe("and up to this one"),
+  offset: z.number().int().min(0).default(0).describe("characters of a message or a result to pass over"),
+});
+
+type Input = z.infer<typeof Input>;
+
+/** Reads what the model is not shown: messages that a summary stands for, and the whole of results that were cut (COMP-12). */
+export const readHistory = defineTool({
+  name: "read_history",
+  description:
+    "Reads earlier parts of this conversation that are not shown any more, and the whole of a tool's result that was cut. " +
+    "Give one of: query (looks through all earlier messages, newest first; with result_id through that result), message_id, " +
+    `result_id, or first and last (numbers of messages). It shows up to ${shownLength} characters; offset reads on.`,
+  schema: Input,
+  effect: "pure",
+  timeoutSeconds: 60,
+  forHidden: true,
+  resources: () => [],
+  kinds: ["Query"],
+  operation: async () => ({ type: "Query" }),
+  run: async (input, { history, signal }) => {
+    if (history === undefined) return failure("unavailable_tool_mode", "There is no conversation to read here.");
+    return await read(input, history, signal);
+  },
+  example: { title: "A fact from long ago", body: '{"query": "budget 2019"}' },
+});
+
+async function read(input: Input, history: SessionHistory, signal: AbortSignal): Promise<ToolResult> {
+  const { query, message_id, result_id, first, last, offset } = input;
+  const { messages } = history;
+  if (result_id !== undefined) {
+    const result = await history.result(result_id);
+    if (result === undefined)
+      return failure("not_found", `This conversation keeps no result with the id "${result_id}".`);
+    const text = resultText(result);
+    return query === undefined ? part(text, offset, `the result ${result_id}`) : placesIn(text, query, result_id);
+  }
+  if (query !== undefined) return await search(messages, query, signal);
+  if (message_id !== undefined) {
+    const index = messages.findLastIndex(({ id }) => id === message_id);
+    const message = messages[index];
+    if (message === undefined) return failure("not_found", `There is no earlier message with the id "${message_id}".`);
+    return part(wordsOf(message), offset, headOf(message, index));
+  }
+  if (first === undefined && last === undefined) {
+    return failure("missing_parameter", "Expected one of query, message_id, result_id, or first and last; none came.");
+  }
+  return range(messages, first ?? 1, last ?? messages.length);
+}
+
+function part(text: string, offset: number, what: string): ToolResult {
+  const shown = text.slice(offset, offset + shownLength).toWellFormed();
+  const end = offset + shown.length;
+  const more = end < text.length ? ` More follows: offset ${end}.` : "";
+  const message = `Characters ${Math.min(offset, text.length)} to ${end} of ${text.length} of ${what}.${more}`;
+  return success(message, { content: `${message}\n${shown}` });
+}
+
+function range(messages: readonly BaseMessage[], first: number, last: number): ToolResult {
+  if (first > messages.length || last < first) {
+    return failure(
+      "invalid_parameter",
+      `There are ${messages.length} earlier messages; ${first} to ${last} are none of them.`,
+    );
+  }
+  const lines: string[] = [];
+  let room = shownLength;
+  let index = first - 1;
+  for (; index < Math.min(last, messages.length); index += 1) {
+    const message = messages[index];
+    if (message === undefined) break;
+    const text = `${headOf(message, index)}\n${wordsOf(message)}`;
+    if (text.length > room && lines.length > 0) break;
+    lines.push(text.slice(0, room).toWellFormed());
+    room -= text.length;
+  }
+  const more = index < Math.min(last, messages.length) ? ` More follow: first ${index + 1}.` : "";
+  const message = `Messages ${first} to ${index} of ${messages.length}.${more}`;
+  return success(message, { content: [message, ...lines].join("\n\n") });
+}
+
+/** Looks at each message once, newest first; a hit holds all words. */
+async function search(messages: readonly BaseMessage[], query: string, signal: AbortSignal): Promise<ToolResult> {
+  const words = wordsIn(query);
+  const found: string[] = [];
+  let hits = 0;
+  for (let index = messages.length - 1; index >= 0; index -= 1) {
+    if (index % messagesAtOnce === 0) {
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+    const message = messages[index];
+    if (message === undefined) continue;
+    const text = wordsOf(message);
+    const place = placeOf(text.toLowerCase(), words);
+    if (place === -1) continue;
+    hits += 1;
+    if (found.length < mostPlaces) found.push(`${headOf(message, index)}\n${around(text, place)}`);
+  }
+  if (hits === 0) return success(`None of the ${messages.length} earlier messages holds all of: ${words.join(", ")}.`);
+  const message = `${hits} of ${messages.length} earlier messages match${hits > found.length ? `; the newest ${found.length}` : ""}.`;
+  return success(message, { content: [message, ...found].join("\n\n").slice(0, shownLength).toWellFormed() });
+}
+
+/** The lines of one text that hold all words. */
+function placesIn(text: string, query: string, what: string): ToolResult {
+  const words = wordsIn(query);
+  const places: string[] = [];
+  let begin = 0;
+  for (const line of text.split("\n")) {
+    const place = placeOf(line.toLowerCase(), words);
+    if (place !== -1 && places.length < mostPlaces) places.push(`At offset ${begin + place}: ${around(line, place)}`);
+    begin += line.length + 1;
+  }
+  if (places.length === 0) return success(`No line of the result ${what} holds all of: ${words.join(", ")}.`);
+  const message = `${places.length} lines of the result ${what}.`;
+  return success(message, { content: [message, ...places].join("\n").slice(0, shownLength).toWellFormed() });
+}
+
+function wordsIn(query: string): string[] {
+  return query.toLowerCase().split(/\s+/u);
+}
+
+/** Where the first word stands; -1 unless all are there. */
+function placeOf(text: string, words: readonly string[]): number {
+  return words.every((word) => text.includes(word)) ? text.indexOf(words[0] ?? "") : -1;
+}
+
+function around(text: string, place: number): string {
+  const begin = Math.max(0, place - aroundLength);
+  const end = Math.min(text.length, place + aroundLength);
+  return `${begin > 0 ? "…" : ""}${text.slice(begin, end).toWellFormed()}${end < text.length ? "…" : ""}`;
+}
+
+function headOf(message: BaseMessage, index: number): string {
+  const who = isHumanMessage(message)
+    ? "user"
+    : isAIMessage(message)
+      ? "assistant"
+      : (message.name ?? message.getType());
+  return `[message ${index + 1}, ${who}, id ${message.id ?? "none"}]`;
+}
+
+function wordsOf(message: BaseMessage): string {
+  const calls = isAIMessage(message) ? (message.tool_calls ?? []) : [];
+  return [message.text, ...calls.map(({ name, args }) => `calls ${name} ${JSON.stringify(args)}`)]
+    .filter((text) => text !== "")
+    .join("\n");
+}

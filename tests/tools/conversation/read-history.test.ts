@@ -1,0 +1,90 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import { readHistory } from "../../../src/tools/conversation/read-history.ts";
+import { createLocks } from "../../../src/tools/locks.ts";
+import { prepareCall, runTool } from "../../../src/tools/run-tool.ts";
+import type { SessionHistory, ToolResult } from "../../../src/tools/tool.ts";
+import { aWorkspace } from "../a-workspace.ts";
+
+const messages: BaseMessage[] = Array.from({ length: 300 }, (_, at) => {
+  const text =
+    at === 4 ? `${"filler ".repeat(400)}The KEY of the vault is 4711.${" filler".repeat(400)}` : `Words of ${at}`;
+  return at % 2 === 0
+    ? new HumanMessage({ id: `m${at}`, content: text })
+    : new AIMessage({ id: `m${at}`, content: text });
+});
+const stored: ToolResult = {
+  success: true,
+  code: "OK",
+  message: "Read.",
+  content: Array.from({ length: 5000 }, (_, at) => `line ${at}`).join("\n"),
+};
+const conversation: SessionHistory = {
+  messages,
+  result: async (id) => (id === "reply/0" ? stored : undefined),
+};
+
+async function run(input: Record<string, unknown>): Promise<ToolResult> {
+  await using workspace = await aWorkspace();
+  const prepared = prepareCall(readHistory, input);
+  if (prepared.kind !== "ready") return prepared.result;
+  return await runTool(
+    readHistory,
+    prepared.input,
+    { ...workspace.context, history: conversation },
+    { locks: createLocks() },
+  );
+}
+
+describe("reading what is not shown any more", () => {
+  it("finds words of long ago, wherever they stand in a message, and says where", async () => {
+    const { content = "" } = await run({ query: "vault key" });
+    expect(content).toMatch(/^1 of 300 earlier messages match\./u);
+    expect(content).toContain("[message 5, user, id m4]");
+    expect(content).toContain("The KEY of the vault is 4711.");
+    expect(content.length).toBeLessThan(600);
+  });
+
+  it("shows the newest ten of many hits, and says how many there are", async () => {
+    const { content = "" } = await run({ query: "words" });
+    expect(content).toMatch(/^299 of 300 earlier messages match; the newest 10\./u);
+    expect(content.match(/\[message/gu)).toHaveLength(10);
+    expect(content).toContain("[message 300, assistant, id m299]");
+  });
+
+  it.each([
+    [{ query: "nowhere to be found" }, "None of the 300 earlier messages"],
+    [{ message_id: "m10" }, "Words of 10"],
+    [{ first: 299 }, "Messages 299 to 300 of 300."],
+    [{ first: 1, last: 300 }, "More follow: first 5."],
+    [{ result_id: "reply/0", query: "line 4321" }, "At offset"],
+  ])("answers %j", async (input, expected) => {
+    const { success, content = "" } = await run(input);
+    expect(success).toBe(true);
+    expect(content).toContain(expected);
+    expect(content.length).toBeLessThanOrEqual(4500);
+  });
+
+  it("gives all of a long result, part by part", async () => {
+    let text = "";
+    for (let offset: number | undefined = 0; offset !== undefined;) {
+      const { content = "" } = await run({ result_id: "reply/0", offset });
+      text += content.slice(content.indexOf("\n") + 1);
+      const next = /More follows: offset (\d+)\./u.exec(content)?.[1];
+      offset = next === undefined ? undefined : Number(next);
+    }
+    expect(text).toBe(stored.content);
+  });
+
+  it.each([
+    [{}, "missing_parameter"],
+    [{ message_id: "other" }, "not_found"],
+    [{ result_id: "other/0" }, "not_found"],
+    [{ first: 301 }, "invalid_parameter"],
+    [{ first: 5, last: 2 }, "invalid_parameter"],
+    [{ query: "" }, "invalid_parameter"],
+    [{ offset: -1, message_id: "m1" }, "invalid_parameter"],
+  ])("refuses %j", async (input, errorType) => {
+    expect(await run(input)).toMatchObject({ success: false, errorType });
+  });
+});
