@@ -89,6 +89,7 @@ const Environment = z.object({
   MILLRACE_CRITICAL_FILES: list,
   MILLRACE_CONFIRM_TASKS: z.enum(["on", "off"]).default("off"),
   MILLRACE_TOOL_HOOKS: z.enum(["on", "off"]).default("on"),
+  MILLRACE_TOOL_HELP: z.enum(["comments", "run"]).default("comments"),
   MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   OPENAI_API_KEY: optionalText,
   OPENAI_BASE_URL: optionalUrl,
@@ -166,6 +167,8 @@ export interface Config {
   modelRequests: number | undefined;
   /** Whether anything watches tool calls (TOOL-04). */
   toolHooks: boolean;
+  /** How the help of the user's own programs is found: read from their comments, or asked of them by running them (EXT-02). */
+  toolHelp: "comments" | "run";
   /** Patterns of files whose change has to be confirmed, besides those that always have. */
   criticalFiles: string[];
   /** Whether the deletion of a task has to be confirmed. */
@@ -253,6 +256,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     modelRate: values.MILLRACE_MODEL_RATE,
     modelRequests: values.MILLRACE_MODEL_REQUESTS,
     toolHooks: values.MILLRACE_TOOL_HOOKS === "on",
+    toolHelp: values.MILLRACE_TOOL_HELP,
     criticalFiles: values.MILLRACE_CRITICAL_FILES,
     confirmTasks: values.MILLRACE_CONFIRM_TASKS === "on",
     drainSeconds: values.MILLRACE_DRAIN_SECONDS,

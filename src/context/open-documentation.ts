@@ -1,20 +1,28 @@
 import { homedir } from "node:os";
+import type { Config } from "../config.ts";
+import { createToolFolders, type ExternalToolSource } from "../external-tools/tool-folders.ts";
 import type { Logger } from "../logger.ts";
 import { createRuleFolders, type RuleSource } from "../rules/rule-folders.ts";
+import { tools } from "../tools/index.ts";
 import { rulesDocument } from "./documentation-rules.ts";
+import { externalToolsDocument } from "./documentation-tools.ts";
 import type { DocumentSource } from "./documentation.ts";
 
 /** What a user gives models to read, for who looks at it and for the models. */
 export interface Documentation {
   rules: RuleSource;
+  externalTools: ExternalToolSource;
   sources: readonly DocumentSource[];
 }
 
 /** Opens the documentation of a workspace. `home` is that of the user who runs the program. */
 export function openDocumentation(
-  { workspace, home = homedir() }: { workspace: string; home?: string },
+  { workspace, home = homedir(), toolHelp }: { workspace: string; home?: string; toolHelp: Config["toolHelp"] },
   logger: Pick<Logger, "warn">,
 ): Documentation {
   const rules = createRuleFolders({ workspace, home, logger });
-  return { rules, sources: [rulesDocument(rules)] };
+  const houseTools = new Set(Object.keys(tools));
+  const runsHelp = toolHelp === "run";
+  const externalTools = createToolFolders({ workspace, home, houseTools, runsHelp, logger });
+  return { rules, externalTools, sources: [externalToolsDocument(externalTools, workspace), rulesDocument(rules)] };
 }

@@ -63,6 +63,23 @@ export function stateOf(file: string): string {
 
 /** The text of a regular file, or why there is none. */
 export function readText(file: string, largest: number, root?: string): { text: string } | { problem: string } {
+  const read = readBytes(file, root, (size) => (size > largest ? undefined : size));
+  if ("problem" in read) return read;
+  return read.bytes === undefined ? { problem: `it is larger than ${largest} bytes` } : decode(read.bytes);
+}
+
+/** The first `most` bytes of a regular file, or why there are none. */
+export function readBeginning(file: string, most: number, root?: string): { bytes: Buffer } | { problem: string } {
+  const read = readBytes(file, root, (size) => Math.min(size, most));
+  return "problem" in read ? read : { bytes: read.bytes ?? Buffer.alloc(0) };
+}
+
+/** `wanted` says how many bytes of a size are read; `undefined`: none. */
+function readBytes(
+  file: string,
+  root: string | undefined,
+  wanted: (size: number) => number | undefined,
+): { bytes: Buffer | undefined } | { problem: string } {
   try {
     const real = realpathSync(file);
     if (root !== undefined && !isInside(realpathSync(root), real)) {
@@ -73,10 +90,10 @@ export function readText(file: string, largest: number, root?: string): { text: 
     try {
       const stats = fstatSync(descriptor);
       if (!stats.isFile()) return { problem: "it is not a regular file" };
-      if (stats.size > largest) return { problem: `it is larger than ${largest} bytes` };
-      const bytes = Buffer.alloc(stats.size);
-      const length = readSync(descriptor, bytes, 0, stats.size, 0);
-      return decode(bytes.subarray(0, length));
+      const size = wanted(stats.size);
+      if (size === undefined) return { bytes: undefined };
+      const bytes = Buffer.alloc(size);
+      return { bytes: bytes.subarray(0, readSync(descriptor, bytes, 0, size, 0)) };
     } finally {
       closeSync(descriptor);
     }

@@ -20,6 +20,7 @@ import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { assistantRoutes } from "./routes/assistants.ts";
 import { contextRoutes } from "./routes/context.ts";
+import { externalToolRoutes } from "./routes/external-tools.ts";
 import { exportRoutes } from "./routes/export.ts";
 import { forkRoutes } from "./routes/fork.ts";
 import { maintenanceRoutes } from "./routes/maintenance.ts";
@@ -69,6 +70,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   promptRoutes,
   identityRoutes,
   ruleRoutes,
+  externalToolRoutes,
 ];
 
 /** What the HTTP layer is given by `server.ts`. */

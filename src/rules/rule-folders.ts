@@ -1,6 +1,7 @@
-import { basename, join, relative, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { findFolders } from "../extensions/find-folders.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
+import { shownPath } from "../extensions/shown-path.ts";
 import { createTellNew } from "../extensions/tell-new.ts";
 import type { Logger } from "../logger.ts";
 import { isIndex, readRuleFile, type RuleText } from "./rule-file.ts";
@@ -107,11 +108,4 @@ function ruleFilesOf(
       files.map((file) => ({ scope, file: resolve(file) })),
     );
   return [...filesOf("project", project, "first"), ...filesOf("user", user, "all")];
-}
-
-/** A path as people and the model know it. */
-function shownPath(path: string, { workspace, home }: { workspace: string; home: string }): string {
-  const inWorkspace = relative(workspace, path);
-  if (!inWorkspace.startsWith("..")) return inWorkspace;
-  return join("~", relative(home, path));
 }

@@ -24,7 +24,7 @@ const acknowledgement = "I have read the rules and will follow them.";
 async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
   flow = await startWorkflow(options);
   const { workspace } = flow;
-  const places = { workspace, home: join(workspace, "no-home") };
+  const places = { workspace, home: join(workspace, "no-home"), toolHelp: "comments" as const };
   flow.services.documentation = openDocumentation(places, createLogger("silent")).sources;
   return flow;
 }
@@ -135,6 +135,36 @@ describe("the rules of the user", () => {
   });
 });
 
+describe("external tools of the user", () => {
+  const files = {
+    ".autocoderrules/style.md": always("Write in verse."),
+    ".auto-coder/.autocodertools/count.sh": "# Description: Counts words\n# Usage: count.sh <file>",
+    ".auto-coder/.autocodertools/broken": "no program",
+  };
+
+  it("are told before the rules, with where they are, their help, and what holds for running them", async () => {
+    const running = await start({ files, script: [{ text: "Hello." }] });
+    await running.send("Say hello, my friend", context);
+    const messages = sent(running, 0);
+    expect(messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user", "assistant", "user"]);
+    const text = messages[1]?.text ?? "";
+    expect(text).toContain("Number of programs: 1\nFiles that could not be used: 1");
+    expect(text).toContain(
+      "## count.sh\nFile: .auto-coder/.autocodertools/count.sh\nExecutable: no\nDescription: Counts",
+    );
+    expect(text).toContain(`Folder of the project: ${running.workspace}`);
+    expect(text).toContain("You have no tool that runs commands");
+    expect(messages[3]?.text).toContain("Write in verse.");
+  });
+
+  it("are not told to a model that has no tools", async () => {
+    const running = await start({ files, script: [{ text: "Hello." }] });
+    await running.send("Say hello, my friend", { ...context, chat_mode: "chat" });
+    expect(sent(running, 0).map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+    expect(sent(running, 0)[1]?.text).toContain("Write in verse.");
+  });
+});
+
 describe("what an agent is told", () => {
   const agent = (name: string, more: string): string =>
     `---\nname: ${name}\ndescription: Works\n${more}---\nYou are ${name}.\n`;
@@ -157,7 +187,7 @@ describe("what an agent is told", () => {
       },
     });
     const { workspace } = flow;
-    const places = { workspace, home: join(workspace, "no-home") };
+    const places = { workspace, home: join(workspace, "no-home"), toolHelp: "comments" as const };
     flow.services.documentation = openDocumentation(places, createLogger("silent")).sources;
     await flow.send("Have both write a line, please", context);
     const knows = (name: string): boolean[] =>
@@ -178,6 +208,8 @@ describe("callbacks around the loading (EVENT-03)", () => {
       );
     const callback: Callback = {
       name: "recorder",
+      pre_tools_loaded: tell("pre_tools"),
+      post_tools_loaded: tell("post_tools"),
       pre_rules_loaded: tell("pre_rules"),
       post_rules_loaded: tell("post_rules"),
     };
@@ -187,7 +219,12 @@ describe("callbacks around the loading (EVENT-03)", () => {
     });
     running.services.callBack = createCallBack([callback], ({ err }) => expect.unreachable(String(err)));
     await running.send("Say hello, my friend", context);
-    expect(told).toEqual(["pre_rules session-1", "post_rules session-1 1 1"]);
+    expect(told).toEqual([
+      "pre_tools session-1",
+      "post_tools session-1 0 0",
+      "pre_rules session-1",
+      "post_rules session-1 1 1",
+    ]);
   });
 });
 

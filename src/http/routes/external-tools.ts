@@ -1,0 +1,52 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { LoadedTools } from "../../external-tools/tool-folders.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { requireAdministration } from "../require-administration.ts";
+
+const ExternalToolsShape = z
+  .object({
+    folders: z.array(z.string()).describe("The one that counts most first"),
+    tools: z.array(
+      z.object({
+        name: z.string(),
+        extension: z.string(),
+        path: z.string().describe("Relative to the workspace, or with ~ for the home of who runs the server"),
+        folder: z.string(),
+        executable: z.boolean(),
+        help: z.string(),
+      }),
+    ),
+    warnings: z.array(z.object({ file: z.string(), problem: z.string() })),
+  })
+  .meta({ ref: "ExternalTools" });
+
+/** `/external-tools`: the user's own programs as models are told of them (EXT-01, API-07). */
+export function externalToolRoutes({ documentation: { externalTools }, mayAdminister }: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/external-tools",
+    describe({ tag: "Tools", summary: "The user's own programs, each with its help", answer: ExternalToolsShape }),
+    async (context) => answerJson(context, shapeOf(await externalTools.load({ signal: context.req.raw.signal }))),
+  );
+  routes.post(
+    "/external-tools/reload",
+    describe({
+      tag: "Tools",
+      summary: "Look for the help of all programs again",
+      answer: ExternalToolsShape,
+      errors: { 403: "The caller may not change it" },
+    }),
+    async (context) => {
+      requireAdministration(mayAdminister);
+      return answerJson(context, shapeOf(await externalTools.load({ signal: context.req.raw.signal, force: true })));
+    },
+  );
+  return routes;
+}
+
+function shapeOf({ folders, tools, problems }: LoadedTools): z.infer<typeof ExternalToolsShape> {
+  return { folders: [...folders], tools: [...tools], warnings: [...problems] };
+}
