@@ -6,7 +6,7 @@ import { modelTarget } from "../models/load-model.ts";
 import { callWithRetry } from "../models/resilience.ts";
 import { toLangChainTools } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
-import { callableTools } from "./callable-tools.ts";
+import { callableTools, isForcedNow } from "./callable-tools.ts";
 import { ContinuedModel } from "./continued-model.ts";
 import { remainingMs, workedMs } from "./limits.ts";
 import { requestNoter } from "./note-request.ts";
@@ -99,7 +99,7 @@ export function modelOf({ alternative }: Pick<LoopState, "alternative">, call: L
 /** The tools that this call of the model may use; a closing one has none (LOOP-02). */
 export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
   if (state.closing !== null || state.alternative === "without_tools") return [];
-  const usable = callableTools(call, state.iteration_count);
+  const usable = callableTools(call, isForcedNow(state.messages, call));
   return hidesSome(state, call) ? usable : usable.filter(({ forHidden }) => forHidden !== true);
 }
 

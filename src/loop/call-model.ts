@@ -8,6 +8,7 @@ import { modelOf, offeredTools } from "./ask-model.ts";
 import { failedCall } from "./failed-call.ts";
 import { afterReply, type Decision } from "./decide.ts";
 import { recallDocumentation } from "./documentation.ts";
+import { isForcedNow } from "./callable-tools.ts";
 import { costOf, workedMs } from "./limits.ts";
 import { toMessage, usageOf, withEnd } from "./reply-message.ts";
 import { emit, loopCall, move, note, type LoopCall } from "./request.ts";
@@ -62,7 +63,8 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
   const read = (): ReturnType<typeof turnOf> => (turn ??= turnOf([...state.messages, message], call));
   const text = textOf(message.content);
   // Without tools nothing can be owed but words, nor besides the tool that the user has chosen.
-  const mayOwe = offeredTools(state, call).length > 0 && (call.forcedTool === undefined || state.iteration_count === 1);
+  const mayOwe =
+    offeredTools(state, call).length > 0 && (call.forcedTool === undefined || isForcedNow(state.messages, call));
   if (calls === 0 && mayOwe && !call.silent) tellTask(read(), config);
   return afterReply(
     { text, calls },

@@ -96,7 +96,7 @@ async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promis
     case "unknown_tool":
       return toolNotFound(
         task.call.name,
-        callableTools(loopCall(config), task.iteration).map((tool) => tool.name),
+        callableTools(loopCall(config), task.forced === true).map((tool) => tool.name),
       );
     case "run": {
       const tool = tools.find((candidate) => candidate.name === task.call.name);

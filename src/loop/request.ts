@@ -39,7 +39,7 @@ export interface LoopRequest {
   instruction?: string;
   /** What the model may call; empty for a plain answer. */
   tools: Tool[];
-  /** The tool that the first iteration must call (TOOL-08); later ones have the others, each by the user's word. */
+  /** The tool that must be called first (TOOL-08); once it was, there are only the others, each by the user's word. */
   forcedTool?: string;
   limits: LoopLimits;
   /** How far the model may go with tools on its own (C-04); default `auto`. */

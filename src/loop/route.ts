@@ -1,6 +1,7 @@
 import { isAIMessage, type AIMessage } from "@langchain/core/messages";
 import { Send, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { AppError } from "../errors.ts";
+import { isForcedNow } from "./callable-tools.ts";
 import { callsPerReply } from "./limits.ts";
 import { cutCalls } from "./reply-message.ts";
 import { emit, loopCall, type LoopCall } from "./request.ts";
@@ -33,7 +34,7 @@ export async function afterModel(
   }
   const turn = turnOf(state.messages, call);
   return Promise.all(
-    requestedCalls(answer, state.iteration_count, call).map(async (requested) => {
+    requestedCalls(answer, state, call).map(async (requested) => {
       tellStatus(requested, "pending", config);
       const ruling = await ruleOn(requested, turn, config);
       // Told here and not by `check_calls`, which begins anew at every answer.
@@ -63,16 +64,22 @@ export function afterCalls(
 }
 
 /** The calls that a reply asks for, up to the number that one reply may hold (LOOP-03). */
-function requestedCalls(answer: AIMessage, iteration: number, loop: LoopCall): RequestedCall[] {
+function requestedCalls(
+  answer: AIMessage,
+  { messages, iteration_count: iteration }: Pick<LoopState, "messages" | "iteration_count">,
+  loop: LoopCall,
+): RequestedCall[] {
   const maxCalls = callsPerReply(loop);
   // Agents that work side by side do not see each other's ids, which some servers repeat.
   const place = loop.agent === undefined ? "" : `${loop.agent.id}/`;
   const cut = cutCalls(answer);
+  const isForced = isForcedNow(messages.slice(0, -1), loop);
   return (answer.tool_calls ?? []).map((call, index) => ({
     call: { id: call.id ?? "", name: call.name, args: call.args },
     ledger_id: `${place}${answer.id}/${index}`,
     iteration,
     over_limit: index >= maxCalls,
+    ...(isForced ? { forced: true as const } : {}),
     ...(cut.has(call.id) ? { cut: true as const } : {}),
   }));
 }

@@ -36,7 +36,9 @@ export async function ruleOn(
     return { kind: "refuse", code: "CUT_OFF", errorType: "invalid_format", reason };
   }
   const { tools, limits } = loopCall(config);
-  const tool = callableTools(loopCall(config), requested.iteration).find((candidate) => candidate.name === call.name);
+  const tool = callableTools(loopCall(config), requested.forced === true).find(
+    (candidate) => candidate.name === call.name,
+  );
   if (tool === undefined) return { kind: "unknown_tool" };
   const prepared = prepareCall(tool, writtenArguments(call.args));
   if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };

@@ -10,6 +10,8 @@ export interface RequestedCall {
   iteration: number;
   /** Beyond the number of calls that one reply may hold. */
   over_limit: boolean;
+  /** Asked for while the tool that the user has chosen is the only one (TOOL-08). */
+  forced?: true;
   /** The length limit cut the reply in the middle of this call (LOOP-15). */
   cut?: true;
 }

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/tools/tool.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
+import type { ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;
@@ -64,6 +65,29 @@ describe("the tools of one reply", () => {
     expect(flow.model.requests.at(-1)?.body).not.toHaveProperty("tool_choice");
     expect(flow.model.requests.at(-1)?.toolNames).not.toContain("create_file");
     expect(flow.model.requests.at(-1)?.toolNames).toContain("read_file");
+  });
+
+  it("ask for the chosen tool again while its arguments cannot be used, and then run it once (TOOL-08)", async () => {
+    const create = (more: object): ModelStep => ({
+      toolCalls: [{ name: "create_file", arguments: { path: "a.txt", ...more } }],
+    });
+    const flow = await start({ script: [create({}), create({ content: "A" }), { text: "done" }] });
+    const { messages } = await flow.send("Make a note", { selected_tool: "create_file" });
+    expect(messages.filter(isToolMessage).map((result) => result.status)).toEqual(["error", "success"]);
+    expect(await readFile(join(flow.workspace, "a.txt"), "utf8")).toBe("A");
+    const forced = flow.model.requests.map(({ body }) => "tool_choice" in body);
+    expect(forced).toEqual([true, true, false]);
+  });
+
+  it("ask for the chosen tool three times at most, also of a model that calls another one (TOOL-08)", async () => {
+    const broken: ModelStep = { toolCalls: [{ name: "create_file", arguments: {} }] };
+    const other: ModelStep = { toolCalls: [{ name: "list_files", arguments: { path: "." } }] };
+    const flow = await start({ script: [broken, other, broken, { text: "I cannot do that." }] });
+    const { messages } = await flow.send("Make a note", { selected_tool: "create_file" });
+    expect(messages.filter(isToolMessage).map((result) => result.status)).toEqual(["error", "error", "error"]);
+    const forced = flow.model.requests.map(({ body }) => "tool_choice" in body);
+    expect(forced).toEqual([true, true, true, false]);
+    expect(messages.at(-1)?.text).toContain("cannot");
   });
 
   it.each([
