@@ -1,0 +1,80 @@
+import {
+  AIMessage,
+  HumanMessage,
+  isAIMessage,
+  isHumanMessage,
+  isToolMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import type { BaseMessage, MessageContent } from "@langchain/core/messages";
+import { withCalls } from "./delete-messages.ts";
+
+const begin = "[Hint: message_id: ";
+const hint = /\s*\[Hint: message_id: [0-9a-f]{8}\]/gu;
+/** Characters that are held back at most while they may still become a hint (table 18.2). */
+const longestTail = 100;
+
+const hinted = new WeakMap<BaseMessage, { id: string; copy: BaseMessage }>();
+
+/** A copy that ends with the hint by which the model names the message (MSG-06). Remembered per message object. */
+export function withHint(message: BaseMessage, id: string): BaseMessage {
+  const known = hinted.get(message);
+  if (known?.id === id) return known.copy;
+  const copy = hintedCopy(message, `${begin}${id}]`);
+  hinted.set(message, { id, copy });
+  return copy;
+}
+
+function hintedCopy(message: BaseMessage, text: string): BaseMessage {
+  const content = appended(message.content, text);
+  const { id, name, additional_kwargs } = message;
+  const fields = {
+    content,
+    additional_kwargs,
+    ...(id === undefined ? {} : { id }),
+    ...(name === undefined ? {} : { name }),
+  };
+  if (isToolMessage(message)) {
+    const { tool_call_id, status } = message;
+    return new ToolMessage({ ...fields, tool_call_id, ...(status === undefined ? {} : { status }) });
+  }
+  if (isHumanMessage(message)) return new HumanMessage(fields);
+  if (!isAIMessage(message)) return message;
+  return withContent(message, content);
+}
+
+function withContent(message: AIMessage, content: MessageContent): AIMessage {
+  const copy = withCalls(message, message.tool_calls ?? []);
+  copy.content = content;
+  return copy;
+}
+
+function appended(content: MessageContent, text: string): MessageContent {
+  if (typeof content !== "string") return [...content, { type: "text", text }];
+  return content === "" ? text : `${content}\n\n${text}`;
+}
+
+/** The text without hints: a model that writes one repeats what it was shown, and no user is to read it (MSG-06). */
+export function withoutHints(text: string): string {
+  return text.replaceAll(hint, "");
+}
+
+/**
+ * How much of the end of a text has to wait, because with what follows it may become a hint: white space before one, and the
+ * beginning of one.
+ */
+export function openHintLength(text: string): number {
+  const tail = text.slice(-longestTail);
+  const at = tail.lastIndexOf("[");
+  const opens = at !== -1 && isBeginning(tail.slice(at));
+  const end = opens ? at : tail.length;
+  let from = end;
+  while (from > 0 && /\s/u.test(tail.charAt(from - 1))) from -= 1;
+  return tail.length - from;
+}
+
+function isBeginning(text: string): boolean {
+  return text.length <= begin.length
+    ? begin.startsWith(text)
+    : text.startsWith(begin) && /^[0-9a-f]{0,8}$/u.test(text.slice(begin.length));
+}

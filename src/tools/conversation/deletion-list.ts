@@ -1,0 +1,40 @@
+import { z } from "zod";
+
+/** A change of the list of messages that the model does not want to see any more (PRUNE-02, C-14). */
+export const DeletionChange = z.object({
+  message_ids: z
+    .string()
+    .max(20_000)
+    .describe('the 8 characters of each message as its hint gives them, comma separated: "9226b3a4,204e1cd8"')
+    .superRefine((text, context) => {
+      const ids = idsIn(text);
+      const wrong = ids.filter((id) => !/^[0-9a-f]{8}$/u.test(id));
+      if (wrong.length === 0 && ids.length > 0) return;
+      const came = wrong.slice(0, 3).join(", ") || "none";
+      const message = `expected ids of 8 characters (0-9, a-f), comma separated, and got ${came}`;
+      context.addIssue({ code: "custom", message });
+    }),
+  action: z
+    .enum(["create", "append", "delete"])
+    .describe("create: this is the new list; append: these come to the list; delete: these are shown again"),
+});
+export type DeletionChange = z.infer<typeof DeletionChange>;
+
+/** The ids that a model wrote into one text. */
+export function idsIn(text: string): string[] {
+  const ids = text.split(",").map((id) => id.trim().toLowerCase());
+  return ids.filter((id) => id !== "");
+}
+
+/** The list after a change; every id is there once. */
+export function changeDeletionList(list: readonly string[], { message_ids, action }: DeletionChange): string[] {
+  const ids = idsIn(message_ids);
+  switch (action) {
+    case "create":
+      return [...new Set(ids)];
+    case "append":
+      return [...new Set([...list, ...ids])];
+    case "delete":
+      return list.filter((id) => !ids.includes(id));
+  }
+}
