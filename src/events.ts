@@ -86,6 +86,9 @@ export type CustomEvent =
   | { type: "forced_continuation"; kind: string; count: number }
   | { type: "loop_detected"; rule: string; stage: "warn" | "block" | "finish"; reason: string }
   | { type: "task_progress"; task: string; verdict: string; done: number; total: number; remaining: string[] }
+  /** What the model does not see of the conversation in this call: messages that it marked, and tool results. */
+  | { type: "context_pruned"; deleted: number; cleared: number; tokens_before: number; tokens_after: number }
+  | { type: "context_not_pruned"; reason: string }
   | {
       type: "context_usage";
       tokens: number;

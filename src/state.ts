@@ -186,20 +186,6 @@ export type GraphState = typeof GraphState.State;
 /** What a model costs, in money per million tokens; the unit is the run's own (LOOP-17). */
 export const ModelPrice = z.object({ input: z.number().nonnegative(), output: z.number().nonnegative() });
 export type ModelPrice = z.infer<typeof ModelPrice>;
-
-/**
- * The tokens that a conversation may take before old tool results are cleared from what the model sees (PRUNE-06): a number,
- * `"80k"` (times 1024), `"1M"` (times 1024 twice), or below 1 a share of the model's window.
- */
-export const SafeZone = z.union([
-  z.number().positive(),
-  z
-    .string()
-    .regex(/^\d{1,12}(\.\d{1,6})?[kKmM]?$/u, 'expected a number, "80k", "1M", or a share below 1 such as "0.8"')
-    .refine((text) => Number.parseFloat(text) > 0, "expected more than 0"),
-]);
-export type SafeZone = z.infer<typeof SafeZone>;
-
 /** Limits of one loop call (LOOP-03, GUARD-02..08); times in seconds, sizes in characters. */
 export const LoopLimits = z.object({
   max_iterations: z.number().int().positive().default(15),
@@ -216,7 +202,7 @@ export const LoopLimits = z.object({
   /** Money of all model calls together, in the unit of `price`; it binds only where a price is known. */
   max_cost: z.number().positive().optional(),
   price: ModelPrice.optional(),
-  safe_zone: SafeZone.default("80k"),
+  safe_zone: z.union([z.number().positive(), z.string().regex(/^(?![0.]+\D*$)\d+(\.\d+)?[km]?$/iu)]).default("80k"),
   same_failure_limit: z.number().int().positive().default(2),
   stagnation_threshold: z.number().int().min(2).default(3),
   max_force_continue: z.number().int().nonnegative().default(5),

@@ -1,12 +1,13 @@
 import {
-  AIMessage,
+  type AIMessage,
   HumanMessage,
   isAIMessage,
   isHumanMessage,
   isToolMessage,
   ToolMessage,
+  type BaseMessage,
+  type MessageContent,
 } from "@langchain/core/messages";
-import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { withCalls } from "./delete-messages.ts";
 
 const begin = "[Hint: message_id: ";

@@ -11,6 +11,7 @@ import { ContinuedModel } from "./continued-model.ts";
 import { remainingMs, workedMs } from "./limits.ts";
 import { requestNoter } from "./note-request.ts";
 import { emit, isCutResult, move, type LoopCall } from "./request.ts";
+import { hasHints, shownOf } from "./shown.ts";
 import { servicesOf, type RunServices } from "./services.ts";
 import type { LoopState } from "./state.ts";
 import { withinTime } from "./within-time.ts";
@@ -34,6 +35,7 @@ export async function ask(
     rounds: generate_max_rounds,
     prompts: call.prompts,
     onRequest: requestNoter(name, offered, call, config),
+    hasHints: hasHints(call),
     onPiece: (round) => emit(config, { type: "output_continued", round, max_rounds: generate_max_rounds }),
     onFailure: (error) =>
       emit(config, { type: "agentic_loop.error", error_type: "output_not_continued", message: errorMessage(error) }),
@@ -103,8 +105,10 @@ export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
   return hidesSome(state, call) ? usable : usable.filter(({ forHidden }) => forHidden !== true);
 }
 
-/** Whether the model sees less than was said and done: a summary, the newest messages only, or a result that was cut. */
+/** Whether the model sees less than was said and done: a summary, the newest messages only, what pruning left, a cut result. */
 function hidesSome(state: LoopState, call: LoopCall): boolean {
   if (call.summary !== null || (state.view?.first ?? 0) > 0) return true;
+  const { deleted, cleared } = shownOf(state, call, state.view?.zone ?? Infinity);
+  if (deleted + cleared > 0) return true;
   return call.hasCutResult || state.messages.some((message) => isCutResult(message));
 }

@@ -1,6 +1,7 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { weigh } from "../context/compress.ts";
 import { countMessages, countText } from "../context/tokens.ts";
+import { safeZoneTokens } from "../context/safe-zone.ts";
 import { chooseWindow } from "../context/view.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import { afterTools } from "./decide.ts";
@@ -8,6 +9,7 @@ import { chooseDocumentation } from "./documentation.ts";
 import { reachedBudget, reachedLimit, workedMs } from "./limits.ts";
 import { emit, loopCall, move, type LoopCall } from "./request.ts";
 import { findingsOf, tellFindings } from "./review.ts";
+import { shownOf, tellPruning } from "./shown.ts";
 import { servicesOf } from "./services.ts";
 import type { EndReason, LoopState, LoopUpdate, ViewPlan } from "./state.ts";
 
@@ -66,14 +68,18 @@ function over(reason: EndReason, state: LoopState, config: LangGraphRunnableConf
 
 function viewOf(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): ViewPlan {
   const limit = modelLimits(call.model, servicesOf(config).contextLimit).context;
+  const zone = safeZoneTokens(call.limits.safe_zone, limit);
+  const shown = shownOf(state, call, zone);
+  tellPruning(shown, call, config);
   const fixed =
-    countText(call.system) + countText(call.instruction ?? "") + countMessages(state.messages) + toolTokens(call.tools);
+    countText(call.system) + countText(call.instruction ?? "") + countMessages(shown.turn) + toolTokens(call.tools);
   const left_out = chooseDocumentation(state, call, { fixed, limit }, config);
   const fixedTokens = fixed + countMessages(call.documentation ?? []);
-  const window = chooseWindow(call.visible, { summary: null, fixedTokens, limit });
+  const window = chooseWindow(shown.history, { summary: null, fixedTokens, limit });
   const tokens = fixedTokens + window.tokens;
   emit(config, { type: "context_usage", ...weigh(tokens, limit) });
-  return { first: window.first, tokens, ...(left_out === 0 ? {} : { left_out }) };
+  const whole = fixedTokens - countMessages(shown.turn) + countMessages(call.history) + countMessages(state.messages);
+  return { first: window.first, tokens, whole, zone, ...(left_out === 0 ? {} : { left_out }) };
 }
 
 const tokensOfTools = new WeakMap<object, number>();

@@ -1,6 +1,6 @@
 import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { countMessages, textOf } from "../context/tokens.ts";
+import { textOf } from "../context/tokens.ts";
 import { assessTask, owed } from "../guardrails/continuation.ts";
 import { askInStages } from "./ask-in-stages.ts";
 import { backgroundNews, withTold } from "./background.ts";
@@ -141,11 +141,9 @@ function tellUsage(
     total_tokens: state.total_tokens_used + (usage?.total_tokens ?? 0),
   });
   const seen = state.view?.tokens ?? 0;
-  const visible = call.visible.slice(state.view?.first ?? 0);
-  const unseen = countMessages(call.history) - countMessages(visible);
   emit(config, {
     type: "window_length",
-    tokens_used: seen + unseen,
+    tokens_used: state.view?.whole ?? seen,
     pruned_tokens_used: seen,
     conversation_round: round,
   });

@@ -9,6 +9,7 @@ import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import { textOf } from "../context/tokens.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { asPart, cutEnd, isCutMark } from "./cut-output.ts";
+import { hintlessPieces, hintlessResult } from "./hintless.ts";
 import { askForRest, goesOn, join } from "./join-pieces.ts";
 import { overlapAtSeam, overlapMayGrow } from "./seam.ts";
 
@@ -20,6 +21,8 @@ export interface Continuation {
   prompts?: Prompts | undefined;
   /** Told of what the model is sent, before each piece. */
   onRequest?: (messages: BaseMessage[]) => void;
+  /** The messages that the model is shown bear hints, which are not to be repeated (MSG-06). */
+  hasHints?: boolean;
   /** Told before each further piece, counted from 1. */
   onPiece: (round: number) => void;
   /** A further piece could not be had; what is there stands. */
@@ -100,7 +103,7 @@ export class ContinuedModel extends BaseChatModel {
         break;
       }
     }
-    return whole;
+    return this.#continuation.hasHints === true ? hintlessResult(whole) : whole;
   }
 
   override async *_streamResponseChunks(
@@ -108,7 +111,8 @@ export class ContinuedModel extends BaseChatModel {
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    for await (const chunk of this.#pieces(messages, options)) {
+    const pieces = this.#pieces(messages, options);
+    for await (const chunk of this.#continuation.hasHints === true ? hintlessPieces(pieces) : pieces) {
       yield chunk;
       await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
     }

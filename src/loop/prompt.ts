@@ -1,18 +1,19 @@
 import { HumanMessage, isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { fitSummary, plainSummary } from "../context/compress.ts";
-import { repairToolPairs } from "../context/repair.ts";
 import { shorten } from "../context/shorten.ts";
-import { textOf } from "../context/tokens.ts";
 import { noteOf } from "../guardrails/manager.ts";
 import { closingNote } from "../prompts/closing-note.ts";
 import { goOn } from "../prompts/go-on.ts";
 import { systemMessage } from "../prompts/injector.ts";
 import { iterationWarning } from "../prompts/iteration-warning.ts";
 import { leftOut } from "../prompts/left-out.ts";
+import { pruneNote } from "../prompts/prune-note.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { withoutTools } from "../prompts/without-tools.ts";
+import { writeTool } from "../tools/conversation/deletion-list.ts";
 import type { LoopCall } from "./request.ts";
 import { findingsOf } from "./review.ts";
+import { hasHints, hinted, shownOf } from "./shown.ts";
 import type { LoopState } from "./state.ts";
 
 /**
@@ -20,13 +21,15 @@ import type { LoopState } from "./state.ts";
  * (LOOP-18), in whole characters: a name that the model made up may hold half of one.
  */
 export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
-  const shown = call.visible.slice(state.view?.first ?? 0).filter((message) => !isEmptyPartial(message));
+  const { first = 0, zone = Infinity } = state.view ?? {};
+  const shown = shownOf(state, call, zone);
+  const history = hinted(shown.history.slice(first), state, call);
   const instruction = call.instruction === undefined ? [] : [new HumanMessage(call.instruction.toWellFormed())];
-  const less = lessOf([...shown, ...instruction, ...state.messages], state, call);
-  const body =
-    less?.body ?? repairToolPairs([...shown, ...instruction, ...withForcedRounds(state.messages, call.prompts)]);
+  const messages = [...history, ...instruction, ...hinted(shown.turn, state, call)];
+  const less = lessOf(messages, state, call);
+  const body = less?.body ?? withForcedRounds(messages, call.prompts);
   const news = call.news === undefined ? [] : [call.news.text];
-  const notes = [...(less?.notes ?? []), ...news, ...notesFor(state, call)];
+  const notes = [...(less?.notes ?? []), ...news, ...roomNote(shown.tokens, zone, call), ...notesFor(state, call)];
   return [
     systemMessage(call.system),
     ...(call.documentation ?? []),
@@ -54,18 +57,18 @@ function lessOf(
   return { body, notes: [leftOut({ summary: lines.join("\n") }, prompts)] };
 }
 
-/** A stop in the middle of the reasoning leaves a message without words, which some providers refuse. */
-function isEmptyPartial(message: BaseMessage): boolean {
-  return message.additional_kwargs["is_partial"] === true && textOf(message.content) === "";
-}
-
-/** The turn with a few words before each forced reply: two replies in a row are refused by some providers. */
+/** The messages with a few words between two replies, as a forced one or a deletion leaves them: two replies in a row are refused by some providers. */
 function withForcedRounds(messages: readonly BaseMessage[], prompts: Prompts | undefined): BaseMessage[] {
   return messages.flatMap((message, index) => {
     const before = messages[index - 1];
     const follows = before !== undefined && isAIMessage(before) && isAIMessage(message);
     return follows ? [new HumanMessage(goOn(prompts)), message] : [message];
   });
+}
+
+/** How much room the conversation has, for a model that may prune by itself (PRUNE-06). */
+function roomNote(tokens: number, zone: number, call: LoopCall): string[] {
+  return hasHints(call) ? [pruneNote({ tokens, zone, tool: writeTool }, call.prompts)] : [];
 }
 
 /** The notes of this call only: they travel apart from the system text, which stays the same (LOOP-05, GUARD-10). */

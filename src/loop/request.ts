@@ -14,6 +14,7 @@ import { advance, stateInPhase, type TurnState } from "./orchestration.ts";
 import type { LoopClock } from "./limits.ts";
 import { nextPhase, type PhaseEvent } from "./phases.ts";
 import { addMessages, type LoopRecord } from "./progress.ts";
+import type { Shown } from "./shown.ts";
 import { servicesOf, taskPathOf, tellEvent } from "./services.ts";
 
 /**
@@ -97,6 +98,8 @@ export interface LoopCall extends LoopRequest {
   clock: LoopClock;
   /** What the rules against loops said of the messages up to `last`. */
   review: { last: BaseMessage | undefined; count: number; findings: Finding[] } | undefined;
+  /** What pruning leaves of the conversation with these messages. */
+  shown: { last: BaseMessage | undefined; count: number; most: number; shown: Shown } | undefined;
   /** Keys of what is told only once. */
   told: Set<string>;
   /** What the model call under way is told of agents in the background. */
@@ -125,6 +128,7 @@ export function withLoopCall(
     record,
     clock: { since: Date.now(), before: undefined },
     review: undefined,
+    shown: undefined,
     told: new Set(),
     news: undefined,
   };

@@ -1,5 +1,7 @@
-import { isAIMessage, type AIMessage } from "@langchain/core/messages";
+import { isAIMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { Send, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { deletionList } from "../context/deletion-marks.ts";
+import { shortIds } from "../context/short-ids.ts";
 import { AppError } from "../errors.ts";
 import { isForcedNow } from "./callable-tools.ts";
 import { callsPerReply } from "./limits.ts";
@@ -9,7 +11,8 @@ import { turnOf } from "./review.ts";
 import { ruleOn } from "./rulings.ts";
 import type { ToolCallStatus } from "../state.ts";
 import type { LoopState } from "./state.ts";
-import type { RequestedCall, RuledCall } from "./tool-task.ts";
+import { prepareCall } from "../tools/run-tool.ts";
+import { writtenArguments, type RequestedCall, type RuledCall, type Ruling } from "./tool-task.ts";
 
 /** After the view is made, or a person has decided about a failure: the model, or the end that was found. */
 export function afterAssemble(state: Pick<LoopState, "end_reason">): "call_model" | "finish" {
@@ -36,7 +39,7 @@ export async function afterModel(
   return Promise.all(
     requestedCalls(answer, state, call).map(async (requested) => {
       tellStatus(requested, "pending", config);
-      const ruling = await ruleOn(requested, turn, config);
+      const ruling = readOff(await ruleOn(requested, turn, config), requested, state.messages, call);
       // Told here and not by `check_calls`, which begins anew at every answer.
       if (ruling.kind === "ask" || ruling.kind === "chain") tellStatus(requested, "awaiting_confirmation", config);
       if (ruling.kind === "question") tellStatus(requested, "awaiting_answer", config);
@@ -44,6 +47,18 @@ export async function afterModel(
       return new Send("check_calls", ruled);
     }),
   );
+}
+
+/** A call that is allowed and only reads the conversation has its result at once, for here the conversation is known. */
+function readOff(ruling: Ruling, { call, ledger_id }: RequestedCall, messages: BaseMessage[], loop: LoopCall): Ruling {
+  const tool = loop.tools.find(({ name }) => name === call.name);
+  if (ruling.kind !== "run" || tool?.reads === undefined) return ruling;
+  const prepared = prepareCall(tool, writtenArguments(call.args));
+  if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
+  const all = [...loop.history, ...messages];
+  const place = Number(ledger_id.slice(ledger_id.lastIndexOf("/") + 1));
+  const conversation = { deletions: deletionList(all, place), known: new Set(shortIds(all).values()) };
+  return { kind: "answer", result: tool.reads(prepared.input, conversation) };
 }
 
 function tellStatus({ call }: RequestedCall, status: ToolCallStatus, config: LangGraphRunnableConfig): void {

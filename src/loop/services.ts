@@ -88,7 +88,7 @@ export interface RunServices {
   /** Where agents work beyond the turn; absent: nowhere. */
   background?: BackgroundService | undefined;
   /** Where a detected loop is logged (GUARD-09); absent where nobody reads a log. */
-  logger?: Pick<Logger, "warn">;
+  logger?: Pick<Logger, "info" | "warn">;
   /** Told of every event in the moment it is emitted, whether or not a reader of the run has asked for it. */
   onEvent?: ((event: CustomEvent) => void) | undefined;
   /** Collects what the run does, where somebody can stop it. */

@@ -28,12 +28,15 @@ export type ForcedRound = z.infer<typeof ForcedRound>;
 
 /** What of the history the model sees in one call: decided by `assemble`, applied by `call_model` (law 5). */
 export const ViewPlan = z.object({
-  /** Index of the first message of the visible history that is shown. */
+  /** Index of the first message that is shown of what pruning leaves of the visible history. */
   first: z.number().int(),
-  /** Estimated tokens of the whole view. */
+  /** Estimated tokens of the whole view, and what it would take if nothing of the conversation were left out. */
   tokens: z.number().int(),
+  whole: z.number().int().optional(),
   /** Pairs of documentation that there is no room for, from the first on. */
   left_out: z.number().int().optional(),
+  /** Tokens that the conversation may take before old tool results are cleared (PRUNE-06). */
+  zone: z.number().int().optional(),
 });
 export type ViewPlan = z.infer<typeof ViewPlan>;
 

@@ -43,6 +43,7 @@ import { manualRun } from "./manual-run.ts";
 import { optimizeParameters } from "./optimize-parameters.ts";
 import { planStep } from "./plan-step.ts";
 import { plan } from "./plan.ts";
+import { roomLeft } from "./prune-note.ts";
 import { reply } from "./reply.ts";
 import { searchResults } from "./search-results.ts";
 import { spiceOutput } from "./spice-output.ts";
@@ -106,6 +107,7 @@ export const templates: Readonly<Record<string, Template>> = {
   optimize_parameters: optimizeParameters,
   plan,
   plan_step: planStep,
+  prune_note: roomLeft,
   reply,
   search_results: searchResults,
   spice_output: spiceOutput,

@@ -3,6 +3,8 @@ import { runNamedSubagents } from "./agents/run-named-subagents.ts";
 import { askFollowupQuestion } from "./conversation/ask-followup-question.ts";
 import { attemptCompletion } from "./conversation/attempt-completion.ts";
 import { readHistory } from "./conversation/read-history.ts";
+import { conversationMessageIdsRead } from "./conversation/conversation-message-ids-read.ts";
+import { conversationMessageIdsWrite } from "./conversation/conversation-message-ids-write.ts";
 import { planModeRespond } from "./conversation/plan-mode-respond.ts";
 import { createFile } from "./files/create-file.ts";
 import { createFolder } from "./files/create-folder.ts";
@@ -41,6 +43,8 @@ export const tools = {
   ask_followup_question: askFollowupQuestion,
   plan_mode_respond: planModeRespond,
   read_history: readHistory,
+  conversation_message_ids_write: conversationMessageIdsWrite,
+  conversation_message_ids_read: conversationMessageIdsRead,
   run_named_subagents: runNamedSubagents,
   read_subagent_results: readSubagentResults,
 };

@@ -95,6 +95,14 @@ export interface Delegation {
   timeout_seconds: number;
 }
 
+/** What a tool may know of the conversation that calls it: short ids of messages (MSG-06). */
+export interface Conversation {
+  /** Those that the model does not want to see any more, in the order in which it said so (PRUNE-02). */
+  deletions: readonly string[];
+  /** Those of all messages. */
+  known: ReadonlySet<string>;
+}
+
 /**
  * What a call locks (QUEUE-03): `read:<absolute path>` (shared), `write:<absolute path>` (exclusive; a folder conflicts with
  * everything below it), or a class such as `web` or `tasks`.
@@ -138,6 +146,8 @@ export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
   completes?: true;
   /** The question that this call puts to the user; the answer is its result, and `run` is not called (LOOP-14). */
   asks?(input: z.infer<Schema>): UserQuestion;
+  /** The result where it can be read off the conversation: in a turn, `run` is not called. It has no effects. */
+  reads?(input: z.infer<Schema>, conversation: Conversation): ToolResult;
   /**
    * The work that this call hands to agents within the turn; their reports are its result, and `run` is not called
    * (AGENT-04). `undefined` when it hands over none, but runs like any other.

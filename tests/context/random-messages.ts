@@ -11,7 +11,7 @@ import type { WireMessage } from "../support/model-server.ts";
 
 const words = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom("", "ok", "Look at the notes.", "看一下笔记。") },
-  { weight: 3, arbitrary: fc.integer({ min: 1, max: 6000 }).map((length) => "word ".repeat(length / 5)) },
+  { weight: 3, arbitrary: fc.integer({ min: 1, max: 3000 }).map((length) => "word ".repeat(length / 5)) },
   { weight: 1, arbitrary: fc.integer({ min: 400, max: 700 }).map((length) => "😀".repeat(length)) },
 );
 

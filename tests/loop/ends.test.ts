@@ -204,7 +204,7 @@ describe("a rule against loops", () => {
   it("logs what it found", async () => {
     const flow = await start({ handler: stubborn });
     const lines: unknown[] = [];
-    flow.services.logger = { warn: (...line: unknown[]) => void lines.push(line) };
+    flow.services.logger = { info: () => undefined, warn: (...line: unknown[]) => void lines.push(line) };
     await flow.send("Read missing.txt", { mode: "free_work" });
     expect(lines).toContainEqual([
       expect.objectContaining({ session_id: "session-1", stage: "finish" }),

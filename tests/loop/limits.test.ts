@@ -14,6 +14,7 @@ describe("the limits of the loop", () => {
       max_parallel_tools: 3,
       max_tool_retries: 2,
       tool_result_max_length: 5000,
+      safe_zone: "80k",
       same_failure_limit: 2,
       stagnation_threshold: 3,
       max_force_continue: 5,

@@ -28,7 +28,7 @@ async function logOf(thrown: Error): Promise<unknown[][]> {
     loadModel: () => {
       throw new Error("no model is asked");
     },
-    logger: { warn: (...line: unknown[]) => void lines.push(line) },
+    logger: { info: () => undefined, warn: (...line: unknown[]) => void lines.push(line) },
   };
   const graphs = serve({ breaks: graph }, storage.checkpointer);
   const logger = createLogger("silent");

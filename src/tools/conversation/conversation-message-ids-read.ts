@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { failure } from "../result.ts";
+import { defineTool } from "../tool.ts";
+import { listResult } from "./deletion-result.ts";
+
+/** Shows the model which messages it has chosen not to see (PRUNE-02). */
+export const conversationMessageIdsRead = defineTool({
+  name: "conversation_message_ids_read",
+  description: "Shows the list of messages that you have left out of what you see, by the 8 characters of their hints.",
+  schema: z.object({}),
+  effect: "pure",
+  timeoutSeconds: 60,
+  resources: () => [],
+  kinds: ["Query"],
+  operation: async () => ({ type: "Query" }),
+  run: async () =>
+    failure("unavailable_tool_mode", "The list belongs to a conversation, and can only be read in a turn of it."),
+  reads: (_input, conversation) => listResult(conversation.deletions, conversation),
+  isDefault: false,
+});

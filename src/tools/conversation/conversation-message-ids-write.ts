@@ -1,0 +1,23 @@
+import { success } from "../result.ts";
+import { defineTool } from "../tool.ts";
+import { changeDeletionList, DeletionChange, writeTool } from "./deletion-list.ts";
+import { listResult } from "./deletion-result.ts";
+
+/** The model chooses messages that it does not want to see any more (PRUNE-02). Its own call is the record of it. */
+export const conversationMessageIdsWrite = defineTool({
+  name: writeTool,
+  description:
+    "Leaves messages of this conversation out of what you see, from the next call on, to save room: old file contents, " +
+    "failed attempts, what is not needed any more. Each message ends with a hint that gives its 8 characters. The messages " +
+    "stay stored, and the action delete shows them again. A call and its results go together; the current request stays.",
+  schema: DeletionChange,
+  effect: "pure",
+  timeoutSeconds: 60,
+  resources: () => [],
+  kinds: ["Query"],
+  operation: async () => ({ type: "Query" }),
+  run: async () => success("Noted."),
+  reads: (change, conversation) => listResult(changeDeletionList(conversation.deletions, change), conversation),
+  isDefault: false,
+  example: { title: "Two messages", body: '{"message_ids": "9226b3a4,204e1cd8", "action": "append"}' },
+});
