@@ -21,6 +21,7 @@ import { approvalRoutes } from "./routes/approvals.ts";
 import { assistantRoutes } from "./routes/assistants.ts";
 import { contextRoutes } from "./routes/context.ts";
 import { externalToolRoutes } from "./routes/external-tools.ts";
+import { compressRoutes } from "./routes/compress.ts";
 import { exportRoutes } from "./routes/export.ts";
 import { forkRoutes } from "./routes/fork.ts";
 import { maintenanceRoutes } from "./routes/maintenance.ts";
@@ -58,6 +59,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   suggestionRoutes,
   forkRoutes,
   exportRoutes,
+  compressRoutes,
   namespaceRoutes,
   approvalRoutes,
   agentRoutes,

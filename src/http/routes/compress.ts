@@ -1,0 +1,68 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { CompressionPreview, previewCompression, keptIds } from "../../sessions/compression.ts";
+import { readMessages } from "../../sessions/conversation.ts";
+import { lastRunOf } from "../../sessions/last-run.ts";
+import { requireSession } from "../../sessions/sessions.ts";
+import { CompressionRequest } from "../../state.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { startRun, toWireRun } from "../runs.ts";
+import { RunShape } from "../shapes.ts";
+import { Id, jsonBody, path } from "../validate.ts";
+
+const ThreadPath = z.object({ thread_id: Id });
+const CompressBody = CompressionRequest.omit({ only: true });
+const tag = "Threads";
+const errors = { 404: "No such thread or message", 409: "There is nothing to compress, or the graph keeps no summary" };
+
+/** `/threads/:id/compress`: what a compression would do, and the run that does it (COMP-11). Messages are never deleted. */
+export function compressRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  const { storage, config } = services;
+
+  routes.post(
+    "/threads/:thread_id/compress/preview",
+    describe({ tag, summary: "What a compression would do; changes nothing", answer: CompressionPreview, errors }),
+    path(ThreadPath),
+    jsonBody(CompressBody),
+    async (context) => {
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const request = { ...context.req.valid("json"), only: true };
+      return answerJson(context, await previewCompression(services, session, request, config));
+    },
+  );
+
+  routes.post(
+    "/threads/:thread_id/compress",
+    describe({
+      tag,
+      summary: "Put a summary in the place of older messages of the view; answers with the run that does it",
+      answer: RunShape,
+      tellsPosition: true,
+      errors: { ...errors, 422: "The thread is busy", 429: "Too many runs wait; Retry-After says when to come back" },
+    }),
+    path(ThreadPath),
+    jsonBody(CompressBody),
+    async (context) => {
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const request = { ...context.req.valid("json"), only: true };
+      // Says what is wrong before a run is made of it.
+      await previewCompression(services, session, request, config);
+      const { assistant, run: last } = await lastRunOf(services.runs, session);
+      const { partial: _partial, ...known } = last?.kwargs.context ?? {};
+      const keep_message_ids = keptIds(await readMessages(storage, session.session_id), request.keep_message_ids);
+      const run = await startRun(services, context, session, {
+        assistant_id: assistant,
+        // Without an input the run would go on from where the last one ended, instead of beginning.
+        input: { messages: [] },
+        context: { ...known, compress: { ...request, keep_message_ids } },
+        multitask_strategy: "reject",
+      });
+      context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
+      return answerJson(context, toWireRun(run));
+    },
+  );
+  return routes;
+}

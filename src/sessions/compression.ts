@@ -1,0 +1,101 @@
+import { z } from "zod";
+import { planCompaction, visibleTokens, type CompactionPlan } from "../context/compaction.ts";
+import { fitSummary, plainSummary, SummaryAnswer, summaryTokens } from "../context/compress.ts";
+import { countMessage } from "../context/tokens.ts";
+import { AppError } from "../errors.ts";
+import { modelLimits } from "../models/model-limits.ts";
+import { ConversationSummary, type CompressionRequest } from "../state.ts";
+import { JsonObject, type Session } from "../storage/records.ts";
+import { indexOfMessage, messagesIn } from "./conversation.ts";
+import type { Door } from "./door.ts";
+import { lastRunOf } from "./last-run.ts";
+import { roleOf, wordsOf } from "./message-fields.ts";
+import { readValues } from "./sessions.ts";
+
+const Listed = z.object({
+  id: z.string().nullable(),
+  role: z.string(),
+  preview: z.string().describe("The first 100 characters"),
+  tokens: z.number().int(),
+});
+const Usage = z.object({ tokens: z.number(), limit: z.number(), ratio: z.number() });
+
+/** What a compression would do (COMP-11). Tokens are estimates of the conversation. */
+export const CompressionPreview = z.object({
+  message_count: z.number().int(),
+  usage: Usage.describe("As it is shown to the model now"),
+  predicted: Usage.extend({ summary_tokens: z.number() }).describe("After the compression"),
+  summary: SummaryAnswer.describe("Made by rule; the compression asks the model for a better one"),
+  kept: z.array(Listed).describe("Messages that stay in view"),
+  compressible: z.array(Listed).describe("Messages that the summary would stand for"),
+});
+export type CompressionPreview = z.infer<typeof CompressionPreview>;
+
+/** Only graphs of this program keep a summary in their state. */
+const Told = z.object({ conversation_summary: ConversationSummary.nullable() });
+
+/**
+ * What a compression would come to; nothing is changed. Throws `not_found` for an unknown message, `invalid_state` where the
+ * session's graph cannot compress, or there is nothing to compress.
+ */
+export async function previewCompression(
+  { storage, runs }: Pick<Door, "storage" | "runs">,
+  session: Session,
+  request: CompressionRequest,
+  server: { model: string; contextLimit: number | undefined },
+): Promise<CompressionPreview> {
+  const values = await readValues(storage, session.session_id);
+  const told = Told.safeParse(values);
+  if (!told.success) {
+    throw new AppError("invalid_state", "The graph of this thread keeps no summary of its conversation.");
+  }
+  const messages = messagesIn(values);
+  const summary = told.data.conversation_summary;
+  const { run } = await lastRunOf(runs, session);
+  const chosen = JsonObject.safeParse(run?.kwargs.context).data?.["model"];
+  const limit = modelLimits(typeof chosen === "string" ? chosen : server.model, server.contextLimit).context;
+  const keepIds = keptIds(messages, request.keep_message_ids);
+  const plan = planCompaction(messages, summary, { limit, keep: request.keep_recent, keepIds });
+  if (plan === null) {
+    throw new AppError(
+      "invalid_state",
+      `There is nothing to compress: ${messages.length} messages, all of them are kept.`,
+      {
+        suggestion: "Keep fewer messages, or go on until there are more.",
+      },
+    );
+  }
+  const now = visibleTokens(messages, summary);
+  return {
+    message_count: messages.length,
+    usage: { tokens: now, limit, ratio: now / limit },
+    ...predict(plan, limit, summary),
+  };
+}
+
+function predict(
+  plan: CompactionPlan,
+  limit: number,
+  before: ConversationSummary | null,
+): Pick<CompressionPreview, "predicted" | "summary" | "kept" | "compressible"> {
+  const { removed, kept, through_message_id, shown, tokensAfter } = plan;
+  const summary = fitSummary(plainSummary(removed, before));
+  const inView = new Set(kept);
+  const summary_tokens = summaryTokens({ ...summary, through_message_id, shown });
+  return {
+    predicted: { tokens: tokensAfter, limit, ratio: tokensAfter / limit, summary_tokens },
+    summary,
+    kept: kept.map(listed),
+    compressible: removed.filter((message) => !inView.has(message)).map(listed),
+  };
+}
+
+function listed(message: CompactionPlan["kept"][number]): z.infer<typeof Listed> {
+  const preview = wordsOf(message).slice(0, 100).toWellFormed();
+  return { id: message.id ?? null, role: roleOf(message), preview, tokens: countMessage(message) };
+}
+
+/** The whole ids of the named messages: a client may name the beginning of one (MSG-06). */
+export function keptIds(messages: CompactionPlan["kept"], named: readonly string[]): string[] {
+  return named.flatMap((id) => messages[indexOfMessage(messages, id)]?.id ?? []);
+}
