@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpoint";
 import type { JsonObject, Session } from "../storage/records.ts";
@@ -17,6 +18,8 @@ export async function copySession(
   const copyId = newId();
   try {
     await copyCheckpoints(storage.checkpointer, sessionId, copyId);
+    // It may have been deleted meanwhile: half a copy is none.
+    await requireSession(storage, sessionId);
     return await createSession(storage, {
       session_id: copyId,
       metadata: { ...source.metadata, thread_id: copyId, ...metadata },
@@ -30,9 +33,16 @@ export async function copySession(
 
 async function copyCheckpoints(saver: BaseCheckpointSaver, from: string, to: string): Promise<void> {
   const tuples: CheckpointTuple[] = [];
-  for await (const tuple of saver.list({ configurable: { thread_id: from } })) tuples.push(tuple);
+  for await (const tuple of saver.list({ configurable: { thread_id: from } })) {
+    tuples.push(tuple);
+    // Others are served meanwhile.
+    await nextTurn();
+  }
   // The list is newest first; a parent must be there before its child.
-  for (const tuple of tuples.reverse()) await copyCheckpoint(saver, tuple, to);
+  for (const tuple of tuples.reverse()) {
+    await copyCheckpoint(saver, tuple, to);
+    await nextTurn();
+  }
 }
 
 /** Writes a state of one session into another, with its pending writes; its parent has to be there. */

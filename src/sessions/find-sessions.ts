@@ -53,9 +53,10 @@ export async function findSessions(
       const info = toInfo(session, values);
       if (wanted === undefined || mentions(info, values, wanted)) sessions.push(info);
       if (sessions.length === limit) return { sessions, next: at < page.total ? at : null };
+      // A long session is read in one piece.
+      await nextTurn();
     }
     if (page.sessions.length < size || at >= page.total) return { sessions, next: null };
-    await nextTurn();
   }
   return { sessions, next: at };
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
@@ -33,6 +34,8 @@ export async function forkSession(
   const forkId = newId();
   try {
     await copyStates(storage, { from: sessionId, to: forkId }, wanted);
+    // It may have been deleted meanwhile: half a fork is none.
+    await requireSession(storage, sessionId);
     // A title of the whole session says little about a part of it.
     const { title: _title, ...metadata } = source.metadata;
     return await createSession(storage, {
@@ -68,12 +71,17 @@ async function copyStates(
 ): Promise<void> {
   const kept: CheckpointTuple[] = [];
   for await (const tuple of readChain(checkpointer, from)) {
+    // Others are served meanwhile.
+    await nextTurn();
     // What holds an input that the wanted messages do not is no state of theirs.
     const isLater = kept.length === 0 && tuple.metadata?.source === "input";
     if (!isLater && isPrefix(tuple, wanted)) kept.push(tuple);
   }
   const [newest, ...older] = kept;
-  for (const tuple of older.toReversed()) await copyCheckpoint(checkpointer, tuple, to);
+  for (const tuple of older.toReversed()) {
+    await copyCheckpoint(checkpointer, tuple, to);
+    await nextTurn();
+  }
   // What came after the last state that is kept has not happened here.
   if (newest !== undefined) await copyCheckpoint(checkpointer, { ...newest, pendingWrites: [] }, to);
   if (newest !== undefined && isSame(messagesIn(newest.checkpoint.channel_values), wanted)) return;

@@ -121,9 +121,9 @@ async function putTurns(
 ): Promise<void> {
   const beginnings = messages.flatMap((message, index) => (isHumanMessage(message) ? [index] : []));
   let state: CheckpointTuple | undefined;
-  for (const [count, index] of beginnings.slice(-turnsKept).entries()) {
+  for (const index of beginnings.slice(-turnsKept)) {
     state = await putValues(checkpointer, sessionId, state, { messages: messages.slice(0, index) });
-    if (count % 10 === 9) await nextTurn();
+    await nextTurn();
   }
   const values: NewValues = { ...channels, messages };
   await putValues(checkpointer, sessionId, state, values);

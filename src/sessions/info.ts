@@ -7,7 +7,7 @@ import { JsonObject, SessionStatus, type Session } from "../storage/records.ts";
 import { messagesIn } from "./conversation.ts";
 import { previewOf } from "./display.ts";
 import type { Door } from "./door.ts";
-import { readExtras, roleOf } from "./message-fields.ts";
+import { LlmMetadata, readExtras, roleOf } from "./message-fields.ts";
 import { readValues } from "./sessions.ts";
 import { activeSuggestions } from "./suggestions.ts";
 import { NameSource, nameOf } from "./title.ts";
@@ -106,8 +106,9 @@ const buttonStates = { normal: "normal", hint: "warning", full: "critical" } as 
 export function totalUsage(messages: readonly BaseMessage[]): SessionDetails["total_usage"] {
   const total: SessionDetails["total_usage"] = { input_tokens: 0, output_tokens: 0, cost: null };
   for (const message of messages) {
-    const known = readExtras(message).llm_metadata;
-    if (known === null) continue;
+    const told = message.additional_kwargs["llm_metadata"];
+    const known = told === undefined ? undefined : LlmMetadata.safeParse(told).data;
+    if (known === undefined) continue;
     total.input_tokens += known.input_tokens ?? 0;
     total.output_tokens += known.output_tokens ?? 0;
     if (known.input_cost === undefined && known.output_cost === undefined) continue;

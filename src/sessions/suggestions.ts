@@ -38,6 +38,8 @@ const Chosen = z.looseObject({ suggestion_id: z.string() });
 /** What the messages propose, oldest first. Their state is read off what was said after them, so nothing has to be kept. */
 export function readSuggestions(messages: readonly BaseMessage[]): Suggestions[] {
   return messages.flatMap((message, index) => {
+    // Of most messages this is all that is looked at: a list may have thousands.
+    if (message.additional_kwargs["suggestions"] === undefined) return [];
     const proposals = Proposals.safeParse(message.additional_kwargs).data;
     const { id } = message;
     if (proposals === undefined || id === undefined || isHumanMessage(message)) return [];

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { copySession } from "../../src/sessions/copy.ts";
+import { appendMessages } from "../../src/sessions/edit-messages.ts";
+import { findSessions } from "../../src/sessions/find-sessions.ts";
+import { forkSession } from "../../src/sessions/fork.ts";
+import { deleteSession } from "../../src/sessions/sessions.ts";
+import { StoredMessage } from "../../src/sessions/stored-message.ts";
+import { createBench, createSession, never, plainGraph, type Bench } from "../runs/fixtures.ts";
+
+const states = 25;
+let bench: Bench;
+beforeEach(async () => {
+  bench = await createBench({ plain: plainGraph() });
+  for (let at = 0; at < states; at += 1) {
+    const said = StoredMessage.parse({ id: `said-${at}`, role: "user", content: `words ${at}` });
+    await appendMessages(bench, bench.session, [said], "plain");
+  }
+});
+afterEach(() => bench.runs.drain(0));
+
+/** How often others could be served while this went on. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await work;
+  isOver = true;
+  return turns;
+}
+
+test("others are served between any two states that are copied, and any two sessions that are looked through", async () => {
+  const { storage, session } = bench;
+  expect(await turnsDuring(copySession(storage, session.session_id))).toBeGreaterThan(states);
+  const place = { messageId: `said-${states - 1}`, metadata: {} };
+  expect(await turnsDuring(forkSession(storage, session.session_id, place))).toBeGreaterThan(states);
+  for (let at = 0; at < states; at += 1) await createSession(storage);
+  const query = { text: "nobody said this", limit: 10, cursor: 0 };
+  expect(await turnsDuring(findSessions(storage, query, never))).toBeGreaterThan(states);
+});
+
+test.each([
+  ["a copy", () => copySession(bench.storage, bench.session.session_id)],
+  ["a fork", () => forkSession(bench.storage, bench.session.session_id, { messageId: "said-20", metadata: {} })],
+])("%s of a session that is deleted meanwhile is none, and leaves nothing", async (_name, make) => {
+  const [made] = await Promise.allSettled([make(), deleteSession(bench, bench.session.session_id)]);
+  expect(made).toMatchObject({ status: "rejected", reason: { code: "not_found" } });
+  expect((await bench.storage.sessions.search({ limit: 10, offset: 0 })).sessions).toEqual([]);
+  expect(await bench.storage.sessions.deleteUnfinished()).toBe(0);
+});
