@@ -72,6 +72,8 @@ export class McpServer {
     const { name } = this.#config;
     // A server that was started anew has forgotten us once; twice is its own affair.
     for (let attempt = 1; attempt <= 2; attempt += 1) {
+      // Before anything is begun whose failure nobody would wait for.
+      signal.throwIfAborted();
       const connection = await unlessAborted(this.#usable(), signal);
       try {
         const reply = await connection.call(tool, args, signal);

@@ -229,6 +229,23 @@ describe("an MCP server", () => {
     await expect(asked).rejects.toThrow("stopped");
   });
 
+  it("is not asked for anything by a call that was stopped before it began", async () => {
+    await using fixture = aSource();
+    const tool = await fixture.tool("echo");
+    await fixture.source.close();
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    try {
+      const signal = AbortSignal.abort(new Error("stopped"));
+      await expect(tool.run({ message: "x" }, { ...workspace.context, signal })).rejects.toThrow("stopped");
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      process.off("unhandledRejection", note);
+    }
+    expect(unhandled).toEqual([]);
+  });
+
   it.each(["with-child", "stubborn"])("ends with everything it has started (%s)", async (mode) => {
     const fixture = aSource(mode);
     await fixture.source.tools(never);
