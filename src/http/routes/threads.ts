@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Hono } from "hono";
 import { z } from "zod";
 import { copySession } from "../../sessions/copy.ts";
@@ -80,13 +81,13 @@ function collectionRoutes(routes: HttpApp, services: HttpServices): void {
       pageHeaders(context, { offset: query.offset, total, count: sessions.length });
       // Reading the values of a page of long threads is most of the work; without them there is none.
       const isLight = body.select !== null && body.select !== undefined && !body.select.includes("values");
-      const threads = await Promise.all(
-        sessions.map(async (session) => (isLight ? toThread(session, {}) : withValues(storage, session))),
-      );
-      return answerJson(
-        context,
-        threads.map((thread) => selected(thread, body.select)),
-      );
+      const threads: object[] = [];
+      for (const session of sessions) {
+        threads.push(selected(isLight ? toThread(session, {}) : await withValues(storage, session), body.select));
+        // A long thread is read in one piece; others are served before the next.
+        if (!isLight) await nextTurn();
+      }
+      return answerJson(context, threads);
     },
   );
 
