@@ -54,7 +54,7 @@ import { conversationTitle } from "./title.ts";
 import { toolCleared } from "./tool-cleared.ts";
 import { userRules, userRulesRead } from "./user-rules.ts";
 import { toolless } from "./without-tools.ts";
-import { xmlTools } from "./xml-tools.ts";
+import { xmlTools, xmlToolsByTag } from "./xml-tools.ts";
 import type { Template } from "./template.ts";
 
 /** Every template, by its name. A new one is a file of its own and a line here. */
@@ -119,4 +119,5 @@ export const templates: Readonly<Record<string, Template>> = {
   user_rules_read: userRulesRead,
   without_tools: toolless,
   xml_tools: xmlTools,
+  xml_tools_by_tag: xmlToolsByTag,
 };
