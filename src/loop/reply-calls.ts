@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { z } from "zod";
+import { brokenArguments } from "../models/broken-arguments.ts";
 import { brokenArgumentsOf } from "./cut-output.ts";
-import { brokenArguments } from "./tool-task.ts";
 
 /** A call as it stands in a message. */
 export interface ReplyCall {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../errors.ts";
+import { brokenArguments } from "../models/broken-arguments.ts";
 import type { ToolResult, UserQuestion } from "../tools/tool.ts";
 import type { Asked } from "./approval.ts";
 
@@ -49,9 +50,6 @@ export interface RuledCall extends RequestedCall {
 export interface ToolTask extends RequestedCall {
   outcome: Outcome;
 }
-
-/** Arguments that were not JSON stand as text under this name in the message, which must hold an object. */
-export const brokenArguments = "__broken_arguments";
 
 /** The arguments as the model wrote them: an object, or the text that could not be read. */
 export function writtenArguments(args: Record<string, unknown>): unknown {
