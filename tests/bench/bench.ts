@@ -7,8 +7,9 @@ import { measureLoopCost } from "./loop-cost.ts";
 import { measureMemory, measureStart, measureTurns } from "./over-http.ts";
 import { measureRuns, measureTokens } from "./runs.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers.ts";
+import { measureTextCalls } from "./text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process,loop,context]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process,loop,context,calls]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -81,6 +82,7 @@ async function measure(
   const add = async (part: string, work: () => Promise<Section>): Promise<void> => {
     if (wanted(part)) sections.push(await work());
   };
+  if (wanted("calls")) sections.push(measureTextCalls(amounts.starts * 4));
   if (wanted("process")) sections.push(...(await measureInProcess(amounts)));
   await add("loop", () => measureLoopCost(5 * amounts.turns));
   await add("context", () => measureContext());
