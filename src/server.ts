@@ -16,6 +16,7 @@ import { createLogger, type Logger } from "./logger.ts";
 import { openAgents, type RunServices } from "./loop/services.ts";
 import { createModelLoader } from "./models/load-model.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
+import type { Prompts } from "./prompts/prompts.ts";
 import { startRetention } from "./runs/retention.ts";
 import type { RunsOptions } from "./runs/options.ts";
 import { Runs } from "./runs/runs.ts";
@@ -66,8 +67,8 @@ export async function startServer(
     const prompts = openPrompts(config.dataDir, logger);
     const { callBack, counter, hooks } = openWatchers(config, logger);
     const documentation = openDocumentation({ ...config, workspace }, logger);
-    const lent = lentServices(config, storage, workspace, logger);
-    const services = { ...lent, hooks, prompts, toolSources, callBack, documentation: documentation.sources };
+    const lent = lentServices(config, storage, workspace, prompts, logger);
+    const services = { ...lent, hooks, toolSources, callBack, documentation: documentation.sources };
     const operations = createOperations({ store: storage.operations, locks: services.locks, workspace });
     const titles = startTitleWriter({ ...services, storage, model: config.titleModel, prompts, logger });
     const tracing = createTracing(config);
@@ -134,23 +135,27 @@ function describeAhead(graphs: Graphs, logger: Logger): void {
   });
 }
 
-function runLimits(
-  config: Config,
-): Pick<
-  RunsOptions,
-  "maxConcurrent" | "queueLimit" | "ownerQueueLimit" | "crashBudget" | "runTimeout" | "turnPatience"
-> {
-  const { maxConcurrentRuns, queueLimit, crashBudget, runSeconds, conversations } = config;
-  // One key must not keep the others out (S4): half of the queue is for them.
-  const isShared = new Set(config.apiKeys.map(({ owner }) => owner)).size > 1;
-  const ownerQueueLimit = isShared ? Math.ceil(queueLimit / 2) : undefined;
+function runLimits({
+  maxConcurrentRuns,
+  queueLimit,
+  crashBudget,
+  runSeconds,
+  conversations,
+}: Config): Pick<RunsOptions, "maxConcurrent" | "queueLimit" | "crashBudget" | "runTimeout" | "turnPatience"> {
   const runTimeout = runSeconds === undefined ? undefined : runSeconds * 1000;
   const turnPatience = conversations.lockSeconds * 1000;
-  return { maxConcurrent: maxConcurrentRuns, queueLimit, ownerQueueLimit, crashBudget, runTimeout, turnPatience };
+  return { maxConcurrent: maxConcurrentRuns, queueLimit, crashBudget, runTimeout, turnPatience };
 }
 
-function lentServices(config: Config, storage: Storage, workspace: string, logger: Logger): RunServices {
+function lentServices(
+  config: Config,
+  storage: Storage,
+  workspace: string,
+  prompts: Prompts,
+  logger: Logger,
+): RunServices {
   return {
+    prompts,
     ledger: storage.ledger,
     tasks: storage.tasks,
     workspace,
@@ -166,7 +171,7 @@ function lentServices(config: Config, storage: Storage, workspace: string, logge
     locks: createLocks(),
     defaultModel: config.model,
     contextLimit: config.contextLimit,
-    loadModel: createModelLoader(config),
+    loadModel: createModelLoader(config, prompts),
     agents: openAgents(workspace, logger),
     logger,
   };

@@ -8,7 +8,6 @@ import type { CallBack } from "../callbacks/call-back.ts";
 import { currentConfig } from "../config.ts";
 import type { DocumentSource } from "../context/documentation.ts";
 import { openDocumentation } from "../context/open-documentation.ts";
-import type { Collector } from "../context/collectors/collector.ts";
 import type { CustomEvent } from "../events.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import { createModelLoader, type ModelLoader } from "../models/load-model.ts";
@@ -59,8 +58,6 @@ export interface RunServices {
   operations?: OperationStore;
   /** Where what the model is sent can be looked at (CTX-19); absent where nobody looks. */
   requests?: Pick<ModelRequestStore, "note">;
-  /** Sources of context besides those of the house (CTX-10). */
-  collectors?: readonly Collector[];
   /** Who watches tool calls, and who is told what they throw (TOOL-04). */
   hooks?: readonly ToolHook[];
   onHookProblem?: (hook: string, error: unknown) => void;
@@ -152,6 +149,7 @@ export function servicesOf(config: RunnableConfig): RunServices {
   if (ownServices === undefined) {
     const settings = currentConfig();
     if (settings.workspaceIsDefault) mkdirSync(settings.workspace, { recursive: true });
+    const prompts = openPrompts(settings.dataDir, createLogger(settings.logLevel));
     ownServices = {
       ledger: createMemoryLedger(),
       tasks: createMemoryTasks(),
@@ -159,10 +157,10 @@ export function servicesOf(config: RunnableConfig): RunServices {
       locks: createLocks(),
       defaultModel: settings.model,
       contextLimit: settings.contextLimit,
-      loadModel: createModelLoader(settings),
+      loadModel: createModelLoader(settings, prompts),
       agents: openAgents(settings.workspace, createLogger(settings.logLevel)),
       documentation: openDocumentation(settings, createLogger(settings.logLevel)).sources,
-      prompts: openPrompts(settings.dataDir, createLogger(settings.logLevel)),
+      prompts,
     };
   }
   return ownServices;

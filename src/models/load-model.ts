@@ -1,8 +1,11 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Config } from "../config.ts";
 import { AppError } from "../errors.ts";
+import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
 import { providers } from "./index.ts";
+import { builtInProfiles } from "./profiles.ts";
 import type { ModelOptions, ModelTarget, Provider } from "./provider.ts";
+import { TextCallModel } from "./text-calls/text-call-model.ts";
 
 const targets = new WeakMap<BaseChatModel, ModelTarget>();
 
@@ -13,17 +16,17 @@ const cacheLimit = 100;
 export type ModelLoader = (model: string | BaseChatModel, options: ModelOptions) => BaseChatModel;
 
 /**
- * A loader that makes its clients from one configuration. Same name and options: same instance. It throws
+ * A loader that makes its clients from one configuration; `prompts` tell tools to models without calls of their own. Same name and options: same instance. It throws
  * `invalid_parameter` for an unknown provider, `auth` where a key is missing.
  */
-export function createModelLoader(config: Config): ModelLoader {
+export function createModelLoader(config: Config, prompts?: Prompts): ModelLoader {
   const cache = new Map<string, BaseChatModel>();
   return (model, options) => {
     if (typeof model !== "string") return model;
     const key = JSON.stringify([model, options.temperature ?? null]);
     const known = cache.get(key);
     if (known !== undefined) return known;
-    const made = createModel(model, options, config);
+    const made = createModel(model, options, config, prompts);
     cache.set(key, made);
     const oldest = cache.keys().next().value;
     if (cache.size > cacheLimit && oldest !== undefined) cache.delete(oldest);
@@ -31,10 +34,20 @@ export function createModelLoader(config: Config): ModelLoader {
   };
 }
 
-/** Makes a client without the cache. Errors as in `createModelLoader`. */
-export function createModel(model: string, options: ModelOptions, config: Config): BaseChatModel {
+/** Makes a client without the cache, which calls tools one way or the other (XML-01). Errors as in `createModelLoader`. */
+export function createModel(
+  model: string,
+  options: ModelOptions,
+  config: Config,
+  prompts: Prompts = builtInPrompts,
+): BaseChatModel {
   const { provider, name } = parseName(model);
-  const made = provider.create(name, options, config);
+  const client = provider.create(name, options, config);
+  const { tool_calls } = builtInProfiles(model);
+  const made =
+    tool_calls === "native"
+      ? client
+      : new TextCallModel(client, { grammar: tool_calls === "tags" ? "tags" : "invoke", prompts });
   targets.set(made, {
     name: model,
     address: provider.address(config),

@@ -28,7 +28,11 @@ export const ModelProfile = z.strictObject({
   thinking: z.enum(["none", "optional", "always"]).describe("Whether it thinks before it answers"),
   vision: z.boolean().describe("Whether it sees images"),
   vision_model: ModelName.nullable().describe("Who is asked instead when a message holds images"),
-  tool_calls: z.enum(["native", "text"]).describe("Whether it calls tools by itself, or writes the calls in its text"),
+  tool_calls: z
+    .enum(["native", "text", "tags"])
+    .describe(
+      "Whether it calls tools by itself, or writes the calls in its text: as <tool_use>, or in tags of their names",
+    ),
   structured_output: z.enum(["json_schema", "json_object", "none"]).describe("The strictest form it can be held to"),
   price: ProfilePrice.nullable().describe("Per million tokens; null where it is not known"),
 });

@@ -93,8 +93,8 @@ function hasContent(chunk: ChatGenerationChunk): boolean {
   return Object.keys(message.additional_kwargs).length > 0;
 }
 
-/** OpenAI closes with a `finish_reason`, Ollama with `done`. */
-function hasClosingMark(chunk: ChatGenerationChunk): boolean {
+/** Whether the provider says with this chunk that the answer is over: OpenAI closes with a `finish_reason`, Ollama with `done`. */
+export function hasClosingMark(chunk: ChatGenerationChunk): boolean {
   const info: Record<string, unknown> = { ...chunk.generationInfo, ...chunk.message.response_metadata };
   return typeof info["finish_reason"] === "string" || typeof info["done_reason"] === "string" || info["done"] === true;
 }

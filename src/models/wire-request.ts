@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import { z } from "zod";
 import type { Config } from "../config.ts";
+import type { Prompts } from "../prompts/prompts.ts";
 import { createModel, modelTarget } from "./load-model.ts";
 
 /** What was asked of a model. */
@@ -29,7 +30,11 @@ class NothingIsSent extends Error {}
  * What the provider's own client sends for a request: the client is given the request and no network, and what it would
  * have sent is read. `undefined` for a model that sends nothing, and for one that this server can no longer ask.
  */
-export async function wireRequest(asked: AskedRequest, config: Config): Promise<WireRequest | undefined> {
+export async function wireRequest(
+  asked: AskedRequest,
+  config: Config,
+  prompts?: Prompts,
+): Promise<WireRequest | undefined> {
   let body: string | undefined;
   const keep: typeof fetch = (_url, init) => {
     if (typeof init?.body === "string") body = init.body;
@@ -37,12 +42,13 @@ export async function wireRequest(asked: AskedRequest, config: Config): Promise<
   };
   try {
     const { temperature } = asked;
-    const model = createModel(asked.model, { fetch: keep, ...(temperature === null ? {} : { temperature }) }, config);
+    const options = { fetch: keep, ...(temperature === null ? {} : { temperature }) };
+    const model = createModel(asked.model, options, config, prompts);
     if (modelTarget(model)?.address === undefined) return undefined;
     const forced = asked.forced_tool === null ? {} : { tool_choice: asked.forced_tool };
-    const options = asked.tools.length === 0 ? {} : { tools: [...asked.tools], ...forced };
+    const bound = asked.tools.length === 0 ? {} : { tools: [...asked.tools], ...forced };
     // The way of the loop's own calls.
-    await model._generate(asked.messages, options);
+    await model._generate(asked.messages, bound);
   } catch {
     // It always fails, since nothing is sent; what counts is whether there was something to send.
   }

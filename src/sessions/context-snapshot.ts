@@ -4,6 +4,7 @@ import { ContextSection, takeApart } from "../context/snapshot.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import { plainRequest, wireRequest, WireRequest } from "../models/wire-request.ts";
 import { systemMessage } from "../prompts/injector.ts";
+import type { Prompts } from "../prompts/prompts.ts";
 import type { Session } from "../storage/records.ts";
 import type { ModelRequest } from "../storage/model-requests.ts";
 import type { Door } from "./door.ts";
@@ -34,7 +35,7 @@ export type SessionContext = z.infer<typeof SessionContext>;
 
 /** The last request of a session, or of one node of it (`call`), taken apart. */
 export async function readContext(
-  { storage, config }: { storage: Pick<Door["storage"], "requests">; config: Config },
+  { storage, config, prompts }: { storage: Pick<Door["storage"], "requests">; config: Config; prompts: Prompts },
   session: Session,
   call?: string,
 ): Promise<SessionContext> {
@@ -46,16 +47,17 @@ export async function readContext(
     return { thread_id, last_call: null, ...takeApart(nothing, limit) };
   }
   const { run_id, node, model, asked_at } = last;
-  const told = { run_id, call: node, model, asked_at, ...(await asSent(last, config)) };
+  const told = { run_id, call: node, model, asked_at, ...(await asSent(last, config, prompts)) };
   return { thread_id, last_call: told, ...takeApart(last, limit) };
 }
 
 async function asSent(
   { head, messages: rest, ...asked }: ModelRequest,
   config: Config,
+  prompts: Prompts,
 ): Promise<{ request: WireRequest; is_exact: boolean }> {
   const request = { ...asked, messages: [systemMessage(head.system), ...head.documentation, ...rest] };
-  const sent = await wireRequest(request, config);
+  const sent = await wireRequest(request, config, prompts);
   // The offline model is a part of the server: it is sent nothing over a wire.
   return { request: sent ?? plainRequest(request), is_exact: sent !== undefined || asked.model === "offline" };
 }

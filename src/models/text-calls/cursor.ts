@@ -40,7 +40,7 @@ export class Cursor {
   /** Passes the next character. */
   skip(): void {
     this.#at += 1;
-    this.#goOn();
+    this.#advance();
   }
 
   /** Gives characters back, to be read again. */
@@ -55,21 +55,22 @@ export class Cursor {
   takeAll(): string {
     const taken = this.#text.slice(this.#at);
     this.#at = this.#text.length;
-    this.#goOn();
+    this.#advance();
     return taken;
   }
 
-  /** What can be taken without waiting, up to the next of `stops`, a global pattern. */
+  /** What can be taken without waiting, up to the next of `stops`, a global pattern of one character. */
   takeUntil(stops: RegExp): string {
     stops.lastIndex = this.#at;
-    const end = stops.exec(this.#text)?.index ?? this.#text.length;
+    // Without the match itself, which would be an object for each stop.
+    const end = stops.test(this.#text) ? stops.lastIndex - 1 : this.#text.length;
     const taken = this.#text.slice(this.#at, end);
     this.#at = end;
-    this.#goOn();
+    this.#advance();
     return taken;
   }
 
-  #goOn(): void {
+  #advance(): void {
     if (this.#at < this.#text.length) return;
     const next = this.#later.pop();
     if (next !== undefined) ({ text: this.#text, at: this.#at } = next);

@@ -105,7 +105,13 @@ function* readBalanced(cursor: Cursor, quote: string, draft: CallDraft): Reading
 
 /** Follows JSON to the end of the piece, to the closing brace, or to where it is too deep; gives the place after it. */
 function follow(piece: string, quote: string, place: { depth: number; isText: boolean; isEscaped: boolean }): number {
+  const inText = quote === '"' ? /["\\]/g : /['\\]/g;
   for (let at = 0; at < piece.length; at += 1) {
+    if (place.isText && !place.isEscaped) {
+      inText.lastIndex = at;
+      if (!inText.test(piece)) return piece.length;
+      at = inText.lastIndex - 1;
+    }
     const char = piece[at];
     if (place.isEscaped) place.isEscaped = false;
     else if (place.isText && char === "\\") place.isEscaped = true;

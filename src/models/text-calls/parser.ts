@@ -36,7 +36,7 @@ export function createTextCallParser(toolNames: readonly string[]): TextCallPars
   const known = new Set(toolNames);
   const reading: CallReading = { cursor, parts, tools: toolNames, isTool: (name) => known.has(name) };
   const reply = readReply(reading);
-  const goOn = (): ReplyPart[] => {
+  const readOn = (): ReplyPart[] => {
     reply.next();
     return parts.take();
   };
@@ -46,11 +46,11 @@ export function createTextCallParser(toolNames: readonly string[]): TextCallPars
     push(text) {
       if (text === "") return [];
       cursor.feed(text);
-      return goOn();
+      return readOn();
     },
     end() {
       cursor.end();
-      return goOn();
+      return readOn();
     },
   };
 }

@@ -1,10 +1,11 @@
 import type { CallDraft } from "./call-draft.ts";
 import type { Cursor, Reading } from "./cursor.ts";
 
-const tagBegin = /</g;
+/** Where a closing tag may begin; at the end of a piece that is not known yet. */
+const closingBegin = /<(?=\/|$)/g;
 
 /**
- * Passes characters on up to the first `closing` (which begins with `<` and has no other), and reads that too. False when
+ * Passes characters on up to the first `closing` (which begins with `</` and has no other `<`), and reads that too. False when
  * the reply ended before it.
  */
 export function* readUntil(cursor: Cursor, closing: string, take: (text: string) => void): Reading<boolean> {
@@ -13,7 +14,7 @@ export function* readUntil(cursor: Cursor, closing: string, take: (text: string)
     if (cursor.isAtEnd) return false;
     const { char } = cursor;
     if (char !== "<") {
-      take(cursor.takeUntil(tagBegin));
+      take(cursor.takeUntil(closingBegin));
       continue;
     }
     let held = "";
@@ -48,4 +49,16 @@ function plainValue(written: string, closing: string): string {
   return value.replaceAll(escaped, (_, more: string) =>
     more === "" ? closing : `&${more.slice("amp;".length)}${rest}`,
   );
+}
+
+/**
+ * A value as it stands before `closing`; read again it is the same. All but its own closing tag stays as it is, since that
+ * is what makes XML the better form for long texts (XML-01).
+ */
+export function writtenValue(value: string, closing: string): string {
+  const name = RegExp.escape(closing.slice(1));
+  const safe = value
+    .replaceAll(new RegExp(`&(?=(?:amp;)*lt;${name})`, "g"), "&amp;")
+    .replaceAll(closing, `&lt;${closing.slice(1)}`);
+  return /[\r\n]/.test(safe) ? `\n${safe}\n` : safe;
 }

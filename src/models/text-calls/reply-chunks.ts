@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+import { AIMessageChunk, isAIMessageChunk } from "@langchain/core/messages";
+import type { ToolCall, ToolCallChunk } from "@langchain/core/messages/tool";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { hasClosingMark } from "../watch-stream.ts";
+import { argumentsOf } from "./arguments.ts";
+import type { ListedTool } from "./tool-list.ts";
+import type { ReplyPart, ToolUse } from "./tool-use.ts";
+import { brokenText } from "./written.ts";
+
+/** Calls that a server finds by itself are counted from 0; these do not meet them. */
+const firstIndex = 1000;
+
+/** The arguments of a whole call, in the types that its tool wants. */
+function argsOf(use: ToolUse, tools: ReadonlyMap<string, ListedTool>): Record<string, unknown> {
+  return use.args ?? argumentsOf(use.params, tools.get(use.name)?.properties ?? {});
+}
+
+/** A new id for a call; text holds none. */
+function newId(): string {
+  return `call_${randomUUID().replaceAll("-", "")}`;
+}
+
+/** Turns what is found in one streamed reply into the chunks that a model with calls of its own would have sent (XML-01). */
+export class ChunkMaker {
+  readonly #tools: ReadonlyMap<string, ListedTool>;
+  #index = firstIndex;
+
+  constructor(tools: ReadonlyMap<string, ListedTool>) {
+    this.#tools = tools;
+  }
+
+  /** `id` is the id of the message. */
+  chunk(part: ReplyPart, id: string | undefined): ChatGenerationChunk {
+    switch (part.kind) {
+      case "text":
+        return chunkOf(id, { content: part.text });
+      case "reasoning":
+        return chunkOf(id, { content: "", additional_kwargs: { reasoning_content: part.text } });
+      case "use":
+        return part.use.partial
+          ? this.#call(id, { name: part.use.name, id: newId(), args: "" })
+          : this.#end(id, JSON.stringify(argsOf(part.use, this.#tools)));
+      case "problem":
+        return this.#end(id, brokenText(part.problem.message, part.problem.written));
+    }
+  }
+
+  #call(id: string | undefined, call: Pick<ToolCallChunk, "name" | "id" | "args">): ChatGenerationChunk {
+    return chunkOf(id, {
+      content: "",
+      tool_call_chunks: [{ ...call, index: this.#index, type: "tool_call_chunk" as const }],
+    });
+  }
+
+  #end(id: string | undefined, args: string): ChatGenerationChunk {
+    const chunk = this.#call(id, { args });
+    this.#index += 1;
+    return chunk;
+  }
+}
+
+function chunkOf(
+  id: string | undefined,
+  fields: { content: string; additional_kwargs?: Record<string, unknown>; tool_call_chunks?: ToolCallChunk[] },
+): ChatGenerationChunk {
+  const message = new AIMessageChunk({ ...(id === undefined ? {} : { id }), ...fields });
+  return new ChatGenerationChunk({ text: fields.content, message });
+}
+
+/**
+ * The chunk as it came, without its words; `undefined` when it says nothing beside them but whose they are, as some clients
+ * do with every chunk.
+ */
+export function withoutText(chunk: ChatGenerationChunk): ChatGenerationChunk | undefined {
+  if (chunk.text === "") return chunk;
+  const { message, generationInfo } = chunk;
+  const { additional_kwargs, response_metadata, id } = message;
+  const isChunk = isAIMessageChunk(message);
+  const calls = isChunk ? (message.tool_call_chunks ?? []) : [];
+  const usage = isChunk ? message.usage_metadata : undefined;
+  const saysMore = hasClosingMark(chunk) || calls.length > 0 || Object.keys(additional_kwargs).length > 0;
+  if (!saysMore && usage === undefined) return undefined;
+  const bare = new AIMessageChunk({
+    ...(id === undefined ? {} : { id }),
+    content: "",
+    additional_kwargs,
+    response_metadata,
+    tool_call_chunks: calls,
+    ...(usage === undefined ? {} : { usage_metadata: usage }),
+  });
+  return new ChatGenerationChunk({
+    text: "",
+    message: bare,
+    ...(generationInfo === undefined ? {} : { generationInfo }),
+  });
+}
+
+/** What a whole reply consists of, for a message that was not streamed. */
+export function gather(
+  parts: readonly ReplyPart[],
+  tools: ReadonlyMap<string, ListedTool>,
+): {
+  content: string;
+  reasoning: string;
+  calls: ToolCall[];
+  broken: { name: string; args: string; id: string; error: string }[];
+} {
+  const whole = {
+    content: "",
+    reasoning: "",
+    calls: [] as ToolCall[],
+    broken: [] as ReturnType<typeof gather>["broken"],
+  };
+  for (const part of parts) {
+    if (part.kind === "text") whole.content += part.text;
+    else if (part.kind === "reasoning") whole.reasoning += part.text;
+    else if (part.kind === "problem") {
+      const { name, message, written } = part.problem;
+      whole.broken.push({ name, args: brokenText(message, written), id: newId(), error: message });
+    } else if (!part.use.partial) {
+      whole.calls.push({ type: "tool_call", name: part.use.name, args: argsOf(part.use, tools), id: newId() });
+    }
+  }
+  return whole;
+}

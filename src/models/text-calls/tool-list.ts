@@ -1,0 +1,57 @@
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
+import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
+import { z } from "zod";
+import type { ToolText } from "../../prompts/xml-tools.ts";
+
+const Definition = z.looseObject({
+  function: z.looseObject({
+    name: z.string(),
+    description: z.string().default(""),
+    parameters: z
+      .looseObject({
+        properties: z.record(z.string(), z.unknown()).default({}),
+        required: z.array(z.string()).default([]),
+      })
+      .default({ properties: {}, required: [] }),
+  }),
+});
+
+const Property = z.looseObject({ description: z.string().optional(), examples: z.array(z.unknown()).optional() });
+
+/** A tool that a model is bound to: how it is told, and what is known of its parameters. */
+export interface ListedTool {
+  text: ToolText;
+  /** The JSON Schema of each parameter. */
+  properties: Readonly<Record<string, unknown>>;
+}
+
+/** The tools among the options of a call, by name; a forced one alone, and none where none may be called. */
+export function listTools(tools: readonly BindToolsInput[], choice: unknown): Map<string, ListedTool> {
+  const listed = tools.map((tool) => listedTool(tool));
+  const forced = listed.filter(({ text }) => text.name === choice);
+  const offered = choice === "none" ? [] : forced.length > 0 ? forced : listed;
+  return new Map(offered.map((tool) => [tool.text.name, tool]));
+}
+
+function listedTool(tool: BindToolsInput): ListedTool {
+  const { name, description, parameters } = Definition.parse(convertToOpenAITool(tool)).function;
+  const { properties, required } = parameters;
+  const told = Object.entries(properties).map(([key, schema]) => {
+    const property = Property.safeParse(schema).data ?? {};
+    const example = property.examples?.[0];
+    return {
+      name: key,
+      required: required.includes(key),
+      description: toldType(property),
+      ...(example === undefined ? {} : { example: typeof example === "string" ? example : JSON.stringify(example) }),
+    };
+  });
+  return { text: { name, description, parameters: told }, properties };
+}
+
+/** What a parameter means, and of what form it is where that is more than a text. */
+function toldType({ description = "", ...form }: z.infer<typeof Property>): string {
+  const isText = form["type"] === "string" && Object.keys(form).length === 1;
+  const { examples: _, ...schema } = form;
+  return isText || Object.keys(schema).length === 0 ? description : `${description} ${JSON.stringify(schema)}`.trim();
+}
