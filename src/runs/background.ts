@@ -74,21 +74,31 @@ export async function listBackground(
   parent: Session,
   except: ReadonlySet<unknown> = new Set(),
 ): Promise<BackgroundAgent[]> {
-  const { sessions } = await sources.sessions.search({
+  const agents: BackgroundAgent[] = [];
+  for (const session of await sessionsOfAgents(sources, parent)) {
+    const origin = Origin.safeParse(session.metadata).data?.background;
+    if (origin === undefined || except.has(session.session_id)) continue;
+    agents.push(await describeAgent(sources, session, { name: origin.agent, task: origin.task }));
+  }
+  return agents;
+}
+
+/** The sessions of those agents, oldest first. */
+export async function sessionsOfAgents(
+  { sessions }: Pick<BackgroundSources, "sessions">,
+  parent: Session,
+): Promise<Session[]> {
+  const found = await sessions.search({
     metadata: { background_of: parent.session_id },
     sort_by: "created_at",
     sort_order: "asc",
     limit: mostListed,
     offset: 0,
   });
-  const agents: BackgroundAgent[] = [];
-  for (const session of sessions) {
-    const origin = Origin.safeParse(session.metadata).data?.background;
-    if (origin === undefined || session.owner !== parent.owner || except.has(session.session_id)) continue;
-    if (session.session_id !== sessionIdFor(parent.session_id, origin)) continue;
-    agents.push(await describeAgent(sources, session, { name: origin.agent, task: origin.task }));
-  }
-  return agents;
+  return found.sessions.filter(({ session_id, owner, metadata }) => {
+    const origin = Origin.safeParse(metadata).data?.background;
+    return origin !== undefined && owner === parent.owner && session_id === sessionIdFor(parent.session_id, origin);
+  });
 }
 
 /** The same for the same call, so that a call which is repeated after a crash finds what it has begun. */

@@ -1,5 +1,6 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError } from "../errors.ts";
+import { sessionsOfAgents } from "../runs/background.ts";
 import type { RunRequest } from "../runs/runs.ts";
 import { notPending } from "../storage/approvals.ts";
 import { JsonObject, type Approval, type Session } from "../storage/records.ts";
@@ -24,13 +25,32 @@ export interface Answered {
 }
 
 /**
- * Every question of a session that waits, oldest first, at whatever depth it was asked; those whose time is over are denied
- * first. Throws `not_found` for an unknown session.
+ * Every question of a session that waits, oldest first, at whatever depth it was asked, then those of the agents that it has
+ * sent to the background (AGENT-04), each with its own session; those whose time is over are denied first. Throws `not_found` for an unknown session.
  */
 export async function listApprovals(services: ApprovalServices, sessionId: string): Promise<Approval[]> {
   const session = await requireSession(services.storage, sessionId);
-  await expireSession(services, session);
-  return services.storage.approvals.pending(sessionId);
+  const agents = await sessionsOfAgents(services.storage, session);
+  const waiting: Approval[] = [];
+  for (const asking of [session, ...agents.filter(({ status }) => status === "interrupted")]) {
+    await expireSession(services, asking);
+    waiting.push(...(await services.storage.approvals.pending(asking.session_id)));
+  }
+  return waiting;
+}
+
+/** The session that has asked a question which is shown in this one: this one, or that of an agent in the background. */
+async function sessionThatAsked(
+  { storage }: Pick<ApprovalServices, "storage">,
+  sessionId: string,
+  interruptId: string,
+): Promise<Session> {
+  const session = await requireSession(storage, sessionId);
+  if ((await storage.approvals.get(sessionId, interruptId)) !== undefined) return session;
+  for (const agent of await sessionsOfAgents(storage, session)) {
+    if ((await storage.approvals.get(agent.session_id, interruptId)) !== undefined) return agent;
+  }
+  return session;
 }
 
 /**
@@ -40,11 +60,12 @@ export async function listApprovals(services: ApprovalServices, sessionId: strin
  */
 export async function answerApproval(
   services: ApprovalServices,
-  sessionId: string,
+  shownIn: string,
   interruptId: string,
   decision: ApprovalDecision,
 ): Promise<Answered> {
-  const session = await requireSession(services.storage, sessionId);
+  const session = await sessionThatAsked(services, shownIn, interruptId);
+  const { session_id: sessionId } = session;
   const approval = await requireApproval(services.storage, sessionId, interruptId);
   if (approval.state === "answered") return { approval, repeated: true };
   if (approval.state === "stale") throw notPending(approval);

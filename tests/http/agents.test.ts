@@ -17,7 +17,9 @@ const Agents = z.array(
     report: z.looseObject({ reply: z.string(), success: z.boolean() }).nullable(),
   }),
 );
-const Waiting = z.array(z.looseObject({ id: z.string(), kind: z.string(), tool: z.string().nullable() }));
+const Waiting = z.array(
+  z.looseObject({ id: z.string(), thread_id: z.string(), kind: z.string(), tool: z.string().nullable() }),
+);
 
 const ada = { "x-api-key": "key-of-ada" };
 const bob = { "x-api-key": "key-of-bob" };
@@ -77,9 +79,9 @@ it("lists an agent that waits for a person, who is asked in the agent's own thre
   const { threadId, agent } = await send();
   // The task says yes; but a model wrote it.
   expect((await agentsOf(threadId)).map(({ status, report }) => [status, report])).toEqual([["asking", null]]);
-  expect(await waitingIn(threadId)).toEqual([]);
   const [question] = await waitingIn(agent.thread_id);
-  expect(question?.tool).toBe("delete_file");
+  expect(question).toMatchObject({ tool: "delete_file", thread_id: agent.thread_id });
+  expect(await waitingIn(threadId)).toEqual([question]);
 
   const path = `/threads/${agent.thread_id}/approvals/${question?.id}`;
   expect((await server.send("POST", path, { type: "approve" }, ada)).status).toBe(200);
@@ -87,6 +89,24 @@ it("lists an agent that waits for a person, who is asked in the agent's own thre
   await server.client.runs.join(agent.thread_id, first?.run_id ?? "");
   const [after] = await agentsOf(threadId);
   expect(after).toMatchObject({ name: "cleaner", status: "finished", report: { success: true, reply: "Removed." } });
+});
+
+it("shows the question in the thread that has sent the agent, over a restart too, and takes the answer there", async () => {
+  const { threadId, agent } = await send();
+  await server.close();
+  server = await server.restart();
+  const [question] = await waitingIn(threadId);
+  expect(question?.thread_id).toBe(agent.thread_id);
+  const path = `/threads/${threadId}/approvals/${question?.id}`;
+  expect((await server.send("POST", path, { type: "approve" }, bob)).status).toBe(404);
+  const answered = await server.send("POST", path, { type: "approve" }, ada);
+  expect([answered.status, await answered.json()]).toEqual([200, expect.objectContaining({ repeated: false })]);
+  const again = await server.send("POST", path, { type: "reject" }, ada);
+  expect(await again.json()).toMatchObject({ repeated: true, decision: expect.anything() });
+  const [first] = await agentsOf(threadId);
+  await server.client.runs.join(agent.thread_id, first?.run_id ?? "");
+  expect((await agentsOf(threadId))[0]).toMatchObject({ status: "finished", report: { success: true } });
+  expect(await waitingIn(threadId)).toEqual([]);
 });
 
 it("shows agents to the owner of the thread alone", async () => {

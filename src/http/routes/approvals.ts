@@ -20,6 +20,7 @@ const GrantPath = ThreadPath.extend({ grant_id: Id });
 const ApprovalShape = z
   .object({
     id: z.string(),
+    thread_id: z.string().describe("Where it was asked: the thread itself, or that of an agent in the background"),
     kind: z.string(),
     tool: z.string().nullable(),
     args: JsonObject.nullable(),
@@ -65,7 +66,7 @@ function questionRoutes(routes: HttpApp, services: ApprovalServices): void {
     "/threads/:thread_id/approvals",
     describe({
       tag,
-      summary: "Everything that waits for an answer",
+      summary: "Everything that waits for an answer, also of the thread's agents in the background",
       answer: z.array(ApprovalShape),
       errors: unknownThread,
     }),
@@ -154,6 +155,7 @@ function toWireApproval(
   const [action] = question.actions;
   return {
     id: approval.interrupt_id,
+    thread_id: approval.session_id,
     kind: question.kind,
     tool: action?.name ?? null,
     args: action?.args ?? null,
