@@ -24,6 +24,7 @@ import { externalToolRoutes } from "./routes/external-tools.ts";
 import { compressRoutes } from "./routes/compress.ts";
 import { exportRoutes } from "./routes/export.ts";
 import { forkRoutes } from "./routes/fork.ts";
+import { libraryDocsRoutes } from "./routes/library-docs.ts";
 import { maintenanceRoutes } from "./routes/maintenance.ts";
 import { identityRoutes } from "./routes/identity.ts";
 import { messageRoutes } from "./routes/messages.ts";
@@ -73,6 +74,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   identityRoutes,
   ruleRoutes,
   externalToolRoutes,
+  libraryDocsRoutes,
 ];
 
 /** What the HTTP layer is given by `server.ts`. */

@@ -8,10 +8,11 @@ import type { GraphState, RunContext } from "../state.ts";
  */
 export function readingOf(
   state: GraphState,
-  { agent }: Pick<RunContext, "agent">,
+  { agent, document, references = [] }: Pick<RunContext, "agent" | "document" | "references">,
   isSilent: boolean,
 ): Pick<LoopRequest, "reading"> {
-  const files = [state.circuit_file_path, state.design_goals_path];
+  const opened = document?.path ?? null;
+  const files = [opened, ...references.map(({ source }) => source), state.circuit_file_path, state.design_goals_path];
   if (isSilent) return {};
   if (agent === undefined) return { reading: { kinds: documentKinds, files } };
   return agent.include_rules === true ? { reading: { kinds: ["rules"], files } } : {};

@@ -24,7 +24,12 @@ const acknowledgement = "I have read the rules and will follow them.";
 async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
   flow = await startWorkflow(options);
   const { workspace } = flow;
-  const places = { workspace, home: join(workspace, "no-home"), toolHelp: "comments" as const };
+  const places = {
+    workspace,
+    home: join(workspace, "no-home"),
+    toolHelp: "comments" as const,
+    dataDir: `${workspace}-data`,
+  };
   flow.services.documentation = openDocumentation(places, createLogger("silent")).sources;
   return flow;
 }
@@ -109,6 +114,20 @@ describe("the rules of the user", () => {
     expect(sent(running, 0)[1]?.text).toContain("- .autocoderrules/python.md: for **/*.py");
   });
 
+  it("for some files count when the editor shows one, or the user refers to one", async () => {
+    const running = await start({
+      files: { ".autocoderrules/python.md": '---\nglobs: "**/*.py"\n---\nUse snake_case.' },
+      script: [{ text: "Seen." }, { text: "Seen." }],
+    });
+    await running.send("What is this, please?", {
+      ...context,
+      document: { path: join(running.workspace, "src/a.py") },
+    });
+    const references = [{ type: "file", source: "b.py", content: "x = 1" }];
+    await running.send("And what is that, please?", { ...context, references });
+    for (const index of [0, 1]) expect(sent(running, index)[1]?.text).toContain("Use snake_case.");
+  });
+
   it("that are broken stop no run: what can be read counts", async () => {
     const running = await start({
       files: {
@@ -132,6 +151,33 @@ describe("the rules of the user", () => {
     await running.send("Plan the whole work on many files, please", { mode: "plan" });
     const silent = running.model.requests.filter((_, index) => !sent(running, index)[1]?.text.includes("in verse"));
     expect(silent.length).toBeGreaterThan(0);
+  });
+});
+
+describe("documents of libraries", () => {
+  it("come first, joined by blank lines, and are read again when they have changed", async () => {
+    const running = await start({
+      files: { ".autocoderrules/style.md": always("Write in verse.") },
+      script: [{ text: "Hello." }, { text: "Again." }],
+    });
+    const data = `${running.workspace}-data/library-docs`;
+    const place = `${data}/repository/github.com/ann/fastlib`;
+    await mkdir(place, { recursive: true });
+    const projects = { [running.workspace]: ["ann/fastlib"] };
+    await writeFile(`${data}/libraries.json`, JSON.stringify({ projects }));
+    await writeFile(`${place}/a.md`, "Call fast().");
+    await writeFile(`${place}/b.md`, "Never call slow().\n");
+    try {
+      await running.send("Say hello, my friend", context);
+      await writeFile(`${place}/b.md`, "Call slow() on Sundays.");
+      await running.send("And again, my friend", context);
+    } finally {
+      await rm(`${running.workspace}-data`, { recursive: true });
+    }
+    expect(sent(running, 0)[1]?.text).toContain("Libraries of this project: ann/fastlib");
+    expect(sent(running, 0)[1]?.text).toContain("Call fast().\n\nNever call slow().");
+    expect(sent(running, 0)[3]?.text).toContain("Write in verse.");
+    expect(sent(running, 1)[1]?.text).toContain("Call fast().\n\nCall slow() on Sundays.");
   });
 });
 
@@ -187,7 +233,12 @@ describe("what an agent is told", () => {
       },
     });
     const { workspace } = flow;
-    const places = { workspace, home: join(workspace, "no-home"), toolHelp: "comments" as const };
+    const places = {
+      workspace,
+      home: join(workspace, "no-home"),
+      toolHelp: "comments" as const,
+      dataDir: `${workspace}-data`,
+    };
     flow.services.documentation = openDocumentation(places, createLogger("silent")).sources;
     await flow.send("Have both write a line, please", context);
     const knows = (name: string): boolean[] =>
@@ -208,6 +259,8 @@ describe("callbacks around the loading (EVENT-03)", () => {
       );
     const callback: Callback = {
       name: "recorder",
+      pre_llm_friendly_packages_loaded: tell("pre_packages"),
+      post_llm_friendly_packages_loaded: tell("post_packages"),
       pre_tools_loaded: tell("pre_tools"),
       post_tools_loaded: tell("post_tools"),
       pre_rules_loaded: tell("pre_rules"),
@@ -220,6 +273,8 @@ describe("callbacks around the loading (EVENT-03)", () => {
     running.services.callBack = createCallBack([callback], ({ err }) => expect.unreachable(String(err)));
     await running.send("Say hello, my friend", context);
     expect(told).toEqual([
+      "pre_packages session-1",
+      "post_packages session-1 0 0",
       "pre_tools session-1",
       "post_tools session-1 0 0",
       "pre_rules session-1",

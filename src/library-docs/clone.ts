@@ -1,0 +1,102 @@
+import { spawn } from "node:child_process";
+import { environmentVariable } from "../config.ts";
+import { AppError } from "../errors.ts";
+import { endGroup, keepGroup } from "../tools/mcp/process-group.ts";
+
+/** Ways in which a repository may be reached. */
+export type Protocol = "https" | "file";
+
+/** How long a clone may take. */
+const cloneMilliseconds = 120_000;
+/** Characters of git's complaint that are told. */
+const longestComplaint = 500;
+
+/** An address that may be cloned. Throws `invalid_parameter` for another protocol, and for one that holds a password. */
+export function repositoryAddress(text: string, protocols: readonly Protocol[]): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isAllowed = url !== undefined && protocols.some((protocol) => url.protocol === `${protocol}:`);
+  if (isAllowed && url.username === "" && url.password === "") return text;
+  const what = isAllowed ? "an address that holds a user or a password" : JSON.stringify(text.slice(0, 200));
+  throw new AppError(
+    "invalid_parameter",
+    `Expected the address of a repository by ${protocols.join(" or ")}, got ${what}.`,
+    {
+      suggestion: "Give an address such as https://github.com/allwefantasy/llm_friendly_packages.",
+    },
+  );
+}
+
+/**
+ * Clones the newest state of a repository into a folder that is not there yet, by the program `git`: without questions,
+ * hooks, links and settings of this machine, and over the given protocols alone, also where it is sent elsewhere. Throws
+ * `network` with what git says, `timeout`, `cancelled`, or `execution_failed` when there is no git.
+ */
+export async function cloneRepository(
+  url: string,
+  folder: string,
+  { protocols, signal }: { protocols: readonly Protocol[]; signal: AbortSignal },
+): Promise<void> {
+  const settings = ["-c", "core.symlinks=false", "-c", "core.hooksPath=/dev/null"];
+  const clone = ["clone", "--quiet", "--depth", "1", "--single-branch", "--no-tags", "--template=", "--", url, folder];
+  const child = spawn("git", [...settings, ...clone], {
+    env: environment(protocols),
+    stdio: ["ignore", "ignore", "pipe"],
+    detached: true,
+  });
+  const leader = child.pid;
+  if (leader !== undefined) keepGroup(leader);
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(cloneMilliseconds)]);
+  let complaint = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    complaint = (complaint + chunk.toString("utf8")).slice(0, longestComplaint);
+  });
+  const { promise, resolve } = Promise.withResolvers<number | "stopped" | Error>();
+  const stop = (): void => resolve("stopped");
+  inTime.addEventListener("abort", stop, { once: true });
+  if (inTime.aborted) stop();
+  child.once("error", resolve);
+  child.once("close", (code) => resolve(code ?? -1));
+  try {
+    const ended = await promise;
+    if (ended !== 0) throw failure(ended, { url, complaint: complaint.trim(), isCancelled: signal.aborted });
+  } finally {
+    inTime.removeEventListener("abort", stop);
+    if (leader !== undefined) endGroup(leader);
+    child.stderr.destroy();
+  }
+}
+
+function failure(
+  ended: number | "stopped" | Error,
+  { url, complaint, isCancelled }: { url: string; complaint: string; isCancelled: boolean },
+): AppError {
+  if (ended instanceof Error) {
+    const suggestion = "Install git on the machine of the server.";
+    return new AppError("execution_failed", "The program git could not be started.", { suggestion, cause: ended });
+  }
+  if (isCancelled) return new AppError("cancelled", "The clone was cancelled.");
+  if (ended === "stopped") {
+    return new AppError("timeout", `Cloning ${url} took more than ${cloneMilliseconds / 1000} seconds.`);
+  }
+  return new AppError("network", `The repository ${url} could not be cloned: ${complaint}`, {
+    suggestion: "Look whether the address is right and can be reached, or choose another repository.",
+    recoverable: true,
+  });
+}
+
+/** Nothing of ours but the search path and the way to the network. */
+function environment(protocols: readonly Protocol[]): Record<string, string> {
+  const passed = ["PATH", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"].flatMap((name) => {
+    const value = environmentVariable(name);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return {
+    ...Object.fromEntries(passed),
+    LC_ALL: "C",
+    GIT_ALLOW_PROTOCOL: protocols.join(":"),
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_ASKPASS: "false",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+  };
+}
