@@ -77,7 +77,7 @@ export type CustomEvent =
       lines_removed: number | null;
       first_line: number | null;
     }
-  | { type: "token_usage"; input_tokens: number; output_tokens: number; total_tokens: number }
+  | { type: "token_usage"; input_tokens: number; output_tokens: number; total_tokens: number; cached_tokens: number }
   /** Estimated tokens of the whole conversation, and of the part the model saw; the messages before this reply (LOOP-17). */
   | { type: "window_length"; tokens_used: number; pruned_tokens_used: number; conversation_round: number }
   /** Asked for the next piece of an output that the length limit had cut (LOOP-15). */

@@ -43,6 +43,7 @@ import { threadRunRoutes } from "./routes/thread-runs.ts";
 import { threadStateRoutes } from "./routes/thread-state.ts";
 import { threadStatusRoutes } from "./routes/thread-status.ts";
 import { threadStreamRoutes } from "./routes/thread-stream.ts";
+import { threadUsageRoutes } from "./routes/thread-usage.ts";
 import { threadRoutes } from "./routes/threads.ts";
 
 /** Every resource of the API. A new one is a file in `routes/` and a line here. */
@@ -55,6 +56,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   threadStatusRoutes,
   threadStreamRoutes,
   threadInfoRoutes,
+  threadUsageRoutes,
   contextRoutes,
   messageRoutes,
   suggestionRoutes,

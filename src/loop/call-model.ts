@@ -13,7 +13,7 @@ import { costOf, workedMs } from "./limits.ts";
 import { toMessage, usageOf, withEnd } from "./reply-message.ts";
 import { emit, loopCall, move, note, type LoopCall } from "./request.ts";
 import { tellTask, turnOf } from "./review.ts";
-import { servicesOf, taskPathOf } from "./services.ts";
+import { runIdOf, servicesOf, sessionIdOf, taskPathOf } from "./services.ts";
 import type { ForcedRound, LoopState, LoopUpdate } from "./state.ts";
 
 /**
@@ -35,6 +35,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   const message = toMessage(answer, [...call.history, ...state.messages], {
     model: modelOf(state, call),
     price: call.limits.price,
+    runId: runIdOf(config),
     conversationRound: round,
     forcedBy: state.forced?.kind,
   });
@@ -131,7 +132,13 @@ function tellUsage(
   const usage = usageOf(answer);
   if (usage !== undefined) {
     const { input_tokens, output_tokens, total_tokens } = usage;
-    emit(config, { type: "token_usage", input_tokens, output_tokens, total_tokens });
+    const cached_tokens = usage.input_token_details?.cache_read ?? 0;
+    emit(config, { type: "token_usage", input_tokens, output_tokens, total_tokens, cached_tokens });
+    if (cached_tokens > 0) {
+      const about = { session_id: sessionIdOf(config), run_id: runIdOf(config) };
+      const hit_ratio = cached_tokens / Math.max(1, input_tokens);
+      servicesOf(config).logger?.info({ ...about, cached_tokens, hit_ratio }, "prompt_cache_hit");
+    }
   }
   emit(config, {
     type: "agentic_loop.iteration",

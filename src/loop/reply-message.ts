@@ -18,6 +18,7 @@ export interface ReplyNotes {
   /** The model, and what it costs where that is known. */
   model: string;
   price: ModelPrice | undefined;
+  runId: string;
   /** The place of this reply in the conversation that the model saw (LOOP-17). */
   conversationRound: number;
   forcedBy: ForcedRound["kind"] | undefined;
@@ -84,7 +85,10 @@ export function usageOf(answer: AIMessageChunk): UsageMetadata | undefined {
   return Usage.parse(answer.usage_metadata);
 }
 
-function llmMetadata(usage: UsageMetadata, { model, price, conversationRound }: ReplyNotes): Record<string, unknown> {
+function llmMetadata(
+  usage: UsageMetadata,
+  { model, price, conversationRound, runId }: ReplyNotes,
+): Record<string, unknown> {
   return {
     model_name: model,
     input_tokens: usage.input_tokens,
@@ -96,6 +100,7 @@ function llmMetadata(usage: UsageMetadata, { model, price, conversationRound }: 
           output_cost: costOf({ input: 0, output: usage.output_tokens }, price),
         }),
     conversation_round: conversationRound,
+    ...(runId === "" ? {} : { run_id: runId }),
   };
 }
 

@@ -17,8 +17,13 @@ function finishReason(step: ModelStep): string {
 }
 
 function usage(step: ModelStep, request: ModelRequest): object {
-  const { input, output } = usageOf(step, request);
-  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+  const { input, output, cached } = usageOf(step, request);
+  return {
+    ...(cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+  };
 }
 
 function delta(piece: ModelPiece): object {

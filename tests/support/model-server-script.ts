@@ -31,7 +31,7 @@ export interface ModelStep {
   reasoning?: string;
   toolCalls?: ScriptedToolCall[];
   /** Tokens; default: a count of words. */
-  usage?: { input: number; output: number };
+  usage?: { input: number; output: number; cached?: number };
   /** Milliseconds before each piece; 0 (default) sends everything in one write. */
   delayMs?: number;
   /** Stops before piece `after` until the promise settles: lets a test act in the middle of a stream. */
@@ -125,7 +125,7 @@ export function toPieces(step: ModelStep, mintId: () => string): ModelPiece[] {
 }
 
 /** The tokens of an answer: as scripted, or about one a word. */
-export function usageOf(step: ModelStep, request: ModelRequest): { input: number; output: number } {
+export function usageOf(step: ModelStep, request: ModelRequest): { input: number; output: number; cached?: number } {
   if (step.usage !== undefined) return step.usage;
   const output = toPieces(step, () => "").length;
   return { input: request.messages.length * 8, output };

@@ -1,0 +1,53 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { messagesIn } from "../../sessions/conversation.ts";
+import { readValues, requireSession } from "../../sessions/sessions.ts";
+import { readUsage, SessionUsage } from "../../sessions/usage.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { Id, path, query } from "../validate.ts";
+
+const ThreadPath = z.object({ thread_id: Id });
+const UsageQuery = z.object({
+  last: z.coerce.number().int().min(1).max(1000).default(10).describe("So many requests are listed"),
+  seconds: z.coerce.number().positive().max(1e9).optional().describe("Sums up the last seconds too"),
+});
+const UsageShape = SessionUsage.meta({ ref: "ThreadUsage" });
+const Since = z.iso.datetime().nullable().catch(null);
+const tag = "Threads";
+const errors = { 404: "No such thread" };
+
+/** `/threads/:id/usage`: tokens, cost, and what the provider's cache saved (TOKEN-08, TOKEN-09). */
+export function threadUsageRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+
+  async function answer(context: HttpContext, id: string, wanted: z.infer<typeof UsageQuery>): Promise<Response> {
+    const session = await requireSession(services.storage, id);
+    const messages = messagesIn(await readValues(services.storage, id));
+    const since = Since.parse(session.metadata["usage_since"] ?? null);
+    const { last, seconds } = wanted;
+    return answerJson(context, readUsage(messages, { since, last, seconds, now: Date.now() }));
+  }
+
+  routes.get(
+    "/threads/:thread_id/usage",
+    describe({ tag, summary: "What its model calls used, and what the cache saved", answer: UsageShape, errors }),
+    path(ThreadPath),
+    query(UsageQuery),
+    async (context) => answer(context, context.req.valid("param").thread_id, context.req.valid("query")),
+  );
+
+  routes.delete(
+    "/threads/:thread_id/usage",
+    describe({ tag, summary: "Begin its statistics anew; no message is changed", answer: UsageShape, errors }),
+    path(ThreadPath),
+    async (context) => {
+      const { thread_id: id } = context.req.valid("param");
+      await requireSession(services.storage, id);
+      await services.storage.sessions.update(id, { metadata: { usage_since: new Date().toISOString() } });
+      return answer(context, id, UsageQuery.parse({}));
+    },
+  );
+  return routes;
+}
