@@ -2,11 +2,13 @@ import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { alternativePlans, handle, type AlternativePlan } from "../error-strategy.ts";
 import { isAppError } from "../errors.ts";
+import { learnLimit } from "../models/learned-limits.ts";
 import { hasBegun } from "../models/resilience.ts";
-import { ask, offeredTools } from "./ask-model.ts";
+import { ask, modelOf, offeredTools } from "./ask-model.ts";
 import { remainingMs, workedMs } from "./limits.ts";
 import { promptOf } from "./prompt.ts";
 import { emit, type LoopCall } from "./request.ts";
+import { servicesOf } from "./services.ts";
 import type { LoopState } from "./state.ts";
 import { isOutOfTime } from "./within-time.ts";
 
@@ -34,6 +36,7 @@ export async function askInStages(
       const worked = workedMs(call.clock, state, Date.now());
       const isLate = isOutOfTime(error) || remainingMs(worked, call.limits) === 0;
       if (isLate || config.signal?.aborted === true || !isAppError(error)) return { kind: "failed", error, plans };
+      if (error.code === "context_overflow") learn(asked, call, error.message, config);
       const decision = handle(error, "another_way", { plans, hasBegun: hasBegun(error) });
       if (decision.kind !== "retry_with_alternative") return { kind: "failed", error, plans };
       const { plan } = decision;
@@ -42,6 +45,13 @@ export async function askInStages(
       emit(config, { type: "degraded", plan, error_type: error.code, reason: error.message });
     }
   }
+}
+
+/** The next views keep below what the model could not read (COMP-15). */
+function learn(state: LoopState, call: LoopCall, said: string, config: LangGraphRunnableConfig): void {
+  // In another way less was sent than the view holds: then only the words tell.
+  const tokens = state.alternative === null ? (state.view?.tokens ?? Infinity) : Infinity;
+  learnLimit(servicesOf(config).loadModel, modelOf(state, call), { said, tokens });
 }
 
 function possiblePlans(state: LoopState, call: LoopCall): AlternativePlan[] {

@@ -3,6 +3,7 @@ import { weigh } from "../context/compress.ts";
 import { countMessages, countText } from "../context/tokens.ts";
 import { safeZoneTokens } from "../context/safe-zone.ts";
 import { chooseWindow } from "../context/view.ts";
+import { withLearned } from "../models/learned-limits.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import { afterTools } from "./decide.ts";
 import { chooseDocumentation } from "./documentation.ts";
@@ -67,7 +68,8 @@ function over(reason: EndReason, state: LoopState, config: LangGraphRunnableConf
 }
 
 function viewOf(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): ViewPlan {
-  const limit = modelLimits(call.model, servicesOf(config).contextLimit).context;
+  const { contextLimit, loadModel } = servicesOf(config);
+  const limit = withLearned(loadModel, call.model, modelLimits(call.model, contextLimit).context);
   const zone = safeZoneTokens(call.limits.safe_zone, limit);
   const shown = shownOf(state, call, zone);
   tellPruning(shown, call, config);

@@ -7,6 +7,7 @@ import { isAppError } from "../errors.ts";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
 import { promptsOf, servicesOf } from "../loop/services.ts";
+import { withLearned } from "../models/learned-limits.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import { compressPrompt } from "../prompts/compress.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
@@ -69,7 +70,8 @@ export const compress: WorkflowNode = async (state, config) => {
 function wishOf(config: LangGraphRunnableConfig): CompactionWish {
   const { model, compress: wanted } = runContext(config);
   const services = servicesOf(config);
-  const limit = modelLimits(model ?? services.defaultModel, services.contextLimit).context;
+  const name = model ?? services.defaultModel;
+  const limit = withLearned(services.loadModel, name, modelLimits(name, services.contextLimit).context);
   if (typeof wanted !== "object") return { limit };
   return { limit, keep: wanted.keep_recent, keepIds: wanted.keep_message_ids };
 }

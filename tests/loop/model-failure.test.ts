@@ -83,6 +83,25 @@ describe("a model call that fails, asked in another way", () => {
     expect(new Set([whole?.[0], shorter?.[0], summed?.[0]]).size).toBe(1);
   });
 
+  it("learns what the model cannot read, and shows it no more than that in the next turn", async () => {
+    const flow = await start({
+      handler: ({ messages }) =>
+        messages.map(wireText).join("").length > 20_000
+          ? status(400, "This model's maximum context length is 4500 tokens")
+          : { text: "word ".repeat(200) },
+    });
+    const sizes = (): number[] => flow.model.requests.map((request) => textsOf(request).join("").length);
+    for (let turn = 0; turn < 12; turn += 1) await flow.send(`Question ${turn} ${"w ".repeat(500)}`, free);
+    const failed = sizes().findIndex((size) => size > 20_000);
+    expect(failed).toBeGreaterThan(0);
+    expect(
+      sizes()
+        .slice(failed + 1)
+        .filter((size) => size > 20_000),
+    ).toEqual([]);
+    expect(degraded(flow)).toEqual([["shorter_context", "context_overflow"]]);
+  });
+
   it("gives advice when a conversation stays too long", async () => {
     const long = status(400, "Token超限");
     const flow = await start({ handler: ({ index }) => (index === 0 ? { text: "Hello there." } : long) });
