@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { measureContext } from "./context-cost.ts";
 import { printSections, type Section } from "./figures.ts";
 import { measureInProcess } from "./in-process.ts";
+import { measureLongSession } from "./long-session.ts";
 import { measureLoopCost } from "./loop-cost.ts";
 import { measureMemory, measureStart, measureTurns } from "./over-http.ts";
 import { measureRuns, measureTokens } from "./runs.ts";
@@ -27,6 +28,7 @@ interface Amounts {
   steps: number;
   memory: [number, number];
   starts: number;
+  session: number;
 }
 
 const smoke: Amounts = {
@@ -37,6 +39,7 @@ const smoke: Amounts = {
   steps: 50,
   memory: [8, 16],
   starts: 1,
+  session: 40,
 };
 const normal: Amounts = {
   runs: 100,
@@ -46,6 +49,7 @@ const normal: Amounts = {
   steps: 1000,
   memory: [100, 500],
   starts: 5,
+  session: 1000,
 };
 
 const { values: options } = parseArgs({
@@ -84,6 +88,7 @@ async function measure(
   };
   if (wanted("calls")) sections.push(measureTextCalls(amounts.starts * 4));
   if (wanted("process")) sections.push(...(await measureInProcess(amounts)));
+  await add("session", () => measureLongSession(amounts.session));
   await add("loop", () => measureLoopCost(5 * amounts.turns));
   await add("context", () => measureContext());
   const model = await startModel();
