@@ -1,6 +1,7 @@
 import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { repairToolPairs } from "../../src/context/repair.ts";
+import type { Run } from "../../src/storage/records.ts";
 import type { ModelStep } from "../support/model-server.ts";
 import { createBench, createGate, gatedGraph, never, request } from "./fixtures.ts";
 import { startStopBench, type Reader, type StopBench } from "./stop-bench.ts";
@@ -13,7 +14,10 @@ afterEach(async () => {
 
 const creates: ModelStep = { toolCalls: [{ name: "create_task", arguments: { title: "first" }, id: "first" }] };
 const hangs: ModelStep = { fault: { kind: "hang" } };
-const short = { config: { timeout: 400 }, context: { mode: "free_work" } };
+const free = { context: { mode: "free_work" } };
+/** Ends the time of a run at this very moment, as its timer does. */
+const endTime = ({ runs }: StopBench, { run_id }: Run) =>
+  runs.cancel(run_id, { action: "interrupt", reason: "timeout", wait: true });
 const kinds = (messages: readonly BaseMessage[]) => messages.map((message) => message.getType());
 const told = (reader: Reader, type: string) => reader.custom().find((event) => event.type === type);
 
@@ -23,7 +27,10 @@ describe("a run whose time is over (STOP-02, LOOP-02)", () => {
     ["添加一个任务", /时间已用完.*目前已完成.*create_task/su],
   ])("is stopped, and ends with words that say why and what was done: %s", async (asked, says) => {
     bench = await startStopBench({ script: [creates, hangs] });
-    const { run, reader } = await bench.start(asked, short);
+    const { model } = bench;
+    const { run, reader } = await bench.start(asked, free);
+    await expect.poll(() => model.requestCount).toBe(2);
+    await endTime(bench, run);
     await reader.over;
     const ended = await bench.runs.get(run.run_id);
     expect(ended).toMatchObject({ status: "timeout", error: { error: "timeout" } });
@@ -47,7 +54,9 @@ describe("a run whose time is over (STOP-02, LOOP-02)", () => {
     const text = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
     const held = new Promise<never>(() => undefined);
     bench = await startStopBench({ script: [{ text, hold: { after: 30, until: held } }] });
-    const { reader } = await bench.start("Tell me", short);
+    const { run, reader } = await bench.start("Tell me", free);
+    await reader.until(() => [...reader.text().values()].some(({ content }) => content.endsWith("word29")));
+    await endTime(bench, run);
     await reader.over;
     const { messages } = await bench.state();
     expect(kinds(messages)).toEqual(["human", "ai"]);
@@ -58,7 +67,9 @@ describe("a run whose time is over (STOP-02, LOOP-02)", () => {
     bench = await startStopBench({ script: [creates, { text: "I am back." }] });
     const gate = createGate();
     bench.gate.current = gate;
-    const { reader } = await bench.start("Add a task", short);
+    const { run, reader } = await bench.start("Add a task", free);
+    await gate.arrived;
+    await endTime(bench, run);
     await reader.over;
     gate.open();
     bench.gate.current = undefined;
