@@ -115,6 +115,7 @@ export type CustomEvent =
     }
   /** There is no room for this documentation in the model's window, which it is therefore not given (CTX-02). */
   | { type: "documentation_dropped"; kinds: string[] }
+  | { type: "context_warning"; source: string; reason: string }
   | { type: "retry"; what: string; attempt: number; reason: string }
   /** The model is asked in another way because the usual one failed; the rest of the turn stays with it (ERR-13). */
   | { type: "degraded"; plan: AlternativePlan; error_type: string; reason: string }

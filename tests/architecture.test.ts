@@ -48,7 +48,7 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
 
 /** Folders one level deeper than `src/x/y.ts`: routes, middleware, toolkits, text calls and a database. */
 const deepFolders =
-  /^src\/(http\/(routes|middleware)|tools\/[a-z-]+|models\/text-calls|storage\/sqlite(\/migrations)?)\/[^/]+\.ts$/;
+  /^src\/(context\/collectors|http\/(routes|middleware)|tools\/[a-z-]+|models\/text-calls|storage\/sqlite(\/migrations)?)\/[^/]+\.ts$/;
 /** A migration begins with its number, which is its order. */
 const migration = /^src\/storage\/sqlite\/migrations\/\d{3}-[a-z-]+\.ts$/;
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "core", "types", "lib", "services", "misc"];

@@ -84,7 +84,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("the recipes of CONTRIBUTING.md", () => {
-  it("add a tool, a prompt, a node, a guardrail, a provider, a callback and an agent, each with its line where there is a list", () => {
+  it("add a tool, a prompt, a node, a guardrail, a provider, a callback, a collector and an agent, each with its line where there is a list", () => {
     const files = recipes
       .filter(({ kind }) => kind === "file")
       .map(({ path }) => path.split("/").slice(0, 2).join("/"));
@@ -96,11 +96,12 @@ describe("the recipes of CONTRIBUTING.md", () => {
         "src/guardrails",
         "src/models",
         "src/callbacks",
+        "src/context",
         "tests/nodes",
         "workspace/.autocoderagents",
       ]),
     );
-    expect(recipes.filter(({ kind }) => kind === "change")).toHaveLength(7);
+    expect(recipes.filter(({ kind }) => kind === "change")).toHaveLength(8);
   });
 
   it("pass the type check", async () => {

@@ -8,6 +8,7 @@ import type { CallBack } from "../callbacks/call-back.ts";
 import { currentConfig } from "../config.ts";
 import type { DocumentSource } from "../context/documentation.ts";
 import { openDocumentation } from "../context/open-documentation.ts";
+import type { Collector } from "../context/collectors/collector.ts";
 import type { CustomEvent } from "../events.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import { createModelLoader, type ModelLoader } from "../models/load-model.ts";
@@ -58,6 +59,8 @@ export interface RunServices {
   operations?: OperationStore;
   /** Where what the model is sent can be looked at (CTX-19); absent where nobody looks. */
   requests?: Pick<ModelRequestStore, "note">;
+  /** Sources of context besides those of the house (CTX-10). */
+  collectors?: readonly Collector[];
   /** Who watches tool calls, and who is told what they throw (TOOL-04). */
   hooks?: readonly ToolHook[];
   onHookProblem?: (hook: string, error: unknown) => void;

@@ -1,19 +1,80 @@
+import { isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { collectContext } from "../context/collect.ts";
+import type { CollectionContext } from "../context/collectors/collector.ts";
+import { collectors } from "../context/collectors/index.ts";
 import { documentLayer, referencesLayer } from "../context/layers.ts";
-import { promptsOf } from "../loop/services.ts";
-import type { GraphState } from "../state.ts";
+import { emit } from "../loop/request.ts";
+import { promptsOf, servicesOf, sessionIdOf } from "../loop/services.ts";
+import { availableContext, modelLimits } from "../models/model-limits.ts";
+import type { GraphState, RunContext } from "../state.ts";
 import { runContext, type GatheredContext } from "./node-request.ts";
+
+/** The share of what a model may read that collected sections may take: diagnostics 10 %, implicit 15 % (CTX-16). */
+const collectedShare = 0.25;
+
+/** Turns whose sections are remembered; the first of them is forgotten first. */
+const turnsRemembered = 50;
+const remembered = new Map<string, GatheredContext["before"]>();
 
 const nothing: GatheredContext = { before: [], after: [] };
 
 /**
- * What the model is told of this turn besides the conversation: what the user's editor shows and refers to (CTX-06, CTX-07).
- * A run that gives none of it costs nothing.
+ * What the model is told of this turn besides the conversation: what collectors find about the session's circuit (CTX-08),
+ * and what the user's editor shows and refers to (CTX-06, CTX-07). A run that has none of it costs nothing.
  */
-export async function gatherContext(_state: GraphState, config: LangGraphRunnableConfig): Promise<GatheredContext> {
-  const { document, references = [], agent } = runContext(config);
-  if (agent !== undefined || (document === undefined && references.length === 0)) return nothing;
+export async function gatherContext(state: GraphState, config: LangGraphRunnableConfig): Promise<GatheredContext> {
+  const context = runContext(config);
+  const { document, references = [], agent } = context;
+  const hasPaths = [state.circuit_file_path, state.sim_result_path, state.design_goals_path].some(
+    (path) => path !== null,
+  );
+  if (agent !== undefined || (document === undefined && references.length === 0 && !hasPaths)) return nothing;
   const prompts = promptsOf(config);
   const after = [documentLayer(document, prompts), referencesLayer(references, prompts)];
-  return { before: [], after: after.filter((one) => one !== null) };
+  const before = hasPaths ? await collectedOnce(state, context, config) : [];
+  return { before, after: after.filter((one) => one !== null) };
+}
+
+/** The system text stays the same through a turn, also over a question in the middle of it (LOOP-05). */
+async function collectedOnce(
+  state: GraphState,
+  context: RunContext,
+  config: LangGraphRunnableConfig,
+): Promise<GatheredContext["before"]> {
+  const request = state.messages.findLast(isHumanMessage)?.id;
+  const key = `${sessionIdOf(config)}/${request}`;
+  const known = remembered.get(key);
+  if (known !== undefined) return known;
+  const sections = await collected(state, context, config);
+  if (request === undefined) return sections;
+  remembered.set(key, sections);
+  for (const oldest of remembered.keys()) {
+    if (remembered.size <= turnsRemembered) break;
+    remembered.delete(oldest);
+  }
+  return sections;
+}
+
+async function collected(
+  state: GraphState,
+  context: RunContext,
+  config: LangGraphRunnableConfig,
+): Promise<GatheredContext["before"]> {
+  const { workspace, defaultModel, contextLimit, collectors: added = [] } = servicesOf(config);
+  const where: CollectionContext = {
+    workspace,
+    circuit_file: state.circuit_file_path,
+    sim_result: state.sim_result_path,
+    design_goals: state.design_goals_path,
+    error: state.error_context,
+    metrics: state.last_metrics,
+    now: Date.now(),
+  };
+  const readable = availableContext(modelLimits(context.model ?? defaultModel, contextLimit), 0);
+  return await collectContext([...collectors, ...added], where, {
+    signal: config.signal,
+    budget: Math.floor(readable * collectedShare),
+    onProblem: (source, reason) => emit(config, { type: "context_warning", source, reason }),
+  });
 }

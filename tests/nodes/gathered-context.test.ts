@@ -48,3 +48,51 @@ describe("what the user's editor shows and refers to", () => {
     expect(app.model.requests).toEqual([]);
   });
 });
+
+describe("what is collected about the session's circuit", () => {
+  it("stands before the facts, is the same through the turn, and a source that fails is told of", async () => {
+    app = await startWorkflow({
+      files: { "amp.cir": "Amplifier\nR1 a 0 1k\n", "result.json": "{" },
+      script: [
+        { toolCalls: [{ name: "update_file", arguments: { path: "amp.cir", content: "Amplifier\nR1 a 0 2k\n" } }] },
+        { text: "Done." },
+        { text: "It is 2k." },
+      ],
+    });
+    await app.update({ circuit_file_path: "amp.cir", sim_result_path: "result.json" });
+    await app.send("double R1", { mode: "free_work" });
+    if ((await app.interrupts()).length > 0) await app.answer({ type: "approve" }, { mode: "free_work" });
+    await app.send("how large is R1", { mode: "free_work" });
+    expect(systemOf(0)).toContain("## Current circuit\n\nFile: amp.cir");
+    expect(systemOf(0)).toContain("2: R1 a 0 1k");
+    expect(systemOf(0).indexOf("## Current circuit")).toBeLessThan(systemOf(0).indexOf("<!-- layer: context -->"));
+    expect(systemOf(1)).toBe(systemOf(0));
+    expect(systemOf(2)).toContain("2: R1 a 0 2k");
+    expect(app.events).toContainEqual({
+      type: "context_warning",
+      source: "simulation",
+      reason: '"result.json" is not JSON.',
+    });
+  });
+
+  it("also comes from sources that the server adds", async () => {
+    app = await startWorkflow({ files: { "amp.cir": "Amplifier\n" }, script: [{ text: "Yes." }] });
+    const collect = async () => "The customer wants it small.";
+    app.services.collectors = [{ name: "wishes", title: "Wishes", priority: 30, reserved: 50, collect }];
+    await app.update({ circuit_file_path: "amp.cir" });
+    await app.send("look", { mode: "free_work" });
+    expect(systemOf(0)).toContain("## Wishes\n\nThe customer wants it small.");
+  });
+
+  it("is not asked for where the session names nothing", async () => {
+    app = await startWorkflow({ script: [{ text: "Yes." }] });
+    let asked = 0;
+    const collect = async () => {
+      asked += 1;
+      return null;
+    };
+    app.services.collectors = [{ name: "wishes", title: "Wishes", priority: 30, reserved: 50, collect }];
+    await app.send("look", { mode: "free_work" });
+    expect(asked).toBe(0);
+  });
+});

@@ -1,0 +1,56 @@
+import { errorMessage } from "../errors.ts";
+import type { ContextLayer } from "../prompts/injector.ts";
+import { assembleContext } from "./assembler.ts";
+import type { CollectionContext, Collector } from "./collectors/collector.ts";
+import { layer } from "./layers.ts";
+
+/** Milliseconds that one collector may take. */
+const collectorTime = 2000;
+
+/** How to collect. `onProblem` is told of what failed or was too slow. */
+export interface CollectOptions {
+  signal: AbortSignal | undefined;
+  /** Tokens for all sections together. */
+  budget: number;
+  onProblem: (collector: string, reason: string) => void;
+  /** Milliseconds for each collector; default 2 s. */
+  time?: number;
+}
+
+/**
+ * Asks all collectors side by side (CTX-10) and gives their sections by priority, within the budget. One that
+ * fails or takes too long gives nothing and is told of; a stop ends all of them.
+ */
+export async function collectContext(
+  collectors: readonly Collector[],
+  context: CollectionContext,
+  { signal, budget, onProblem, time = collectorTime }: CollectOptions,
+): Promise<ContextLayer[]> {
+  const inOrder = collectors.toSorted((left, right) => left.priority - right.priority);
+  const found = await Promise.all(
+    inOrder.map(async (collector) => {
+      const limit = AbortSignal.timeout(time);
+      const ends = signal === undefined ? limit : AbortSignal.any([signal, limit]);
+      try {
+        const content = await Promise.race([collector.collect(context, ends), aborted(ends)]);
+        return content === null || content === "" ? [] : [{ collector, content }];
+      } catch (error) {
+        signal?.throwIfAborted();
+        onProblem(collector.name, limit.aborted ? `it took longer than ${time} ms` : errorMessage(error));
+        return [];
+      }
+    }),
+  );
+  const gathered = found.flat().map(({ collector, content }) => {
+    const { text } = layer(collector.name, collector.title, content);
+    return { source: collector.name, content: text, reserved: collector.reserved };
+  });
+  return assembleContext(gathered, budget).items.map(({ source, content }) => ({ name: source, text: content }));
+}
+
+/** Rejects when the signal is aborted, also where a collector does not look at it. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,38 @@
+import { fenced } from "../layers.ts";
+import { readNetlist, type Netlist } from "../netlist.ts";
+import { readWorkspaceText } from "../workspace-text.ts";
+import { priorities, type Collector } from "./collector.ts";
+
+const circuitEndings = /\.(cir|sp|spice|sub|inc)$/iu;
+
+/** The circuit that the session works on, whole and with line numbers, and what it is made of (CIRC-01). */
+export const circuitFile: Collector = {
+  name: "circuit_file",
+  title: "Current circuit",
+  priority: priorities.high,
+  reserved: 0,
+  async collect({ workspace, circuit_file: path }, signal) {
+    if (path === null || !circuitEndings.test(path)) return null;
+    const { text, modified } = await readWorkspaceText(workspace, path, signal);
+    const facts = [`File: ${path}`, `Changed: ${new Date(modified).toISOString()}`, ...factsOf(readNetlist(text))];
+    return `${facts.join("\n")}\n\n${fenced("spice", numbered(text))}`;
+  },
+};
+
+function factsOf({ title, description, subcircuits, components }: Netlist): string[] {
+  const counts = Object.entries(components).map(([kind, count]) => `${kind} ${count}`);
+  return [
+    title === "" ? null : `Title: ${title}`,
+    description.length === 0 ? null : `Comments: ${description.slice(0, 5).join(" ")}`,
+    subcircuits.length === 0 ? null : `Sub-circuits: ${subcircuits.map(({ name }) => name).join(", ")}`,
+    counts.length === 0 ? null : `Components: ${counts.join(", ")}`,
+  ].filter((line) => line !== null);
+}
+
+function numbered(text: string): string {
+  return text
+    .replace(/\n$/u, "")
+    .split(/\r?\n/u)
+    .map((line, index) => `${index + 1}: ${line}`)
+    .join("\n");
+}

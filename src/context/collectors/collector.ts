@@ -1,0 +1,32 @@
+/** Where to look, for one request (CTX-08). Paths are as the session has them: relative to the workspace. */
+export interface CollectionContext {
+  workspace: string;
+  circuit_file: string | null;
+  sim_result: string | null;
+  design_goals: string | null;
+  /** What the session knows of the last failure. */
+  error: string | null;
+  /** Figures of the last simulation, by their names. */
+  metrics: Readonly<Record<string, number>> | null;
+  /** Milliseconds since 1970. */
+  now: number;
+}
+
+/** What is kept first when room is short; a lower number comes first (CTX-10). */
+export const priorities = { critical: 0, high: 10, medium: 20, low: 30 } as const;
+
+/** One source of context. Adding one is a file with this shape and a line in `index.ts`. */
+export interface Collector {
+  /** Names the section for events and for the snapshot. */
+  name: string;
+  /** Its heading for the model. */
+  title: string;
+  priority: (typeof priorities)[keyof typeof priorities];
+  /** Tokens that are kept for it, whatever else was found (CTX-14); 0: only what is left over. */
+  reserved: number;
+  /**
+   * The text for the model, `null` where there is nothing to say. What it throws is told as a warning and leaves the
+   * others as they are; it ends with the signal.
+   */
+  collect(context: CollectionContext, signal: AbortSignal): Promise<string | null>;
+}

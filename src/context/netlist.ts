@@ -1,0 +1,45 @@
+/** What a SPICE file holds, as far as a line tells it. */
+export interface Netlist {
+  title: string;
+  /** Comments before the first element. */
+  description: string[];
+  subcircuits: { name: string; line: number }[];
+  /** `.include` and `.lib`: the file, and the section of a library. */
+  includes: { path: string; section: string | null; line: number }[];
+  /** How many elements there are of each kind, by the first letter. */
+  components: Record<string, number>;
+}
+
+const subcircuit = /^\.subckt\s+(\S+)/iu;
+const include = /^\.(include|inc|lib)\s+(?:"([^"]+)"|'([^']+)'|(\S+))(?:\s+(\S+))?/iu;
+
+/** Reads the lines of a SPICE file; lines are counted from 1, and the first one is the title. */
+export function readNetlist(text: string): Netlist {
+  const lines = text.split(/\r?\n/u);
+  const found: Netlist = {
+    title: (lines[0] ?? "").trim(),
+    description: [],
+    subcircuits: [],
+    includes: [],
+    components: {},
+  };
+  let hasElements = false;
+  for (const [index, written] of lines.entries()) {
+    const line = written.trim();
+    if (line.startsWith("*")) {
+      if (!hasElements && index > 0) found.description.push(line.replace(/^\*+\s*/u, ""));
+      continue;
+    }
+    const named = subcircuit.exec(line)?.[1];
+    if (named !== undefined) found.subcircuits.push({ name: named, line: index + 1 });
+    const [, , double, single, plain, section] = include.exec(line) ?? [];
+    const path = double ?? single ?? plain;
+    if (path !== undefined) found.includes.push({ path, section: section ?? null, line: index + 1 });
+    // The first line is the title, whatever it looks like.
+    const kind = index > 0 ? /^[a-z]\w/iu.exec(line)?.[0].charAt(0).toUpperCase() : undefined;
+    if (kind === undefined) continue;
+    hasElements = true;
+    found.components[kind] = (found.components[kind] ?? 0) + 1;
+  }
+  return found;
+}
