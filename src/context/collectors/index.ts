@@ -1,8 +1,9 @@
 import { circuitFile } from "./circuit-file.ts";
 import type { Collector } from "./collector.ts";
+import { dependencies } from "./dependencies.ts";
 import { designGoals } from "./design-goals.ts";
 import { diagnostics } from "./diagnostics.ts";
 import { simulation } from "./simulation.ts";
 
 /** Every collector. Of those with the same priority the first in this list comes first (CTX-14, C-10). */
-export const collectors: readonly Collector[] = [diagnostics, circuitFile, designGoals, simulation];
+export const collectors: readonly Collector[] = [diagnostics, circuitFile, dependencies, designGoals, simulation];

@@ -1,0 +1,78 @@
+import { dirname, join, normalize } from "node:path/posix";
+import { fenced } from "../layers.ts";
+import { readNetlist } from "../netlist.ts";
+import { readIfThere } from "../workspace-text.ts";
+import { priorities, type Collector } from "./collector.ts";
+
+/** How far includes are followed, how far their sub-circuits are shown, and how many files are read at most. */
+const [deepest, shownDeepest, mostFiles] = [5, 3, 50];
+
+/** A file that the circuit includes, and how far away; `text` is `null` where there is no such file. */
+interface Dependency {
+  path: string;
+  depth: number;
+  text: string | null;
+  modified: number;
+}
+
+/**
+ * The files that the circuit includes (CIRC-07): those it names itself whole, of those two or three away the sub-circuits,
+ * of others the names. The newest of the same distance comes first. Files outside of the workspace are not read.
+ */
+export const dependencies: Collector = {
+  name: "dependencies",
+  title: "Included files",
+  priority: priorities.high,
+  reserved: 1000,
+  async collect({ workspace, circuit_file: start }, signal) {
+    if (start === null) return null;
+    const found: Dependency[] = [];
+    const cycles: string[] = [];
+    const known = new Set([normalize(start)]);
+    const visit = async (path: string, way: readonly string[]): Promise<void> => {
+      const file = await readIfThere(workspace, path, signal);
+      if (way.length > 0) {
+        found.push({ path, depth: way.length, text: file?.text ?? null, modified: file?.modified ?? 0 });
+      }
+      if (file === null || way.length === deepest) return;
+      const here = [...way, path];
+      for (const { path: named } of readNetlist(file.text).includes) {
+        const next = inWorkspace(path, named);
+        if (next === null) continue;
+        if (here.includes(next)) cycles.push([...here.slice(here.indexOf(next)), next].join(" → "));
+        if (known.has(next) || known.size > mostFiles) continue;
+        known.add(next);
+        await visit(next, here);
+      }
+    };
+    await visit(normalize(start), []);
+    const sorted = found.toSorted((left, right) => left.depth - right.depth || right.modified - left.modified);
+    const sections = [...sorted.map(sectionOf), ...cycles.map((cycle) => `They include each other: ${cycle}`)];
+    return sections.length === 0 ? null : sections.join("\n\n");
+  },
+};
+
+function inWorkspace(from: string, named: string): string | null {
+  if (/^(?:[/~]|[a-z]:)/iu.test(named) || named.includes("\\")) return null;
+  const path = normalize(join(dirname(from), named));
+  return path.startsWith("..") ? null : path;
+}
+
+function sectionOf({ path, depth, text }: Dependency): string {
+  if (text === null) return `${path} (not there)`;
+  if (depth === 1) return `${path}\n${fenced("spice", text)}`;
+  const subcircuits = depth <= shownDeepest ? subcircuitsOf(text) : "";
+  return subcircuits === "" ? path : `${path} (its sub-circuits)\n${fenced("spice", subcircuits)}`;
+}
+
+/** The lines from each `.subckt` to its `.ends`. */
+function subcircuitsOf(text: string): string {
+  let open = 0;
+  const kept = text.split(/\r?\n/u).filter((line) => {
+    if (/^\s*\.subckt\b/iu.test(line)) open += 1;
+    const isInside = open > 0;
+    if (/^\s*\.ends\b/iu.test(line)) open = Math.max(0, open - 1);
+    return isInside;
+  });
+  return kept.join("\n");
+}

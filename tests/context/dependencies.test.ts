@@ -1,0 +1,56 @@
+import { mkdir, mkdtemp, realpath, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { dependencies } from "../../src/context/collectors/dependencies.ts";
+
+let workspace = "";
+afterEach(() => rm(workspace, { recursive: true, force: true }));
+
+async function collect(files: Record<string, string>): Promise<string | null> {
+  workspace = await realpath(await mkdtemp(join(tmpdir(), "millrace-dependencies-")));
+  let time = 1_000_000;
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(workspace, path)), { recursive: true });
+    await writeFile(join(workspace, path), content);
+    await utimes(join(workspace, path), time, time);
+    time += 10;
+  }
+  const nothing = { sim_result: null, design_goals: null, error: null, metrics: null, now: 0 };
+  const context = { workspace, circuit_file: "amp.cir", ...nothing };
+  return dependencies.collect(context, new AbortController().signal);
+}
+
+it("shows included files whole, the sub-circuits of those further away, and of the others the names", async () => {
+  const told = await collect({
+    "amp.cir": 't\n.include "lib/one.inc"\n.lib lib/new.lib fast\n.include gone.inc',
+    "lib/one.inc": "* one\nR1 a b 1k\n.include two.inc",
+    "lib/two.inc": "* two\n.subckt stage in out\nR2 in out 1\n.ends\n.include three.inc\nR9 a b 1",
+    "lib/three.inc": "* three\n.include four.inc",
+    "lib/four.inc": ".subckt deep a\n.ends\n.include five.inc",
+    "lib/five.inc": ".include six.inc",
+    "lib/six.inc": "* never read",
+    "lib/new.lib": "* newest",
+  });
+  expect(told).toBe(
+    [
+      "lib/new.lib\n```spice\n* newest\n```",
+      "lib/one.inc\n```spice\n* one\nR1 a b 1k\n.include two.inc\n```",
+      "gone.inc (not there)",
+      "lib/two.inc (its sub-circuits)\n```spice\n.subckt stage in out\nR2 in out 1\n.ends\n```",
+      "lib/three.inc",
+      "lib/four.inc",
+      "lib/five.inc",
+    ].join("\n\n"),
+  );
+});
+
+it("tells of files that include each other, and reads each once", async () => {
+  const told = await collect({ "amp.cir": "t\n.include a.inc", "a.inc": ".include b.inc", "b.inc": ".include a.inc" });
+  expect(told).toContain("They include each other: a.inc → b.inc → a.inc");
+  expect(told?.match(/^a\.inc/gmu)).toHaveLength(1);
+});
+
+it("reads nothing outside of the workspace, and says nothing of a circuit that includes nothing", async () => {
+  expect(await collect({ "amp.cir": "t\n.include /etc/passwd\n.include ../x.inc\nR1 a b 1" })).toBeNull();
+});
