@@ -15,6 +15,7 @@ import { listen } from "./http/listen.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { openAgents, type RunServices } from "./loop/services.ts";
 import { createModelLoader } from "./models/load-model.ts";
+import { openModels, type ModelRegistry } from "./models/registry.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
 import type { Prompts } from "./prompts/prompts.ts";
 import { startRetention } from "./runs/retention.ts";
@@ -67,11 +68,12 @@ export async function startServer(
     const prompts = openPrompts(config.dataDir, logger);
     const { callBack, counter, hooks } = openWatchers(config, logger);
     const documentation = openDocumentation({ ...config, workspace }, logger);
-    const lent = lentServices(config, storage, workspace, prompts, logger);
+    const models = openModels(config, logger);
+    const lent = { ...lentServices(config, storage, workspace, logger), ...lentModels(config, models, prompts) };
     const services = { ...lent, hooks, toolSources, callBack, documentation: documentation.sources };
     const operations = createOperations({ store: storage.operations, locks: services.locks, workspace });
-    const titles = startTitleWriter({ ...services, storage, model: config.titleModel, prompts, logger });
-    const tracing = createTracing(config);
+    const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
+    const tracing = createTracing(config, () => models.storedKeys());
     if (tracing === undefined) skipIdleTracing();
     const runs = new Runs({
       storage,
@@ -85,7 +87,7 @@ export async function startServer(
     });
     const manual = createManualTools({ services, storage, runs, graphs, counter });
     const tokens = createTokenCounter(logger);
-    const parts = { config, storage, runs, operations, manual, prompts, tokens, documentation, graphs, logger };
+    const parts = { config, storage, runs, operations, manual, prompts, models, tokens, documentation, graphs, logger };
     const api = createApi(parts);
     // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
     const recovered = Promise.withResolvers<void>();
@@ -147,15 +149,21 @@ function runLimits({
   return { maxConcurrent: maxConcurrentRuns, queueLimit, crashBudget, runTimeout, turnPatience };
 }
 
+function lentModels(
+  config: Config,
+  models: ModelRegistry,
+  prompts: Prompts,
+): Required<Pick<RunServices, "loadModel" | "models" | "prompts">> {
+  return { loadModel: createModelLoader(config, { models, prompts }), models, prompts };
+}
+
 function lentServices(
   config: Config,
   storage: Storage,
   workspace: string,
-  prompts: Prompts,
   logger: Logger,
-): RunServices {
+): Omit<RunServices, "loadModel"> {
   return {
-    prompts,
     ledger: storage.ledger,
     tasks: storage.tasks,
     workspace,
@@ -171,7 +179,6 @@ function lentServices(
     locks: createLocks(),
     defaultModel: config.model,
     contextLimit: config.contextLimit,
-    loadModel: createModelLoader(config, prompts),
     agents: openAgents(workspace, logger),
     logger,
   };

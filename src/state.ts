@@ -231,7 +231,7 @@ export const DecompositionLimits = z.object({
 });
 export type DecompositionLimits = z.infer<typeof DecompositionLimits>;
 
-/** Whose identity the assistant has: one for each kind of work (PROMPT-18). */
+/** Whose identity the assistant has: one for each kind of work (PROMPT-18); usually `general`. */
 export const Profile = z.enum(["general", "document", "chat", "circuit", "planner", "agentic"]);
 export type Profile = z.infer<typeof Profile>;
 
@@ -239,7 +239,7 @@ export type Profile = z.infer<typeof Profile>;
 export const PresetAction = z.enum(["optimize_parameters", "fix_error"]);
 export type PresetAction = z.infer<typeof PresetAction>;
 
-/** The agent that a run works as (AGENT-04), whose words alone can be a yes, and whether it is told the user's rules. */
+/** The agent of a background run (AGENT-04), whose words alone can be a yes, and whether it is told the user's rules. */
 const RunAgent = z.object({
   name: z.string(),
   prompt: z.string(),
@@ -258,18 +258,18 @@ export const CompressionRequest = z.object({
 });
 export type CompressionRequest = z.infer<typeof CompressionRequest>;
 
-/** What a run may choose (API-03). `model` is a `provider:name`; `mode` overrules what `intent` would decide. */
+/** What a run may choose (API-03). `model` is a `provider:name`, `role_models` those of parts of the work (LLM-21). */
 export const RunContext = UserContext.extend({
   model: z.string().min(1).optional(),
+  role_models: z.partialRecord(z.enum(["intent", "plan", "compress", "vision"]), z.string().min(1)).optional(),
   temperature: z.number().min(0).max(2).optional(),
   work_mode: WorkMode.optional(),
   chat_mode: ChatMode.optional(),
+  /** Overrules what `intent` would decide. */
   mode: Route.optional(),
   /** A preset action instead of free input: the turn goes to `action` with the task text of that action (LOOP-21). */
   action_type: PresetAction.optional(),
-  /** Whose identity the assistant has. Default `general`. */
   profile: Profile.optional(),
-  /** Set for an agent in the background. */
   agent: RunAgent.optional(),
   /** Whether the identity also stands before the task in the work mode `workflow` (PROMPT-02). Default yes. */
   identity_in_workflow: z.boolean().optional(),

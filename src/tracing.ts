@@ -20,18 +20,26 @@ export interface Tracing {
 
 /**
  * Tracing for the process, or `undefined` without a key. Spans leave in batches beside the work; a server that cannot be
- * reached costs nothing but the spans. Secrets are replaced before anything leaves.
+ * reached costs nothing but the spans. Secrets are replaced before anything leaves; `storedKeys` may change at any time.
  */
-export function createTracing(config: Config): Tracing | undefined {
+export function createTracing(config: Config, storedKeys: () => string[] = () => []): Tracing | undefined {
   if (!config.langsmith.enabled) return undefined;
   const clientKeys = config.apiKeys.map(({ key }) => key);
-  const known = [...clientKeys, config.openai.apiKey, config.langsmith.apiKey, ...Object.values(config.vendorKeys)]
-    .filter((key) => key !== undefined && key.length >= 6)
-    .map((key) => ({ pattern: new RegExp(RegExp.escape(key ?? ""), "gu"), replace: "[redacted]" }));
+  const configured = [
+    ...clientKeys,
+    config.openai.apiKey,
+    config.langsmith.apiKey,
+    ...Object.values(config.vendorKeys),
+  ];
+  const anonymize = (text: string): string => {
+    const known = [...configured, ...storedKeys()].filter((key) => key !== undefined && key.length >= 6);
+    const without = known.reduce<string>((rest, key) => rest.replaceAll(key ?? "", "[redacted]"), text);
+    return secretPatterns.reduce((rest, { pattern, replace }) => rest.replace(pattern, replace), without);
+  };
   const client = new Client({
     ...(config.langsmith.apiKey === undefined ? {} : { apiKey: config.langsmith.apiKey }),
     ...(config.langsmith.endpoint === undefined ? {} : { apiUrl: config.langsmith.endpoint }),
-    anonymizer: createAnonymizer([...known, ...secretPatterns]),
+    anonymizer: createAnonymizer(anonymize),
   });
   const { project } = config.langsmith;
   return {

@@ -4,6 +4,7 @@ import type { TokenCounter } from "../context/token-counter.ts";
 import type { Documentation } from "../context/open-documentation.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
+import type { ModelRegistry } from "../models/registry.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { Runs } from "../runs/runs.ts";
 import { adminName, openDoor } from "../sessions/door.ts";
@@ -87,6 +88,7 @@ export interface ServerParts {
   operations: Operations;
   manual: ManualTools;
   prompts: EditablePrompts;
+  models: ModelRegistry;
   tokens: TokenCounter;
   documentation: Documentation;
   graphs: Graphs;

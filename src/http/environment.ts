@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import type { Config } from "../config.ts";
+import type { ModelRegistry } from "../models/registry.ts";
 import type { TokenCounter } from "../context/token-counter.ts";
 import type { Documentation } from "../context/open-documentation.ts";
 import type { Graphs } from "../graph/load.ts";
@@ -19,6 +20,8 @@ export interface HttpServices extends Door {
   tokens: TokenCounter;
   /** What models are given to read before a conversation. */
   documentation: Documentation;
+  /** What is known of models; all callers share it. */
+  models: ModelRegistry;
   /** Whether the caller may change what all callers share: the only owner there is, or `admin`. */
   mayAdminister: boolean;
 }

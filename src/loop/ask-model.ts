@@ -3,7 +3,9 @@ import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { AppError, errorMessage } from "../errors.ts";
 import { modelTarget } from "../models/load-model.ts";
+import { modelPrice } from "../models/model-limits.ts";
 import { callWithRetry } from "../models/resilience.ts";
+import type { ModelPrice } from "../state.ts";
 import { toLangChainTools } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { callableTools, isForcedNow } from "./callable-tools.ts";
@@ -12,7 +14,7 @@ import { remainingMs, workedMs } from "./limits.ts";
 import { requestNoter } from "./note-request.ts";
 import { emit, isCutResult, move, type LoopCall } from "./request.ts";
 import { hasHints, shownOf } from "./shown.ts";
-import { servicesOf, type RunServices } from "./services.ts";
+import { profilesOf, servicesOf, type RunServices } from "./services.ts";
 import type { LoopState } from "./state.ts";
 import { withinTime } from "./within-time.ts";
 
@@ -96,6 +98,16 @@ function bindTools(
 /** The model that this call asks. */
 export function modelOf({ alternative }: Pick<LoopState, "alternative">, call: LoopCall): string {
   return alternative === "other_model" && call.fallbackModel !== undefined ? call.fallbackModel : call.model;
+}
+
+/** What that model costs: the price of the request is that of the request's own model. */
+export function priceOf(
+  state: Pick<LoopState, "alternative">,
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): ModelPrice | undefined {
+  const model = modelOf(state, call);
+  return model === call.model ? call.limits.price : modelPrice(model, profilesOf(config));
 }
 
 /** The tools that this call of the model may use; a closing one has none (LOOP-02). */

@@ -11,7 +11,7 @@ import { reachedBudget, reachedLimit, workedMs } from "./limits.ts";
 import { emit, loopCall, move, type LoopCall } from "./request.ts";
 import { findingsOf, tellFindings } from "./review.ts";
 import { shownOf, tellPruning } from "./shown.ts";
-import { servicesOf } from "./services.ts";
+import { profilesOf, servicesOf } from "./services.ts";
 import type { EndReason, LoopState, LoopUpdate, ViewPlan } from "./state.ts";
 
 /**
@@ -69,7 +69,8 @@ function over(reason: EndReason, state: LoopState, config: LangGraphRunnableConf
 
 function viewOf(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): ViewPlan {
   const { contextLimit, loadModel } = servicesOf(config);
-  const limit = withLearned(loadModel, call.model, modelLimits(call.model, contextLimit).context);
+  const known = modelLimits(call.model, contextLimit, profilesOf(config)).context;
+  const limit = withLearned(loadModel, call.model, known);
   const zone = safeZoneTokens(call.limits.safe_zone, limit);
   const shown = shownOf(state, call, zone);
   tellPruning(shown, call, config);

@@ -4,7 +4,8 @@ import { textOf } from "../context/tokens.ts";
 import { assessTask, owed } from "../guardrails/continuation.ts";
 import { askInStages } from "./ask-in-stages.ts";
 import { backgroundNews, withTold } from "./background.ts";
-import { modelOf, offeredTools } from "./ask-model.ts";
+import type { ModelPrice } from "../state.ts";
+import { modelOf, offeredTools, priceOf } from "./ask-model.ts";
 import { failedCall } from "./failed-call.ts";
 import { afterReply, type Decision } from "./decide.ts";
 import { recallDocumentation } from "./documentation.ts";
@@ -32,9 +33,10 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   const { answer, prompt, state } = asked;
   // What was given to read is no part of the conversation.
   const round = prompt.length - 1 - (call.documentation?.length ?? 0);
+  const price = priceOf(state, call, config);
   const message = toMessage(answer, [...call.history, ...state.messages], {
     model: modelOf(state, call),
-    price: call.limits.price,
+    price,
     runId: runIdOf(config),
     conversationRound: round,
     forcedBy: state.forced?.kind,
@@ -50,7 +52,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   return {
     ...(isEmpty ? {} : { messages: [message] }),
     worked_ms: workedMs(call.clock, before, Date.now()),
-    ...spent(answer, state, call),
+    ...spent(answer, state, price),
     ...(state.alternative === before.alternative ? {} : { alternative: state.alternative }),
     ...afterwards(decision, state, config),
   };
@@ -112,11 +114,11 @@ function afterwards(decision: Decision, state: LoopState, config: LangGraphRunna
   }
 }
 
-function spent(answer: AIMessageChunk, state: LoopState, { limits }: LoopCall): LoopUpdate {
+function spent(answer: AIMessageChunk, state: LoopState, price: ModelPrice | undefined): LoopUpdate {
   const usage = usageOf(answer);
   if (usage === undefined) return {};
-  const cost =
-    limits.price === undefined ? 0 : costOf({ input: usage.input_tokens, output: usage.output_tokens }, limits.price);
+  const { input_tokens: input, output_tokens: output } = usage;
+  const cost = price === undefined ? 0 : costOf({ input, output }, price);
   return {
     total_tokens_used: state.total_tokens_used + usage.total_tokens,
     ...(cost === 0 ? {} : { total_cost: state.total_cost + cost }),

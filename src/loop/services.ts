@@ -12,6 +12,10 @@ import type { Collector } from "../context/collectors/collector.ts";
 import type { CustomEvent } from "../events.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import { createModelLoader, type ModelLoader } from "../models/load-model.ts";
+import type { ReadProfile } from "../models/model-profile.ts";
+import { builtInProfiles } from "../models/profiles.ts";
+import { openModels, type ModelRegistry } from "../models/registry.ts";
+import type { ServerRoles } from "../models/roles.ts";
 import { openPrompts } from "../prompts/open-prompts.ts";
 import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
 import type { RunContext } from "../state.ts";
@@ -80,6 +84,8 @@ export interface RunServices {
   /** Tokens a model may read at most, where the operator said so. */
   contextLimit: number | undefined;
   loadModel: ModelLoader;
+  /** What is known of models, and who has which role; absent: what is built in, and `defaultModel` for everything. */
+  models?: Pick<ModelRegistry, "profile" | "roles">;
   /** Where prompts come from; absent: the built-in texts. */
   prompts?: Prompts;
   /** The agents that work can be handed to (AGENT-02); absent: none. */
@@ -104,6 +110,17 @@ export const servicesKey = "__millrace";
 /** The prompts of this run. */
 export function promptsOf(config: RunnableConfig): Prompts {
   return servicesOf(config).prompts ?? builtInPrompts;
+}
+
+/** What is known of models in this run. */
+export function profilesOf(config: RunnableConfig): ReadProfile {
+  return servicesOf(config).models?.profile ?? builtInProfiles;
+}
+
+/** Who has which role where this run does not say. */
+export function rolesOf(config: RunnableConfig): ServerRoles {
+  const { models, defaultModel } = servicesOf(config);
+  return models?.roles() ?? { main: defaultModel };
 }
 
 /** The session of this run: LangGraph's thread id. */
@@ -153,6 +170,7 @@ export function servicesOf(config: RunnableConfig): RunServices {
     const settings = currentConfig();
     if (settings.workspaceIsDefault) mkdirSync(settings.workspace, { recursive: true });
     const prompts = openPrompts(settings.dataDir, createLogger(settings.logLevel));
+    const models = openModels(settings, createLogger(settings.logLevel));
     ownServices = {
       ledger: createMemoryLedger(),
       tasks: createMemoryTasks(),
@@ -160,7 +178,8 @@ export function servicesOf(config: RunnableConfig): RunServices {
       locks: createLocks(),
       defaultModel: settings.model,
       contextLimit: settings.contextLimit,
-      loadModel: createModelLoader(settings, prompts),
+      loadModel: createModelLoader(settings, { models, prompts }),
+      models,
       agents: openAgents(settings.workspace, createLogger(settings.logLevel)),
       documentation: openDocumentation(settings, createLogger(settings.logLevel)).sources,
       prompts,

@@ -2,12 +2,13 @@ import { HumanMessage, isAIMessage, type BaseMessage } from "@langchain/core/mes
 import { isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "../context/tokens.ts";
 import { isAppError } from "../errors.ts";
+import { modelPrice } from "../models/model-limits.ts";
 import { agentSystemText } from "../prompts/injector.ts";
 import { agentId, type AgentTask } from "./delegate.ts";
 import type { AgentReport } from "./delegation.ts";
 import { callsAtOnce } from "./limits.ts";
 import { emit, loopCall, userWords, type LoopCall, type LoopRequest } from "./request.ts";
-import { promptsOf, servicesOf, sessionIdOf } from "./services.ts";
+import { profilesOf, promptsOf, servicesOf, sessionIdOf } from "./services.ts";
 import type { EndReason, LoopUpdate } from "./state.ts";
 
 /** What an agent's loop came to. */
@@ -72,7 +73,8 @@ async function work(
 /** Only what the caller may use, and never agents of its own. The caller's price is that of the caller's model. */
 function requestFor(task: AgentTask, caller: LoopCall, config: LangGraphRunnableConfig): LoopRequest {
   const { agent, max_tokens, max_cost, timeout_seconds } = task;
-  const { price, ...limits } = caller.limits;
+  const { price: ownPrice, ...limits } = caller.limits;
+  const price = agent.model === caller.model ? ownPrice : modelPrice(agent.model, profilesOf(config));
   const prompts = caller.prompts ?? promptsOf(config);
   return {
     node: caller.node,
@@ -88,7 +90,7 @@ function requestFor(task: AgentTask, caller: LoopCall, config: LangGraphRunnable
     limits: {
       ...limits,
       timeout_seconds,
-      ...(price === undefined || agent.model !== caller.model ? {} : { price }),
+      ...(price === undefined ? {} : { price }),
       ...(max_tokens === undefined ? {} : { max_tokens }),
       ...(max_cost === undefined ? {} : { max_cost }),
     },

@@ -2,9 +2,8 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { Config } from "../config.ts";
 import { AppError } from "../errors.ts";
 import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
-import { providers } from "./index.ts";
-import { builtInProfiles } from "./profiles.ts";
-import type { ModelOptions, ModelTarget, Provider } from "./provider.ts";
+import type { ModelOptions, ModelTarget } from "./provider.ts";
+import { ModelRegistry, type KnownProvider } from "./registry.ts";
 import { TextCallModel } from "./text-calls/text-call-model.ts";
 
 const targets = new WeakMap<BaseChatModel, ModelTarget>();
@@ -15,18 +14,31 @@ const cacheLimit = 100;
 /** Gives the model of a name, `provider:name` or just `offline`; a model is given back as it is. */
 export type ModelLoader = (model: string | BaseChatModel, options: ModelOptions) => BaseChatModel;
 
+/** What clients are made from beside the configuration; without it, from what is built in. */
+export interface ModelSources {
+  /** What users have said of models; a change of that counts from the next call on. */
+  models?: ModelRegistry;
+  /** They tell tools to models without calls of their own. */
+  prompts?: Prompts;
+}
+
 /**
- * A loader that makes its clients from one configuration; `prompts` tell tools to models without calls of their own. Same name and options: same instance. It throws
+ * A loader that makes its clients from one configuration. Same name and options: same instance. It throws
  * `invalid_parameter` for an unknown provider, `auth` where a key is missing.
  */
-export function createModelLoader(config: Config, prompts?: Prompts): ModelLoader {
+export function createModelLoader(config: Config, sources: ModelSources = {}): ModelLoader {
+  const { models: registry = new ModelRegistry(config) } = sources;
   const cache = new Map<string, BaseChatModel>();
+  let state = registry.state();
   return (model, options) => {
     if (typeof model !== "string") return model;
-    const key = JSON.stringify([model, options.temperature ?? null]);
+    const now = registry.state();
+    if (now.some((part, index) => part !== state[index])) cache.clear();
+    state = now;
+    const key = JSON.stringify([model, options.temperature ?? null, options.thinking ?? null]);
     const known = cache.get(key);
     if (known !== undefined) return known;
-    const made = createModel(model, options, config, prompts);
+    const made = createModel(model, options, config, { ...sources, models: registry });
     cache.set(key, made);
     const oldest = cache.keys().next().value;
     if (cache.size > cacheLimit && oldest !== undefined) cache.delete(oldest);
@@ -39,22 +51,17 @@ export function createModel(
   model: string,
   options: ModelOptions,
   config: Config,
-  prompts: Prompts = builtInPrompts,
+  { models: registry = new ModelRegistry(config), prompts = builtInPrompts }: ModelSources = {},
 ): BaseChatModel {
-  const { provider, name } = parseName(model);
-  const client = provider.create(name, options, config);
-  const { tool_calls } = builtInProfiles(model);
+  const { provider, name, connection } = registry.reach(model);
+  if (provider.needsKey && provider.key === undefined) throw noKey(name, provider);
+  const client = provider.maker.create(name, options, connection);
+  const { tool_calls } = connection.profile;
   const made =
     tool_calls === "native"
       ? client
       : new TextCallModel(client, { grammar: tool_calls === "tags" ? "tags" : "invoke", prompts });
-  targets.set(made, {
-    name: model,
-    address: provider.address(config),
-    unreachableHint: provider.unreachableHint,
-    unknownModelHint: provider.unknownModelHint(name),
-    keyHint: provider.keyHint,
-  });
+  targets.set(made, targetOf(model, name, provider));
   return made;
 }
 
@@ -63,21 +70,22 @@ export function modelTarget(model: BaseChatModel): ModelTarget | undefined {
   return targets.get(model);
 }
 
-function parseName(model: string): { provider: Provider; name: string } {
-  const colon = model.indexOf(":");
-  const providerName = colon === -1 ? model : model.slice(0, colon);
-  const name = colon === -1 ? "" : model.slice(colon + 1);
-  const provider = Object.hasOwn(providers, providerName) ? providers[providerName] : undefined;
-  const known = Object.keys(providers).join(", ");
-  if (provider === undefined) {
-    throw new AppError("invalid_parameter", `The model "${model}" names no known provider. Known: ${known}.`, {
-      suggestion: "Write a model as provider:name, for example openai:gpt-4o-mini or ollama:qwen2.5:7b, or offline.",
-    });
-  }
-  if (name === "" && providerName !== "offline") {
-    throw new AppError("invalid_parameter", `The model "${model}" has no name after the provider.`, {
-      suggestion: `Write it as ${providerName}:name.`,
-    });
-  }
-  return { provider, name };
+/** Whom an error message is about, and what its reader can do. */
+export function targetOf(model: string, name: string, provider: KnownProvider): ModelTarget {
+  const { maker, address, keyName, key } = provider;
+  const secret = key?.value;
+  return {
+    name: model,
+    address,
+    unreachableHint: maker.unreachableHint,
+    unknownModelHint: maker.unknownModelHint(name),
+    ...(keyName === undefined ? {} : { keyHint: `Check the key in ${keyName}.` }),
+    ...(secret === undefined ? {} : { withoutKey: (text: string) => text.replaceAll(secret, "[redacted]") }),
+  };
+}
+
+function noKey(name: string, { name: provider, maker, keyName }: KnownProvider): AppError {
+  return new AppError("auth", `The model ${name} of ${maker.title} needs a key, and ${keyName} is empty.`, {
+    suggestion: `Set ${keyName} in the environment or in .env, or by PUT /providers/${provider}/key, or choose another model with MILLRACE_MODEL.`,
+  });
 }

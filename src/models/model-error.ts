@@ -36,7 +36,7 @@ export function toModelError(error: unknown, target?: ModelTarget): AppError {
   const where = target?.address === undefined ? "" : ` at ${target.address}`;
   const make = (code: ErrorCode, message: string, suggestion: string, recoverable = false): AppError =>
     new AppError(code, message, { suggestion, recoverable, cause: error });
-  const said = cleanText(signs.text);
+  const said = cleanText(target?.withoutKey?.(signs.text) ?? signs.text);
 
   switch (kindOf(signs)) {
     case "cancelled":

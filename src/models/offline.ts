@@ -150,8 +150,9 @@ function currentDay(): string {
 
 /** The provider of the offline model: no key, no network, no names. */
 export const offline: Provider = {
+  title: "Offline",
+  baseUrl: undefined,
   create: () => new OfflineModel(),
-  address: () => undefined,
   unreachableHint: "The offline model needs no network.",
   unknownModelHint: () => "The offline model has no other names.",
 };

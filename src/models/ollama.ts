@@ -2,7 +2,7 @@ import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { ChatOllama, type ChatOllamaInput } from "@langchain/ollama";
-import { modelLimits } from "./model-limits.ts";
+import { callDefaults } from "./call-defaults.ts";
 import type { Provider } from "./provider.ts";
 import { watchStream } from "./watch-stream.ts";
 
@@ -39,17 +39,20 @@ class WatchedOllama extends ChatOllama {
 
 /** Models of a local Ollama (LLM-14): no key. The window is set, since Ollama's own default cuts silently. */
 export const ollama: Provider = {
-  create(name, options, config) {
+  title: "Ollama",
+  baseUrl: "http://127.0.0.1:11434",
+  environment: (config) => ({ baseUrl: config.ollamaBaseUrl }),
+  create(name, options, { address, profile }) {
+    const { temperature } = callDefaults(profile, options);
     return new WatchedOllama({
       model: name,
-      baseUrl: config.ollamaBaseUrl,
+      ...(address === undefined ? {} : { baseUrl: address }),
       maxRetries: 0,
-      numCtx: modelLimits(`ollama:${name}`, config.contextLimit).context,
-      ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
+      numCtx: profile.context,
+      ...(temperature === undefined ? {} : { temperature }),
       ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
     });
   },
-  address: (config) => config.ollamaBaseUrl,
   unreachableHint:
     "Start the service with `ollama serve`, check OLLAMA_BASE_URL, or choose a smaller or quantised model if it is slow.",
   unknownModelHint: (name) => `Pull the model with \`ollama pull ${name}\`.`,

@@ -2,26 +2,18 @@ import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { ChatOpenAI, ChatOpenAICompletions, type ChatOpenAIFields } from "@langchain/openai";
-import type { Config } from "../config.ts";
-import { AppError } from "../errors.ts";
+import { callDefaults } from "./call-defaults.ts";
 import type { Provider } from "./provider.ts";
 import { watchStream } from "./watch-stream.ts";
 
 /** What differs between vendors that speak OpenAI's chat completions (design.md, section 4, Models). */
-interface Vendor {
-  title: string;
-  baseUrl: string;
-  keyVariable: string;
-  key(config: Config): string | undefined;
-  /** An address of the user's own, where a key may not be needed. */
-  ownBaseUrl?(config: Config): string | undefined;
-}
+type Vendor = Pick<Provider, "title" | "baseUrl" | "keyName" | "environment">;
 
 /**
- * Milliseconds until the headers of an answer, which is all of an answer that is not streamed (LLM-04: 300 s for thinking
+ * Seconds until the headers of an answer, which is all of an answer that is not streamed (LLM-04: 300 s for thinking
  * models). What follows the headers is watched by `watch-stream.ts`.
  */
-const answerTimeoutMs = 300_000;
+const answerSeconds = 300;
 
 /** The SDK insists on a key; servers that need none ignore this one. */
 const noKey = "none";
@@ -39,80 +31,70 @@ class WatchedCompletions extends ChatOpenAICompletions {
   }
 }
 
-function provider(vendor: Vendor): Provider {
-  const address = (config: Config): string => vendor.ownBaseUrl?.(config) ?? vendor.baseUrl;
+/** A provider that speaks OpenAI's chat completions: those below, and every one that a user adds (LLM-20). */
+export function openAiCompatible(vendor: Vendor): Provider {
   return {
-    create(name, options, config) {
-      const key = vendor.key(config) ?? (vendor.ownBaseUrl?.(config) === undefined ? undefined : noKey);
-      if (key === undefined) {
-        throw new AppError(
-          "auth",
-          `The model ${name} of ${vendor.title} needs a key, and ${vendor.keyVariable} is empty.`,
-          {
-            suggestion: `Set ${vendor.keyVariable} in the environment or in .env, or choose another model with MILLRACE_MODEL.`,
-          },
-        );
-      }
+    ...vendor,
+    create(name, options, { address, apiKey, timeoutSeconds, profile }) {
       // `streaming` stays unset: `true` makes the client download token tables (dependencies.md, 1.5).
       const fields: ChatOpenAIFields = {
         model: name,
-        apiKey: key,
-        // What fails is in our own errors; the SDK would write it to the console as well.
+        apiKey: apiKey ?? noKey,
         configuration: {
-          baseURL: address(config),
+          ...(address === undefined ? {} : { baseURL: address }),
+          // What fails is in our own errors; the SDK would write it to the console as well.
           logLevel: "off",
+          // A server that sends the request elsewhere would choose an address that nobody has checked, with our key.
+          fetchOptions: { redirect: "error" },
           ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
         },
         maxRetries: 0,
-        timeout: answerTimeoutMs,
-        ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
+        timeout: (timeoutSeconds ?? answerSeconds) * 1000,
+        ...callDefaults(profile, options),
       };
       return new ChatOpenAI({ ...fields, completions: new WatchedCompletions(fields) });
     },
-    address,
     unreachableHint: `Check the network, and the address of ${vendor.title}.`,
-    keyHint: `Check the key in ${vendor.keyVariable}.`,
     unknownModelHint: (name) => `Check the name "${name}" against the list of models of ${vendor.title}.`,
   };
 }
 
 /** OpenAI, or any server that speaks its protocol at `OPENAI_BASE_URL` (there the key is optional). */
-export const openai = provider({
+export const openai = openAiCompatible({
   title: "OpenAI",
   baseUrl: "https://api.openai.com/v1",
-  keyVariable: "OPENAI_API_KEY",
-  key: (config) => config.openai.apiKey,
-  ownBaseUrl: (config) => config.openai.baseUrl,
+  keyName: "OPENAI_API_KEY",
+  environment: (config) => config.openai,
 });
 
 /** Zhipu GLM (LLM-04). */
-export const zhipu = provider({
+export const zhipu = openAiCompatible({
   title: "Zhipu",
   baseUrl: "https://open.bigmodel.cn/api/paas/v4",
-  keyVariable: "ZHIPU_API_KEY",
-  key: (config) => config.vendorKeys["zhipu"],
+  keyName: "ZHIPU_API_KEY",
+  environment: (config) => ({ apiKey: config.vendorKeys["zhipu"] }),
 });
 
 /** SiliconFlow (LLM-13): names are typed by hand, `Provider/Model`. */
-export const siliconflow = provider({
+export const siliconflow = openAiCompatible({
   title: "SiliconFlow",
   baseUrl: "https://api.siliconflow.cn/v1",
-  keyVariable: "SILICONFLOW_API_KEY",
-  key: (config) => config.vendorKeys["siliconflow"],
+  keyName: "SILICONFLOW_API_KEY",
+  environment: (config) => ({ apiKey: config.vendorKeys["siliconflow"] }),
 });
 
 /** DeepSeek (LLM-20). */
-export const deepseek = provider({
+export const deepseek = openAiCompatible({
   title: "DeepSeek",
   baseUrl: "https://api.deepseek.com/v1",
-  keyVariable: "DEEPSEEK_API_KEY",
-  key: (config) => config.vendorKeys["deepseek"],
+  keyName: "DEEPSEEK_API_KEY",
+  environment: (config) => ({ apiKey: config.vendorKeys["deepseek"] }),
 });
 
 /** Qwen through DashScope's compatible mode (LLM-20). */
-export const qwen = provider({
+export const qwen = openAiCompatible({
   title: "Qwen",
   baseUrl: "https://dashscope.aliyuncs.com/compatible-mode/v1",
-  keyVariable: "DASHSCOPE_API_KEY",
-  key: (config) => config.vendorKeys["qwen"],
+  keyName: "DASHSCOPE_API_KEY",
+  environment: (config) => ({ apiKey: config.vendorKeys["qwen"] }),
 });

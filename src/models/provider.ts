@@ -1,25 +1,43 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Config } from "../config.ts";
+import type { ModelProfile } from "./model-profile.ts";
 
 /** What a run may choose about a model beside its name. */
 export interface ModelOptions {
   temperature?: number;
+  /** Whether a model that can do both thinks first; left out, it does (LLM-05). */
+  thinking?: boolean;
   /** What goes over the network instead of the real `fetch`: to see what a client would send. */
   fetch?: typeof fetch;
 }
 
+/** How one model is reached, and what is known of it. Holds a secret: never log, trace or send this object. */
+export interface Connection {
+  /** `undefined` where nothing is reached. */
+  address: string | undefined;
+  apiKey: string | undefined;
+  /** Seconds until the headers of an answer; `undefined` leaves it to the provider. */
+  timeoutSeconds: number | undefined;
+  /** Its context is already lowered to what the operator allows. */
+  profile: ModelProfile;
+}
+
 /** One maker of models. Adding one is a file with this shape and a line in `index.ts`. */
 export interface Provider {
-  /** Makes the client; no network. Throws `auth` naming the variable when a key is missing. */
-  create(name: string, options: ModelOptions, config: Config): BaseChatModel;
-  /** Where its models are reached, for error messages; `undefined` when nothing is reached. */
-  address(config: Config): string | undefined;
+  /** How people call it. */
+  title: string;
+  /** Where it is reached unless somebody says otherwise; `undefined` when nothing is reached. */
+  baseUrl: string | undefined;
+  /** The name of its key; without one it needs none. At an address of the user's own no key is asked for. */
+  keyName?: string;
+  /** What the environment says of it. */
+  environment?(config: Config): { apiKey?: string | undefined; baseUrl?: string | undefined };
+  /** Makes the client; no network. A key that is needed is there. */
+  create(name: string, options: ModelOptions, connection: Connection): BaseChatModel;
   /** Added to a network or time-out failure: what the reader can check (LLM-16). */
   unreachableHint: string;
   /** Added when the provider does not know the model. */
   unknownModelHint(name: string): string;
-  /** Added when the provider refuses the key: what to set (ERR-05). */
-  keyHint?: string;
 }
 
 /** Which model a client is, for events and error messages. */
@@ -30,4 +48,6 @@ export interface ModelTarget {
   unreachableHint: string;
   unknownModelHint: string;
   keyHint?: string | undefined;
+  /** Takes the key out of a provider's words, which may repeat it (SEC-01). */
+  withoutKey?: (text: string) => string;
 }

@@ -2,8 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import { z } from "zod";
 import type { Config } from "../config.ts";
-import type { Prompts } from "../prompts/prompts.ts";
-import { createModel, modelTarget } from "./load-model.ts";
+import { createModel, modelTarget, type ModelSources } from "./load-model.ts";
 
 /** What was asked of a model. */
 export interface AskedRequest {
@@ -33,7 +32,7 @@ class NothingIsSent extends Error {}
 export async function wireRequest(
   asked: AskedRequest,
   config: Config,
-  prompts?: Prompts,
+  sources: ModelSources,
 ): Promise<WireRequest | undefined> {
   let body: string | undefined;
   const keep: typeof fetch = (_url, init) => {
@@ -43,7 +42,7 @@ export async function wireRequest(
   try {
     const { temperature } = asked;
     const options = { fetch: keep, ...(temperature === null ? {} : { temperature }) };
-    const model = createModel(asked.model, options, config, prompts);
+    const model = createModel(asked.model, options, config, sources);
     if (modelTarget(model)?.address === undefined) return undefined;
     const forced = asked.forced_tool === null ? {} : { tool_choice: asked.forced_tool };
     const bound = asked.tools.length === 0 ? {} : { tools: [...asked.tools], ...forced };

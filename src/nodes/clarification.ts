@@ -27,7 +27,7 @@ const bareQuestion =
 export async function clarificationOf(state: GraphState, config: LangGraphRunnableConfig): Promise<Clarification> {
   const tools = offeredTools(runContext(config), config).map((tool) => tool.name);
   const task = clarifyPrompt({ tools }, promptsOf(config));
-  const request = nodeRequest("intent", state, config, { task, tools: [], silent: true });
+  const request = nodeRequest("intent", state, config, { task, tools: [], silent: true, role: "intent" });
   const { final_response } = await runLoop(request, config);
   const answer = readJson(final_response, ClarificationAnswer);
   const ownWords = plainClarification(requestOf(state.messages));

@@ -6,7 +6,7 @@ import { fitSummary, plainSummary, SummaryAnswer } from "../context/compress.ts"
 import { isAppError } from "../errors.ts";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
-import { promptsOf, servicesOf } from "../loop/services.ts";
+import { profilesOf, promptsOf, rolesOf, servicesOf } from "../loop/services.ts";
 import { withLearned } from "../models/learned-limits.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import { compressPrompt } from "../prompts/compress.ts";
@@ -69,9 +69,9 @@ export const compress: WorkflowNode = async (state, config) => {
 
 function wishOf(config: LangGraphRunnableConfig): CompactionWish {
   const { model, compress: wanted } = runContext(config);
-  const services = servicesOf(config);
-  const name = model ?? services.defaultModel;
-  const limit = withLearned(services.loadModel, name, modelLimits(name, services.contextLimit).context);
+  const { contextLimit, loadModel } = servicesOf(config);
+  const name = model ?? rolesOf(config).main;
+  const limit = withLearned(loadModel, name, modelLimits(name, contextLimit, profilesOf(config)).context);
   if (typeof wanted !== "object") return { limit };
   return { limit, keep: wanted.keep_recent, keepIds: wanted.keep_message_ids };
 }
@@ -91,6 +91,7 @@ async function summarise(
       tools: [],
       history: old,
       silent: true,
+      role: "compress",
     });
     const limits = {
       ...request.limits,

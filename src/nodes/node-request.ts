@@ -6,9 +6,11 @@ import { textOf } from "../context/tokens.ts";
 import { AppError } from "../errors.ts";
 import { confirmingWords } from "../guardrails/questions.ts";
 import type { LoopRequest } from "../loop/request.ts";
-import { promptsOf, servicesOf } from "../loop/services.ts";
+import { profilesOf, promptsOf, rolesOf, servicesOf } from "../loop/services.ts";
+import { modelPrice } from "../models/model-limits.ts";
 import { confirmation } from "../prompts/confirmation.ts";
 import { forcedTool } from "../prompts/forced-tool.ts";
+import type { WorkingRole } from "../models/roles.ts";
 import { agentSystemText, systemParts, textOfParts, type ContextLayer, type SystemPart } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { LoopLimits, RunContext, type GraphState } from "../state.ts";
@@ -16,6 +18,7 @@ import { tools } from "../tools/index.ts";
 import { createRegistry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { identityValues } from "./identity-values.ts";
+import { modelForWork } from "./node-model.ts";
 import { readingOf } from "./reading.ts";
 
 /** What was gathered for a turn: what stands before the facts and the summary of the system text, and what after them. */
@@ -61,7 +64,7 @@ function agentsOf(config: LangGraphRunnableConfig): readonly Agent[] {
 
 /**
  * The loop request of a node: its name, its task text (L1), its tools. The rest comes from the state and the run. `tools`
- * left out means all that the run may use; chat mode has none (LOOP-20).
+ * left out means all that the run may use; chat mode has none (LOOP-20). `role`: whose model is asked, default the main one.
  */
 export function nodeRequest(
   node: string,
@@ -75,11 +78,13 @@ export function nodeRequest(
     silent?: boolean;
     isPart?: boolean;
     gathered?: GatheredContext;
+    role?: WorkingRole;
   },
 ): LoopRequest {
   const context = runContext(config);
-  const services = servicesOf(config);
-  const { workspace } = services;
+  const { workspace } = servicesOf(config);
+  const history = options.history ?? state.messages;
+  const model = modelForWork(options.role ?? "main", history, context, config);
   const prompts = promptsOf(config);
   const chat = (context.chat_mode ?? state.chat_mode) === "chat";
   const usable = chat ? [] : (options.tools ?? offeredTools(context, config));
@@ -90,11 +95,11 @@ export function nodeRequest(
     prompts,
     system: textOfParts(parts),
     parts,
-    history: options.history ?? state.messages,
+    history,
     summary: state.conversation_summary,
     tools: usable,
-    limits: LoopLimits.parse(context.limits ?? {}),
-    model: context.model ?? services.defaultModel,
+    limits: { ...LoopLimits.parse(context.limits ?? {}), ...priceOf(model, context, config) },
+    model,
     requiresConfirm: state.orchestration.requires_confirm,
     turnState: state.orchestration.state === "decide" ? "decide" : "plan",
     isPart: options.isPart ?? false,
@@ -112,6 +117,13 @@ export function nodeRequest(
       ? {}
       : { forcedTool: context.selected_tool }),
   };
+}
+
+/** What the run says of the price is about its own model; of any other, and without a word, the registry knows (LOOP-17). */
+function priceOf(model: string, context: RunContext, config: LangGraphRunnableConfig): Pick<LoopLimits, "price"> {
+  const isOwn = model === (context.model ?? rolesOf(config).main);
+  const price = (isOwn ? context.limits?.price : undefined) ?? modelPrice(model, profilesOf(config));
+  return { price };
 }
 
 /**

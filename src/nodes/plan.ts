@@ -56,8 +56,8 @@ async function makePlan(state: GraphState, config: LangGraphRunnableConfig, requ
   const gathered = await gatherContext(state, config);
   const ask = async (problem: string | null) => {
     const task = planPrompt({ tools, problem }, promptsOf(config));
-    const request = nodeRequest("plan", state, config, { task, tools: [], silent: true, gathered });
-    const outcome = await runLoop(request, config);
+    const options = { task, tools: [], silent: true, gathered };
+    const outcome = await runLoop(nodeRequest("plan", state, config, { ...options, role: "plan" }), config);
     // No reply came in time, or a person has passed it over: another question would only wait once more.
     const isLost = outcome.end_reason === "timeout" || outcome.end_reason === "error";
     return { ...readJson(outcome.final_response, PlanAnswer), isLost };

@@ -69,6 +69,7 @@ async function askModel(state: GraphState, config: LangGraphRunnableConfig): Pro
     task: intentPrompt({ tools: offeredTools(runContext(config), config).map((tool) => tool.name) }, promptsOf(config)),
     tools: [],
     silent: true,
+    role: "intent",
   });
   const { final_response } = await runLoop(request, config);
   const answer = readJson(final_response, IntentAnswer);

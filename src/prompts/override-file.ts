@@ -47,13 +47,13 @@ export class OverrideFile<T> {
 
   /**
    * Writes the file whole or not at all: a temporary file takes its place by its name (PROMPT-18). Throws `storage_full`,
-   * `storage_readonly` or `storage_io`; the former file then stays.
+   * `storage_readonly` or `storage_io`; the former file then stays. `mode`: who may read it, default everybody.
    */
-  write(text: string): void {
+  write(text: string, mode = 0o666): void {
     const temporary = join(dirname(this.path), `.${basename(this.path)}.${process.pid}.tmp`);
     try {
       mkdirSync(dirname(this.path), { recursive: true });
-      writeFileSync(temporary, text, { flush: true });
+      writeFileSync(temporary, text, { flush: true, mode });
       renameSync(temporary, this.path);
     } catch (error) {
       removeQuietly(temporary);

@@ -2,12 +2,14 @@ import { z } from "zod";
 import type { Config } from "../config.ts";
 import { ContextSection, takeApart } from "../context/snapshot.ts";
 import { modelLimits } from "../models/model-limits.ts";
+import type { ModelRegistry } from "../models/registry.ts";
 import { plainRequest, wireRequest, WireRequest } from "../models/wire-request.ts";
 import { systemMessage } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { Session } from "../storage/records.ts";
 import type { ModelRequest } from "../storage/model-requests.ts";
 import type { Door } from "./door.ts";
+import { usualModel } from "./usual-model.ts";
 
 /** What the model was last sent in a session, and what it is made of (CTX-19, API-09). */
 export const SessionContext = z.object({
@@ -33,31 +35,38 @@ export const SessionContext = z.object({
 });
 export type SessionContext = z.infer<typeof SessionContext>;
 
+/** What says how a request is sent now. */
+interface ContextSources {
+  config: Config;
+  models: ModelRegistry;
+  prompts: Prompts;
+}
+
 /** The last request of a session, or of one node of it (`call`), taken apart. */
 export async function readContext(
-  { storage, config, prompts }: { storage: Pick<Door["storage"], "requests">; config: Config; prompts: Prompts },
+  { storage, ...server }: { storage: Pick<Door["storage"], "requests"> } & ContextSources,
   session: Session,
   call?: string,
 ): Promise<SessionContext> {
   const { session_id: thread_id } = session;
   const last = await storage.requests.last(thread_id, call);
-  const { context: limit } = modelLimits(last?.model ?? config.model, config.contextLimit);
+  const usual = usualModel(server);
+  const { context: limit } = modelLimits(last?.model ?? usual.model, usual.contextLimit, usual.profile);
   if (last === undefined) {
     const nothing = { head: { system: "", parts: [], documentation: [] }, messages: [], tools: [] };
     return { thread_id, last_call: null, ...takeApart(nothing, limit) };
   }
   const { run_id, node, model, asked_at } = last;
-  const told = { run_id, call: node, model, asked_at, ...(await asSent(last, config, prompts)) };
+  const told = { run_id, call: node, model, asked_at, ...(await asSent(last, server)) };
   return { thread_id, last_call: told, ...takeApart(last, limit) };
 }
 
 async function asSent(
   { head, messages: rest, ...asked }: ModelRequest,
-  config: Config,
-  prompts: Prompts,
+  { config, models, prompts }: ContextSources,
 ): Promise<{ request: WireRequest; is_exact: boolean }> {
   const request = { ...asked, messages: [systemMessage(head.system), ...head.documentation, ...rest] };
-  const sent = await wireRequest(request, config, prompts);
+  const sent = await wireRequest(request, config, { models, prompts });
   // The offline model is a part of the server: it is sent nothing over a wire.
   return { request: sent ?? plainRequest(request), is_exact: sent !== undefined || asked.model === "offline" };
 }

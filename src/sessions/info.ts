@@ -2,6 +2,7 @@ import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { usage } from "../context/compaction.ts";
 import { modelLimits } from "../models/model-limits.ts";
+import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, WorkMode } from "../state.ts";
 import { JsonObject, SessionStatus, type Session } from "../storage/records.ts";
 import { messagesIn } from "./conversation.ts";
@@ -81,7 +82,7 @@ export function toInfo(session: Session, values: unknown): SessionInfo {
 export async function readDetails(
   { storage, runs }: { storage: Door["storage"]; runs: Pick<Door["runs"], "list"> },
   session: Session,
-  server: { model: string; contextLimit: number | undefined },
+  server: UsualModel,
 ): Promise<SessionDetails> {
   const [values, [last]] = await Promise.all([
     readValues(storage, session.session_id),
@@ -89,7 +90,8 @@ export async function readDetails(
   ]);
   const messages = messagesIn(values);
   const chosen = JsonObject.safeParse(last?.kwargs.context).data?.["model"];
-  const limit = modelLimits(typeof chosen === "string" ? chosen : server.model, server.contextLimit).context;
+  const model = typeof chosen === "string" ? chosen : server.model;
+  const limit = modelLimits(model, server.contextLimit, server.profile).context;
   const { tokens, ratio, level } = usage(messages, Told.parse(values ?? {}).conversation_summary, limit);
   return {
     ...toInfo(session, values),

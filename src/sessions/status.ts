@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { usage } from "../context/compaction.ts";
 import { modelLimits } from "../models/model-limits.ts";
+import type { UsualModel } from "./usual-model.ts";
 import type { Activity } from "../runs/activity.ts";
 import { streamStateOf, streamStates } from "../runs/conversation.ts";
 import { restingState } from "../runs/resting-state.ts";
@@ -68,12 +69,6 @@ const Told = z.object({
   conversation_summary: ConversationSummary.nullable().default(null).catch(null),
 });
 
-/** The model that a session's next run would ask, and the operator's limit of its window in tokens. */
-export interface UsualModel {
-  model: string;
-  contextLimit: number | undefined;
-}
-
 /** What a session is doing now. Everything in it is found again after a restart. */
 export async function readActivity(
   { storage, runs }: { storage: Door["storage"]; runs: Pick<Door["runs"], "list" | "stopOf" | "activityOf"> },
@@ -92,7 +87,7 @@ export async function readActivity(
   const messages = messagesIn(values);
   const conversation_state = live?.activity.conversation ?? restingState(last, session, messages);
   const { orchestration, work_mode, conversation_summary } = Told.parse(values ?? {});
-  const { context } = modelLimits(modelOf(last) ?? usual.model, usual.contextLimit);
+  const { context } = modelLimits(modelOf(last) ?? usual.model, usual.contextLimit, usual.profile);
   const window = live?.activity.window ?? usage(messages, conversation_summary, context);
   return {
     conversation_state: withText(conversation_state, live?.text),

@@ -26,11 +26,11 @@ export interface TitleWriter {
   stop(): Promise<void>;
 }
 
-/** What a title writer works with. Without a `model` it does nothing: a title by rule is made where a name is read. */
+/** What a title writer works with. Where `model` gives none it does nothing: a title by rule is made where a name is read. */
 export interface TitleWriterParts {
   storage: SessionStorage;
   loadModel: ModelLoader;
-  model: string | undefined;
+  model: () => string | undefined;
   prompts: Prompts;
   logger: Pick<Logger, "debug">;
 }
@@ -45,9 +45,10 @@ export function startTitleWriter(parts: TitleWriterParts): TitleWriter {
   return {
     consider(run) {
       const { session_id: id } = run;
-      if (parts.model === undefined || run.status !== "success" || run.kwargs.temporary) return;
+      const model = parts.model();
+      if (model === undefined || run.status !== "success" || run.kwargs.temporary) return;
       if (stopping.signal.aborted || underWay.has(id) || underWay.size >= writtenAtOnce) return;
-      const work = writeTitle(parts, parts.model, id, stopping.signal)
+      const work = writeTitle(parts, model, id, stopping.signal)
         .catch((error: unknown) => {
           parts.logger.debug({ session_id: id, reason: errorMessage(error) }, "title_not_written");
         })

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Stop, type StopState } from "../../src/runs/stop.ts";
+import { builtInProfiles } from "../../src/models/profiles.ts";
 import { readActivity } from "../../src/sessions/status.ts";
 import type { Session } from "../../src/storage/records.ts";
 import { sessionRecord } from "../contract/records.ts";
@@ -17,7 +18,11 @@ async function activityAt(status: Session["status"], moves: StopState[]) {
   const stopOf = (id: string): Stop | undefined => (id === "s1" ? stop : undefined);
   const activityOf = () => undefined;
   const runs = { list: storage.runs.list.bind(storage.runs), stopOf, activityOf };
-  return readActivity({ storage, runs }, session, { model: "offline", contextLimit: undefined });
+  return readActivity({ storage, runs }, session, {
+    model: "offline",
+    contextLimit: undefined,
+    profile: builtInProfiles,
+  });
 }
 
 test.each<[Session["status"], StopState[], string, string]>([

@@ -39,7 +39,7 @@ function writer(storage: MemoryStorage, model: BaseChatModel | undefined) {
   const titles = startTitleWriter({
     storage,
     loadModel: () => model ?? new SlowModel({ responses: [] }),
-    model: model === undefined ? undefined : "openai:titles",
+    model: () => (model === undefined ? undefined : "openai:titles"),
     prompts: builtInPrompts,
     logger: { debug: (fields: object) => noted.push(fields) },
   });

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { NamespaceName } from "../../config.ts";
+import { usualModel } from "../../sessions/usual-model.ts";
 import { readDetails, SessionDetails } from "../../sessions/info.ts";
 import { currentSession, openNamespace, switchSession } from "../../sessions/namespaces.ts";
 import { JsonObject, type Namespace, type Session } from "../../storage/records.ts";
@@ -84,7 +85,7 @@ function changeFrame(namespace: string, current: Namespace | undefined): string 
 
 function currentRoutes(routes: HttpApp, services: HttpServices): void {
   const answer = async (context: HttpContext, session: Session): Promise<Response> =>
-    answerJson(context, await readDetails(services, session, services.config));
+    answerJson(context, await readDetails(services, session, usualModel(services)));
 
   routes.get(
     "/namespaces/:namespace/current",

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { findSessions } from "../../sessions/find-sessions.ts";
+import { usualModel } from "../../sessions/usual-model.ts";
 import { readDetails, SessionDetails, SessionInfo } from "../../sessions/info.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { SessionName } from "../../sessions/title.ts";
@@ -96,5 +97,5 @@ function listRoute(routes: HttpApp, { storage }: HttpServices): void {
 
 async function answerDetails(services: HttpServices, context: HttpContext, threadId: string): Promise<Response> {
   const session = await requireSession(services.storage, threadId);
-  return answerJson(context, await readDetails(services, session, services.config));
+  return answerJson(context, await readDetails(services, session, usualModel(services)));
 }

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { requireSession } from "../../sessions/sessions.ts";
 import { readActivity, SessionActivity } from "../../sessions/status.ts";
+import { usualModel } from "../../sessions/usual-model.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
@@ -24,8 +25,7 @@ export function threadStatusRoutes(services: HttpServices): HttpApp {
     path(ThreadPath),
     async (context) => {
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
-      const { model, contextLimit } = services.config;
-      return answerJson(context, await readActivity(services, session, { model, contextLimit }));
+      return answerJson(context, await readActivity(services, session, usualModel(services)));
     },
   );
   return routes;

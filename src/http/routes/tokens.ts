@@ -37,7 +37,7 @@ const CountShape = z
   .meta({ ref: "TokenCount" });
 
 /** `POST /tokens/count`: what a text, messages or an image cost, and what they leave of a model's window (TOKEN-07). */
-export function tokenRoutes({ config, tokens: counter }: HttpServices): HttpApp {
+export function tokenRoutes({ config, models, tokens: counter }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
   async function count(
@@ -62,9 +62,9 @@ export function tokenRoutes({ config, tokens: counter }: HttpServices): HttpApp 
     jsonBody(Counting),
     async (context) => {
       const body = context.req.valid("json");
-      const model = body.model ?? config.model;
+      const model = body.model ?? models.roles().main;
       const counted = await count(body, model, context.req.raw.signal);
-      const limits = modelLimits(model, config.contextLimit);
+      const limits = modelLimits(model, config.contextLimit, models.profile);
       const available = availableContext(limits, counted.tokens);
       return answerJson(context, { ...counted, limits: { ...limits, available } });
     },

@@ -1,0 +1,158 @@
+import { environmentVariable, type Config } from "../config.ts";
+import { AppError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import { Credentials } from "./credentials.ts";
+import { providers } from "./index.ts";
+import { modelLimits } from "./model-limits.ts";
+import type { ReadProfile } from "./model-profile.ts";
+import { noSettings, type ModelSettings, type ProviderSetting } from "./model-settings.ts";
+import { ModelsFile } from "./models-file.ts";
+import { openAiCompatible } from "./openai-compatible.ts";
+import { profileOf } from "./profiles.ts";
+import type { Connection, Provider } from "./provider.ts";
+import type { ServerRoles } from "./roles.ts";
+
+/** A provider as it is now. `key` holds a secret: never log, trace or send this object. */
+export interface KnownProvider {
+  name: string;
+  isBuiltIn: boolean;
+  maker: Provider;
+  /** `undefined` where nothing is reached. */
+  address: string | undefined;
+  /** At the vendor's own address a key is needed, elsewhere it is sent where there is one. */
+  needsKey: boolean;
+  keyName: string | undefined;
+  key: { value: string; source: "file" | "environment" } | undefined;
+  timeoutSeconds: number | undefined;
+}
+
+/** A model that can be asked: whose it is, its name there, and the way to it. */
+export interface ReachedModel {
+  provider: KnownProvider;
+  name: string;
+  connection: Connection;
+}
+
+/**
+ * Everything that is known of models (LLM-18): built-in rows, the file of models, the stored keys and the environment.
+ * What the file and the stored keys say goes before the environment, which says what is usual. Both are looked at whenever
+ * something is asked, so every change counts from the next model call on. Without files it knows what is built in.
+ */
+export class ModelRegistry {
+  readonly #config: Config;
+  readonly #files: ModelFiles | undefined;
+
+  constructor(config: Config, files?: ModelFiles) {
+    this.#config = config;
+    this.#files = files;
+  }
+
+  /** The profile of any model; never throws. */
+  readonly profile: ReadProfile = (model) => profileOf(model, this.settings().models);
+
+  /** What the file of models says; the same object until it changes. */
+  settings(): ModelSettings {
+    return this.#files?.file.settings() ?? noSettings;
+  }
+
+  /** Changes whenever a client that was made before may not be used any more: compare by identity. */
+  state(): readonly [unknown, unknown] {
+    return [this.settings(), this.#files?.credentials.all()];
+  }
+
+  /** Who has which role, where a run does not say (LLM-21). */
+  roles(): ServerRoles {
+    const { model, titleModel } = this.#config;
+    const { main = model, titles = titleModel, ...others } = this.settings().roles;
+    return { ...others, main, ...(titles === undefined ? {} : { titles }) };
+  }
+
+  /** The names of all providers, the built-in ones first. */
+  providerNames(): string[] {
+    return [...new Set([...Object.keys(providers), ...Object.keys(this.settings().providers)])];
+  }
+
+  /** One provider; `undefined` where there is none of the name. */
+  provider(name: string): KnownProvider | undefined {
+    const { providers: own } = this.settings();
+    const setting: ProviderSetting | undefined = Object.hasOwn(own, name) ? own[name] : undefined;
+    const builtIn = Object.hasOwn(providers, name) ? providers[name] : undefined;
+    const maker = builtIn ?? (setting === undefined ? undefined : ownProvider(name, setting));
+    if (maker === undefined) return undefined;
+    const usual = maker.environment?.(this.#config) ?? {};
+    const address = setting?.base_url ?? usual.baseUrl ?? maker.baseUrl;
+    const keyName = setting?.key ?? maker.keyName;
+    return {
+      name,
+      isBuiltIn: builtIn !== undefined,
+      maker,
+      address,
+      needsKey: builtIn !== undefined && keyName !== undefined && address === maker.baseUrl,
+      keyName,
+      key: keyName === undefined ? undefined : this.#key(keyName, keyName === maker.keyName ? usual.apiKey : undefined),
+      timeoutSeconds: setting?.timeout_seconds,
+    };
+  }
+
+  /** The way to a model. Throws `invalid_parameter` where the name names no provider, or nothing of it. */
+  reach(model: string): ReachedModel {
+    const colon = model.indexOf(":");
+    const providerName = colon === -1 ? model : model.slice(0, colon);
+    const name = colon === -1 ? "" : model.slice(colon + 1);
+    const provider = this.provider(providerName);
+    if (provider === undefined) {
+      const known = this.providerNames().join(", ");
+      throw new AppError("invalid_parameter", `The model "${model}" names no known provider. Known: ${known}.`, {
+        suggestion: "Write a model as provider:name, for example openai:gpt-4o-mini or ollama:qwen2.5:7b, or offline.",
+      });
+    }
+    if (name === "" && providerName !== "offline") {
+      throw new AppError("invalid_parameter", `The model "${model}" has no name after the provider.`, {
+        suggestion: `Write it as ${providerName}:name.`,
+      });
+    }
+    const { address, key, timeoutSeconds } = provider;
+    const profile = { ...this.profile(model), ...modelLimits(model, this.#config.contextLimit, this.profile) };
+    return { provider, name, connection: { address, apiKey: key?.value, timeoutSeconds, profile } };
+  }
+
+  /** Every stored key, for whoever must not let them out. */
+  storedKeys(): string[] {
+    return Object.values(this.#files?.credentials.all() ?? {});
+  }
+
+  /** The files, for whoever changes them; throws `invalid_state` where there are none. */
+  files(): ModelFiles {
+    if (this.#files !== undefined) return this.#files;
+    throw new AppError("invalid_state", "Models cannot be changed here: there is no data folder.");
+  }
+
+  /** A stored key, else that of the environment. */
+  #key(name: string, usual: string | undefined): KnownProvider["key"] {
+    const stored = this.#files?.credentials.all() ?? {};
+    const value = Object.hasOwn(stored, name) ? stored[name] : undefined;
+    if (value !== undefined) return { value, source: "file" };
+    const set = usual ?? environmentVariable(name);
+    return set === undefined || set === "" ? undefined : { value: set, source: "environment" };
+  }
+}
+
+/** What may be changed while the server runs. */
+export interface ModelFiles {
+  file: ModelsFile;
+  credentials: Credentials;
+}
+
+/** Opens the registry of a data folder; neither file need be there. Warnings name the file and what is wrong with it. */
+export function openModels(config: Config, logger: Pick<Logger, "error">): ModelRegistry {
+  const warn = (warning: { file: string; problem: string }): void => logger.error(warning, "models_file_not_used");
+  const { dataDir } = config;
+  return new ModelRegistry(config, {
+    file: new ModelsFile(dataDir, warn),
+    credentials: new Credentials(dataDir, warn),
+  });
+}
+
+function ownProvider(name: string, { title = name, base_url, key }: ProviderSetting): Provider {
+  return openAiCompatible({ title, baseUrl: base_url, ...(key === undefined ? {} : { keyName: key }) });
+}

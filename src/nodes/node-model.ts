@@ -1,0 +1,30 @@
+import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { profilesOf, rolesOf } from "../loop/services.ts";
+import { modelOfRole, type WorkingRole } from "../models/roles.ts";
+import type { RunContext } from "../state.ts";
+
+/**
+ * The model that is asked to do this part of the work (LLM-21). A model that sees no images hands messages with images to
+ * the one that the run or the server has for them, else to its own counterpart, if there is any (LLM-07).
+ */
+export function modelForWork(
+  role: WorkingRole,
+  messages: readonly BaseMessage[],
+  context: RunContext,
+  config: LangGraphRunnableConfig,
+): string {
+  const server = rolesOf(config);
+  const { role_models: run = {}, model: main } = context;
+  const model = modelOfRole(role, { ...run, main }, server);
+  const { vision, vision_model } = profilesOf(config)(model);
+  if (vision || !messages.some(hasImage)) return model;
+  return run.vision ?? server.vision ?? vision_model ?? model;
+}
+
+function hasImage(message: BaseMessage): boolean {
+  const { content } = message;
+  return (
+    isHumanMessage(message) && Array.isArray(content) && content.some(({ type }) => /^image(?:_url)?$/u.test(type))
+  );
+}
