@@ -137,16 +137,19 @@ function describeAhead(graphs: Graphs, logger: Logger): void {
   });
 }
 
-function runLimits({
-  maxConcurrentRuns,
-  queueLimit,
-  crashBudget,
-  runSeconds,
-  conversations,
-}: Config): Pick<RunsOptions, "maxConcurrent" | "queueLimit" | "crashBudget" | "runTimeout" | "turnPatience"> {
+function runLimits(
+  config: Config,
+): Pick<
+  RunsOptions,
+  "maxConcurrent" | "queueLimit" | "ownerQueueLimit" | "crashBudget" | "runTimeout" | "turnPatience"
+> {
+  const { maxConcurrentRuns, queueLimit, crashBudget, runSeconds, conversations } = config;
+  // One key must not keep the others out (S4): half of the queue is for them.
+  const isShared = new Set(config.apiKeys.map(({ owner }) => owner)).size > 1;
+  const ownerQueueLimit = isShared ? Math.ceil(queueLimit / 2) : undefined;
   const runTimeout = runSeconds === undefined ? undefined : runSeconds * 1000;
   const turnPatience = conversations.lockSeconds * 1000;
-  return { maxConcurrent: maxConcurrentRuns, queueLimit, crashBudget, runTimeout, turnPatience };
+  return { maxConcurrent: maxConcurrentRuns, queueLimit, ownerQueueLimit, crashBudget, runTimeout, turnPatience };
 }
 
 function lentModels(

@@ -24,6 +24,8 @@ export interface RunsOptions {
   crashBudget?: number;
   /** Runs that may wait, over all sessions; one more is refused with `rate_limit`. Default any number. */
   queueLimit?: number;
+  /** How many of them may be of one owner's sessions. Default any number. */
+  ownerQueueLimit?: number | undefined;
   /** Milliseconds that an attempt of a run may take at most; see `limitTime`. Default any number. */
   runTimeout?: number | undefined;
   /** Milliseconds between two tries of what the store refuses. Default one second. */

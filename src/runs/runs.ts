@@ -4,7 +4,7 @@ import type { RunEvent } from "../events.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
 import type { Run, RunStatus, Session } from "../storage/records.ts";
-import type { Page, Storage } from "../storage/storage.ts";
+import type { Admission, Page, Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { Activity } from "./activity.ts";
 import { backgroundOf } from "./background.ts";
@@ -33,7 +33,7 @@ export class Runs {
   readonly #storage: Storage;
   readonly #graphs: Graphs;
   readonly #logger: Logger;
-  readonly #queueLimit: number | undefined;
+  readonly #room: Pick<Admission, "queueLimit" | "ownerQueueLimit">;
   readonly #performance: Performance;
   readonly #dispatch: Dispatch;
   readonly #sources: RunSources;
@@ -42,14 +42,17 @@ export class Runs {
   readonly #turns: Turns;
 
   constructor(options: RunsOptions) {
-    const { storage, graphs, logger, queueLimit, maxConcurrent } = options;
+    const { storage, graphs, logger, queueLimit, ownerQueueLimit, maxConcurrent } = options;
     // LangGraph takes a walk that begins within a step for a part of it, wherever its session is.
     const outside = AsyncLocalStorage.snapshot();
     this.#storage = storage;
     this.#turns = new Turns(options.turnPatience);
     this.#graphs = graphs;
     this.#logger = logger;
-    this.#queueLimit = queueLimit;
+    this.#room = {
+      ...(queueLimit !== undefined && { queueLimit }),
+      ...(ownerQueueLimit !== undefined && { ownerQueueLimit }),
+    };
     this.#performance = {
       retryDelay: 1000,
       crashBudget: 3,
@@ -109,7 +112,7 @@ export class Runs {
       run = await this.#storage.runs.admit(draft, {
         submission: request.submission,
         answer: request.answer,
-        ...(this.#queueLimit !== undefined && { queueLimit: this.#queueLimit }),
+        ...this.#room,
       });
     } catch (error) {
       this.#dispatch.active.delete(draft.run_id);

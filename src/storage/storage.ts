@@ -67,6 +67,8 @@ export interface RunOutcome {
 export interface Admission {
   /** How many runs of all sessions may be pending; default any number. */
   queueLimit?: number;
+  /** How many of them may be of the sessions of one owner (S4); default any number. */
+  ownerQueueLimit?: number;
   /** The key a client submits a run under, and a hash of what it sent (reliability E9). */
   submission?: { key: string; hash: string } | undefined;
   /** The pending question that the run answers; it is no longer pending from then on. */

@@ -56,6 +56,24 @@ export function describeRunSafety(fixture: StorageFixture): void {
     });
   });
 
+  describe("the queue of one owner", () => {
+    it("takes no more than its share, and leaves the others theirs", async () => {
+      const create = (session_id: string, owner: string | null) =>
+        fixture.storage.sessions.create(sessionRecord(session_id, { owner }));
+      await Promise.all([create("a1", "ada"), create("a2", "ada"), create("b1", "bob"), create("n1", null)]);
+      const { runs } = fixture.storage;
+      const admit = (id: string, session: string) =>
+        runs.admit(runRecord(id, session), { queueLimit: 10, ownerQueueLimit: 2 });
+      await admit("r1", "a1");
+      await admit("r2", "a2");
+      await expect(admit("r3", "a1")).rejects.toMatchObject({ code: "rate_limit" });
+      expect(await admit("r4", "b1")).toMatchObject({ run_id: "r4" });
+      expect(await admit("r5", "n1")).toMatchObject({ run_id: "r5" });
+      await runs.claim("a1");
+      expect(await admit("r3", "a1")).toMatchObject({ run_id: "r3" });
+    });
+  });
+
   describe("an admission", () => {
     it("notes the graph in the session in the same write as the run", async () => {
       await newSession("s1");

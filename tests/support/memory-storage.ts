@@ -135,7 +135,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
       search: async () => ({ sessions: [...sessions.values()], total: sessions.size }),
     },
     runs: {
-      admit: async (draft, { queueLimit = Infinity, submission, answer } = {}) => {
+      admit: async (draft, { queueLimit = Infinity, ownerQueueLimit = Infinity, submission, answer } = {}) => {
         const known = submissions.get(`${draft.session_id} ${submission?.key}`);
         if (known !== undefined) {
           const before = runs.get(known.run_id);
@@ -145,7 +145,10 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         if (draft.multitask_strategy === "reject" && ofSession(draft.session_id).some(unfinished)) {
           throw new AppError("conflict", "Thread is already running a task.");
         }
-        if ([...runs.values()].filter((other) => other.status === "pending").length >= queueLimit) {
+        const waiting = [...runs.values()].filter((other) => other.status === "pending");
+        const ownerOf = (run: Run): string | null => sessions.get(run.session_id)?.owner ?? null;
+        const own = waiting.filter((other) => ownerOf(other) === ownerOf(draft));
+        if (waiting.length >= queueLimit || own.length >= ownerQueueLimit) {
           throw new AppError("rate_limit", "The queue is full.");
         }
         if (submission !== undefined) {

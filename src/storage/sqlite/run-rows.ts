@@ -118,6 +118,17 @@ export function countPending(database: Database, limit: number): number {
   return parseRow(CountRow, "runs", database.prepare(sql).get({ limit })).count;
 }
 
+/** How many runs of the owner of a session are pending; counts no further than `limit`. Nobody is an owner too. */
+export function countPendingOfOwner(database: Database, session_id: string, limit: number): number {
+  const sql = `SELECT count(*) AS count FROM (
+      SELECT 1 FROM runs WHERE ${isUnfinished} AND status = 'pending'
+        AND (SELECT owner FROM sessions WHERE id = runs.session)
+          IS (SELECT owner FROM sessions WHERE session_id = @session_id)
+      LIMIT @limit
+    )`;
+  return parseRow(CountRow, "runs", database.prepare(sql).get({ session_id, limit })).count;
+}
+
 /** The oldest pending run whose time has come and that nobody has stopped starts to run, unless another one runs. */
 export function claimRun(database: Database, session_id: string): Run | undefined {
   const sql = `UPDATE runs SET status = 'running', attempt = attempt + 1, updated_at = @now

@@ -7,6 +7,7 @@ import type { GroupCommit } from "./durable.ts";
 import {
   claimRun,
   countPending,
+  countPendingOfOwner,
   endRun,
   findRun,
   findSubmission,
@@ -38,7 +39,7 @@ function submittedBefore(database: Database, run: Run, { submission }: Admission
 }
 
 /** Throws where the session's strategy or the length of the queue keeps a run out. */
-function checkRoom(database: Database, run: Run, { queueLimit }: Admission): void {
+function checkRoom(database: Database, run: Run, { queueLimit, ownerQueueLimit }: Admission): void {
   if (run.multitask_strategy === "reject" && hasUnfinished(database, run.session_id)) {
     throw new AppError(
       "conflict",
@@ -47,11 +48,19 @@ function checkRoom(database: Database, run: Run, { queueLimit }: Admission): voi
     );
   }
   if (queueLimit !== undefined && countPending(database, queueLimit) >= queueLimit) {
-    throw new AppError("rate_limit", `${queueLimit} runs are waiting already; this one was not taken.`, {
-      suggestion: "Send it again when some of them are done.",
-      recoverable: true,
-    });
+    throw queueIsFull(`${queueLimit} runs are waiting already; this one was not taken.`);
   }
+  if (ownerQueueLimit === undefined) return;
+  if (countPendingOfOwner(database, run.session_id, ownerQueueLimit) >= ownerQueueLimit) {
+    throw queueIsFull(`${ownerQueueLimit} runs of this owner are waiting already; this one was not taken.`);
+  }
+}
+
+function queueIsFull(message: string): AppError {
+  return new AppError("rate_limit", message, {
+    suggestion: "Send it again when some of them are done.",
+    recoverable: true,
+  });
 }
 
 /**
