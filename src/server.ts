@@ -1,5 +1,5 @@
-import { accessSync, constants, mkdirSync, realpathSync, statSync } from "node:fs";
-import { isAbsolute, join, relative } from "node:path";
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import type { ServerType } from "@hono/node-server";
@@ -7,7 +7,8 @@ import { createCallBack } from "./callbacks/call-back.ts";
 import { callbacks } from "./callbacks/index.ts";
 import { currentConfig, type Config } from "./config.ts";
 import { openDocumentation } from "./context/open-documentation.ts";
-import { AppError, errorMessage, explain, isAppError } from "./errors.ts";
+import { explain, isAppError } from "./errors.ts";
+import { prepareDataFolder, prepareWorkspace } from "./folders.ts";
 import { createTokenCounter } from "./context/token-counter.ts";
 import { loadGraphs, type Graphs } from "./graph/load.ts";
 import { createApi } from "./http/app.ts";
@@ -187,67 +188,12 @@ function lentServices(
   };
 }
 
-function prepareWorkspace(config: Config): string {
-  const { workspace } = config;
-  const remedy = { suggestion: "Create it, or set MILLRACE_WORKSPACE to a folder that exists and may be written." };
-  try {
-    if (config.workspaceIsDefault) mkdirSync(workspace, { recursive: true });
-    if (!statSync(workspace).isDirectory())
-      throw new AppError("config", `The workspace ${workspace} is not a folder.`, remedy);
-    accessSync(workspace, constants.R_OK | constants.W_OK);
-    return realpathSync(workspace);
-  } catch (error) {
-    if (isAppError(error)) throw error;
-    const message = `The workspace ${workspace} cannot be used: ${reasonOf(error)}.`;
-    throw new AppError("config", message, { ...remedy, cause: error });
-  }
-}
-
 /** Everything that outlives the process is in one file, in the data folder or where conversations were said to be (SESS-17). */
 function openStorage({ dataDir, conversations }: Config, workspace: string): SqliteStorage {
   const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
   const limits = { threads: cachedSessions, seconds: cacheSeconds };
   return createSqliteStorage(join(folder, "millrace.db"), undefined, limits);
-}
-
-function prepareDataFolder(folder: string, workspace: string, variable: string): void {
-  refuseInside(workspace, folder, variable);
-  try {
-    mkdirSync(folder, { recursive: true });
-    accessSync(folder, constants.R_OK | constants.W_OK);
-  } catch (error) {
-    throw new AppError("config", `The data folder ${folder} cannot be used: ${reasonOf(error)}.`, {
-      suggestion: `Make it writable for this user, or set ${variable} to another folder.`,
-      cause: error,
-    });
-  }
-  refuseInside(workspace, realpathSync(folder), variable);
-}
-
-function refuseInside(workspace: string, folder: string, variable: string): void {
-  const path = relative(workspace, folder);
-  if (path.startsWith("..") || isAbsolute(path)) return;
-  throw new AppError("config", `The data folder ${folder} lies inside the workspace, where tools could reach it.`, {
-    suggestion: `Set ${variable} to a folder outside of the workspace.`,
-  });
-}
-
-const reasons: Record<string, string> = {
-  ENOENT: "it does not exist",
-  ENOTDIR: "a part of its path is not a folder",
-  EEXIST: "there is a file of that name",
-  EACCES: "this user may not write it",
-  EPERM: "this user may not write it",
-  EROFS: "the file system is read-only",
-};
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
-function reasonOf(error: unknown): string {
-  return reasons[codeOf(error)] ?? errorMessage(error);
 }
 
 async function closeAll(server: ServerType, runs: Runs, storage: Storage, config: Config): Promise<void> {

@@ -1,0 +1,61 @@
+import { accessSync, constants, mkdirSync, realpathSync, statSync } from "node:fs";
+import { isAbsolute, relative } from "node:path";
+import type { Config } from "./config.ts";
+import { AppError, errorMessage, isAppError } from "./errors.ts";
+
+/** The workspace with its links resolved; made where it is the default. Throws `config` when it cannot be used. */
+export function prepareWorkspace(config: Config): string {
+  const { workspace } = config;
+  const remedy = { suggestion: "Create it, or set MILLRACE_WORKSPACE to a folder that exists and may be written." };
+  try {
+    if (config.workspaceIsDefault) mkdirSync(workspace, { recursive: true });
+    if (!statSync(workspace).isDirectory())
+      throw new AppError("config", `The workspace ${workspace} is not a folder.`, remedy);
+    accessSync(workspace, constants.R_OK | constants.W_OK);
+    return realpathSync(workspace);
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    const message = `The workspace ${workspace} cannot be used: ${reasonOf(error)}.`;
+    throw new AppError("config", message, { ...remedy, cause: error });
+  }
+}
+
+/** Makes a folder of the program's own, outside of the workspace. Throws `config` that names `variable` when it cannot be used. */
+export function prepareDataFolder(folder: string, workspace: string, variable: string): void {
+  refuseInside(workspace, folder, variable);
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    throw new AppError("config", `The data folder ${folder} cannot be used: ${reasonOf(error)}.`, {
+      suggestion: `Make it writable for this user, or set ${variable} to another folder.`,
+      cause: error,
+    });
+  }
+  refuseInside(workspace, realpathSync(folder), variable);
+}
+
+function refuseInside(workspace: string, folder: string, variable: string): void {
+  const path = relative(workspace, folder);
+  if (path.startsWith("..") || isAbsolute(path)) return;
+  throw new AppError("config", `The data folder ${folder} lies inside the workspace, where tools could reach it.`, {
+    suggestion: `Set ${variable} to a folder outside of the workspace.`,
+  });
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: "it does not exist",
+  ENOTDIR: "a part of its path is not a folder",
+  EEXIST: "there is a file of that name",
+  EACCES: "this user may not write it",
+  EPERM: "this user may not write it",
+  EROFS: "the file system is read-only",
+};
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+function reasonOf(error: unknown): string {
+  return reasons[codeOf(error)] ?? errorMessage(error);
+}
