@@ -45,17 +45,22 @@ export function requestNoter(
 
 const heads = new WeakMap<LoopCall, RequestHead>();
 
-/** The same object through all calls of a turn: what is stored of it is worked out once. */
+/** The same object while it says the same: what is stored of it is worked out once. A touched file may bring another rule. */
 function headOf(messages: readonly BaseMessage[], call: LoopCall): RequestHead {
   const system = textOf(messages[0]?.content ?? "");
+  const documentation = call.documentation ?? [];
   const known = heads.get(call);
-  if (known?.system === system) return known;
+  if (known?.system === system && isSameList(known.documentation, documentation)) return known;
   const parts = call.parts ?? [{ name: "system", section: "system_prompt", text: system }];
   const head: RequestHead = {
     system,
     parts: parts.map(({ name, section, text }) => ({ name, section, characters: text.length })),
-    documentation: call.documentation ?? [],
+    documentation,
   };
   heads.set(call, head);
   return head;
+}
+
+function isSameList(left: readonly BaseMessage[], right: readonly BaseMessage[]): boolean {
+  return left.length === right.length && left.every((message, index) => message === right[index]);
 }

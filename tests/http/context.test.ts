@@ -151,6 +151,23 @@ describe("GET /threads/:id/context", () => {
     await expectSent(id, fixture.model.requests[1]);
   });
 
+  it("shows the rules that came to count while the model worked", async () => {
+    fixture = await startSessions();
+    const { thread_id: id } = await fixture.server.client.threads.create();
+    const { workspace } = fixture.server.config;
+    await mkdir(join(workspace, ".autocoderrules"), { recursive: true });
+    await writeFile(join(workspace, "code.py"), "a = 1");
+    await writeFile(join(workspace, ".autocoderrules", "python.md"), "---\nglobs: '**/*.py'\n---\nUse snake_case.");
+    fixture.model.push({ toolCalls: [{ name: "read_file", arguments: { path: "code.py" } }] }, { text: "Read." });
+    await run(id, "look around");
+    const [before, after] = fixture.model.requests.map(({ raw }) => raw.includes("Use snake_case."));
+    expect([before, after]).toEqual([false, true]);
+    await expectSent(id, fixture.model.requests[1]);
+    const { sections } = await read(id);
+    expect(JSON.stringify(byName(sections, "documentation"))).toContain("Use snake_case.");
+    expect(byName(sections, "message_history").children[0]?.content).toBe("look around");
+  });
+
   it("says so where the server can no longer ask that model", async () => {
     fixture = await startSessions();
     const id = await fixture.talk("hello");
