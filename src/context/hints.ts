@@ -11,7 +11,8 @@ import {
 import { withCalls } from "./delete-messages.ts";
 
 const begin = "[Hint: message_id: ";
-const hint = /\s*\[Hint: message_id: [0-9a-f]{8}\]/gu;
+/** With the white space before it, looked for only where that begins: a model may write megabytes of line breaks. */
+const hint = /(?<!\s)\s*\[Hint: message_id: [0-9a-f]{8}\]/gu;
 /** Characters that are held back at most while they may still become a hint (table 18.2). */
 const longestTail = 100;
 
