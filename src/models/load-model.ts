@@ -84,8 +84,8 @@ export function targetOf(model: string, name: string, provider: KnownProvider): 
   };
 }
 
-function noKey(name: string, { name: provider, maker, keyName }: KnownProvider): AppError {
+function noKey(name: string, { maker, keyName }: KnownProvider): AppError {
   return new AppError("auth", `The model ${name} of ${maker.title} needs a key, and ${keyName} is empty.`, {
-    suggestion: `Set ${keyName} in the environment or in .env, or by PUT /providers/${provider}/key, or choose another model with MILLRACE_MODEL.`,
+    suggestion: `Set ${keyName} in the environment, in .env or in credentials.json of the data folder, or choose another model with MILLRACE_MODEL.`,
   });
 }

@@ -9,7 +9,7 @@ export const modelsFileName = "models.yaml";
 
 /**
  * The file of models of a data folder. An edit counts from the next use on; of a file that is broken the last good state
- * goes on to count, and `problem` names the lines (CFG-01). What the API changes is written into the same file, whole or
+ * goes on to count, and `problem` names the lines (CFG-01). What a program changes is written into the same file, whole or
  * not at all, and keeps the comments.
  */
 export class ModelsFile {
@@ -55,7 +55,7 @@ export class ModelsFile {
     const read = readModelSettings(text);
     if ("problem" in read) {
       throw new AppError("invalid_parameter", `That cannot be: ${read.problem.replaceAll(/line \d+: /gu, "")}.`, {
-        suggestion: "GET /models and GET /providers show what there is.",
+        suggestion: "docs/providers.md describes every field.",
       });
     }
     this.#file.write(text);

@@ -4,6 +4,7 @@ import { fitSummary, plainSummary, SummaryAnswer, summaryTokens } from "../conte
 import { countMessage } from "../context/tokens.ts";
 import { AppError } from "../errors.ts";
 import { modelLimits } from "../models/model-limits.ts";
+import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, type CompressionRequest } from "../state.ts";
 import { JsonObject, type Session } from "../storage/records.ts";
 import { indexOfMessage, messagesIn } from "./conversation.ts";
@@ -42,7 +43,7 @@ export async function previewCompression(
   { storage, runs }: Pick<Door, "storage" | "runs">,
   session: Session,
   request: CompressionRequest,
-  server: { model: string; contextLimit: number | undefined },
+  server: UsualModel,
 ): Promise<CompressionPreview> {
   const values = await readValues(storage, session.session_id);
   const told = Told.safeParse(values);
@@ -53,7 +54,8 @@ export async function previewCompression(
   const summary = told.data.conversation_summary;
   const { run } = await lastRunOf(runs, session);
   const chosen = JsonObject.safeParse(run?.kwargs.context).data?.["model"];
-  const limit = modelLimits(typeof chosen === "string" ? chosen : server.model, server.contextLimit).context;
+  const model = typeof chosen === "string" ? chosen : server.model;
+  const limit = modelLimits(model, server.contextLimit, server.profile).context;
   const keepIds = keptIds(messages, request.keep_message_ids);
   const plan = planCompaction(messages, summary, { limit, keep: request.keep_recent, keepIds });
   if (plan === null) {

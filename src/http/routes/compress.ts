@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { CompressionPreview, previewCompression, keptIds } from "../../sessions/compression.ts";
+import { usualModel } from "../../sessions/usual-model.ts";
 import { readMessages } from "../../sessions/conversation.ts";
 import { lastRunOf } from "../../sessions/last-run.ts";
 import { requireSession } from "../../sessions/sessions.ts";
@@ -20,7 +21,7 @@ const errors = { 404: "No such thread or message", 409: "There is nothing to com
 /** `/threads/:id/compress`: what a compression would do, and the run that does it (COMP-11). Messages are never deleted. */
 export function compressRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  const { storage, config } = services;
+  const { storage } = services;
 
   routes.post(
     "/threads/:thread_id/compress/preview",
@@ -30,7 +31,7 @@ export function compressRoutes(services: HttpServices): HttpApp {
     async (context) => {
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const request = { ...context.req.valid("json"), only: true };
-      return answerJson(context, await previewCompression(services, session, request, config));
+      return answerJson(context, await previewCompression(services, session, request, usualModel(services)));
     },
   );
 
@@ -49,7 +50,7 @@ export function compressRoutes(services: HttpServices): HttpApp {
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const request = { ...context.req.valid("json"), only: true };
       // Says what is wrong before a run is made of it.
-      await previewCompression(services, session, request, config);
+      await previewCompression(services, session, request, usualModel(services));
       const { assistant, run: last } = await lastRunOf(services.runs, session);
       const { partial: _partial, ...known } = last?.kwargs.context ?? {};
       const keep_message_ids = keptIds(await readMessages(storage, session.session_id), request.keep_message_ids);
