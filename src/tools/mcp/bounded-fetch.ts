@@ -1,5 +1,6 @@
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { messageLimit } from "./message-limit.ts";
+import { sameOriginFetch } from "./same-origin-fetch.ts";
 
 /**
  * `fetch` for a server: an answer of more than a message may have is not read, and one that breaks off is told, since the
@@ -9,7 +10,7 @@ export function boundedFetch(onBroken: (problem: string) => void): FetchLike {
   return async (url, init) => {
     const isOwnStream = init?.method === "GET" && !new Headers(init.headers).has("last-event-id");
     if (isOwnStream) return new Response(null, { status: 405 });
-    const response = await fetch(url, init);
+    const response = await sameOriginFetch(url, init);
     if (response.body === null) return response;
     const { status, statusText, headers } = response;
     return new Response(bounded(response.body, onBroken), { status, statusText, headers });

@@ -1,32 +1,54 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { boundedFetch } from "../../../src/tools/mcp/bounded-fetch.ts";
 
-let server: Server;
 let url = "";
+const servers: Server[] = [];
 const asked: string[] = [];
+/** The requests that came to another origin than the server's, with the key they have brought. */
+const strangerHeard: unknown[] = [];
+const redirects = new Map<string | undefined, [status: number, location: string]>();
+
+async function listen(onRequest: RequestListener): Promise<string> {
+  const server = createServer(onRequest);
+  servers.push(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on a port has an address with one.
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 beforeAll(async () => {
-  server = createServer((request, response) => {
+  url = await listen((request, response) => {
     asked.push(`${request.method} ${request.url}`);
-    if (request.url === "/huge") response.end(Buffer.alloc(11 * 1024 * 1024, "x"));
+    const redirect = redirects.get(request.url);
+    if (redirect !== undefined) response.writeHead(redirect[0], { location: redirect[1] }).end();
+    else if (request.url === "/moved/") request.pipe(response);
+    else if (request.url === "/huge") response.end(Buffer.alloc(11 * 1024 * 1024, "x"));
     else if (request.url === "/cut") {
       response.writeHead(200, { "content-length": "100" });
       response.write("only this", () => response.destroy());
     } else if (request.url === "/endless") response.write("first");
     else response.end("small");
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A server that listens on a port has an address with one.
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const stranger = await listen((request, response) => {
+    strangerHeard.push(request.headers["x-api-key"]);
+    response.end("stranger");
+  });
+  redirects.set("/elsewhere", [307, `${stranger}/mcp`]);
+  redirects.set("/moved", [308, "/moved/"]);
+  redirects.set("/see", [303, "/small"]);
+  redirects.set("/round", [307, "/round"]);
+  redirects.set("/nowhere", [307, "http://"]);
 });
 afterAll(async () => {
-  server.closeAllConnections();
-  server.close();
-  await once(server, "close");
+  for (const server of servers) {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  }
 });
 
 describe("fetch for an MCP server", () => {
@@ -58,5 +80,26 @@ describe("fetch for an MCP server", () => {
     expect((await fetchIt(`${url}/cut-before`, { method: "GET", headers: { "last-event-id": "7" } })).status).toBe(200);
     expect(asked).not.toContain("GET /own");
     expect(asked).toContain("GET /cut-before");
+  });
+
+  it("takes nothing to another origin, and says where the server sends it", async () => {
+    const headers = { "x-api-key": "secret" };
+    const sent = boundedFetch(() => undefined)(`${url}/elsewhere`, { method: "POST", headers, body: "question" });
+    await expect(sent).rejects.toThrow(/^it redirects to another origin, http:\/\/127\.0\.0\.1:\d+: /u);
+    expect(strangerHeard).toEqual([]);
+  });
+
+  it("follows a redirect on the same origin with what it had to say", async () => {
+    const response = await boundedFetch(() => undefined)(`${url}/moved`, { method: "POST", body: "question" });
+    expect([response.status, await response.text()]).toEqual([200, "question"]);
+  });
+
+  it.each([
+    ["would lose what it had to say", "/see", "it redirects with the status 303, which drops the request"],
+    ["never ends", "/round", "it redirects more than 5 times"],
+    ["leads nowhere", "/nowhere", "it redirects to what is no address"],
+  ])("refuses a redirect that %s", async (_, path, problem) => {
+    const sent = boundedFetch(() => undefined)(`${url}${path}`, { method: "POST", body: "question" });
+    await expect(sent).rejects.toThrow(problem);
   });
 });
