@@ -9,6 +9,9 @@ const shownLength = 4000;
 /** Places that a search shows, and characters on both sides of each. */
 const mostPlaces = 10;
 const aroundLength = 150;
+/** Cut results that a search reads whole, the newest first, and characters of all of them together. */
+const mostResults = 50;
+const mostCharacters = 10_000_000;
 /** Messages that are looked through before others may go on. */
 const messagesAtOnce = 200;
 
@@ -23,12 +26,15 @@ const Input = z.object({
 
 type Input = z.infer<typeof Input>;
 
+/** What the runtime notes in the message of a result that it has cut. */
+const CutResult = z.object({ id: z.string(), characters: z.number() });
+
 /** Reads what the model is not shown: messages that a summary stands for, and the whole of results that were cut (COMP-12). */
 export const readHistory = defineTool({
   name: "read_history",
   description:
     "Reads earlier parts of this conversation that are not shown any more, and the whole of a tool's result that was cut. " +
-    "Give one of: query (looks through all earlier messages, newest first; with result_id through that result), message_id, " +
+    "Give one of: query (looks through all earlier messages and cut results, newest first; with result_id through that result), message_id, " +
     `result_id, or first and last (numbers of messages). It shows up to ${shownLength} characters; offset reads on.`,
   schema: Input,
   effect: "pure",
@@ -54,7 +60,7 @@ async function read(input: Input, history: SessionHistory, signal: AbortSignal):
     const text = resultText(result);
     return query === undefined ? part(text, offset, `the result ${result_id}`) : placesIn(text, query, result_id);
   }
-  if (query !== undefined) return await search(messages, query, signal);
+  if (query !== undefined) return await search(history, query, signal);
   if (message_id !== undefined) {
     const index = messages.findLastIndex(({ id }) => id === message_id);
     const message = messages[index];
@@ -98,11 +104,13 @@ function range(messages: readonly BaseMessage[], first: number, last: number): T
   return success(message, { content: [message, ...lines].join("\n\n") });
 }
 
-/** Looks at each message once, newest first; a hit holds all words. */
-async function search(messages: readonly BaseMessage[], query: string, signal: AbortSignal): Promise<ToolResult> {
+/** Looks at each message once, newest first; a hit holds all words. Of the newest cut results what is not shown counts too. */
+async function search(history: SessionHistory, query: string, signal: AbortSignal): Promise<ToolResult> {
+  const { messages } = history;
   const words = wordsIn(query);
   const found: string[] = [];
   let hits = 0;
+  let room = { results: mostResults, characters: mostCharacters };
   for (let index = messages.length - 1; index >= 0; index -= 1) {
     if (index % messagesAtOnce === 0) {
       await setImmediate();
@@ -112,13 +120,46 @@ async function search(messages: readonly BaseMessage[], query: string, signal: A
     if (message === undefined) continue;
     const text = wordsOf(message);
     const place = placeOf(text.toLowerCase(), words);
-    if (place === -1) continue;
+    const told = place === -1 ? undefined : around(text, place);
+    const cut = told === undefined ? cutResultOf(message) : undefined;
+    const inside = cut === undefined ? undefined : await lookInside(cut, room, words, history);
+    room = inside?.room ?? room;
+    const hit = told ?? inside?.told;
+    if (hit === undefined) continue;
     hits += 1;
-    if (found.length < mostPlaces) found.push(`${headOf(message, index)}\n${around(text, place)}`);
+    if (found.length < mostPlaces) found.push(`${headOf(message, index)}\n${hit}`);
   }
   if (hits === 0) return success(`None of the ${messages.length} earlier messages holds all of: ${words.join(", ")}.`);
   const message = `${hits} of ${messages.length} earlier messages match${hits > found.length ? `; the newest ${found.length}` : ""}.`;
   return success(message, { content: [message, ...found].join("\n\n").slice(0, shownLength).toWellFormed() });
+}
+
+/** What of cut results one search may still read. */
+interface Room {
+  results: number;
+  characters: number;
+}
+
+/** The whole of a cut result, where there is room for it: the place of the words in it, and the room that is left. */
+async function lookInside(
+  cut: z.infer<typeof CutResult>,
+  room: Room,
+  words: readonly string[],
+  history: SessionHistory,
+): Promise<{ room: Room; told: string | undefined }> {
+  if (room.results === 0 || cut.characters > room.characters) return { room, told: undefined };
+  const result = await history.result(cut.id);
+  const text = result === undefined ? "" : resultText(result);
+  const place = bestPlace(text.toLowerCase(), words);
+  const told = `In what its result does not show, result_id "${cut.id}", offset ${place}: ${around(text, place)}`;
+  return {
+    room: { results: room.results - 1, characters: room.characters - text.length },
+    told: place === -1 ? undefined : told,
+  };
+}
+
+function cutResultOf(message: BaseMessage): z.infer<typeof CutResult> | undefined {
+  return CutResult.safeParse(message.additional_kwargs["whole_result"]).data;
 }
 
 /** The lines of one text that hold all words. */
@@ -143,6 +184,18 @@ function wordsIn(query: string): string[] {
 /** Where the first word stands; -1 unless all are there. */
 function placeOf(text: string, words: readonly string[]): number {
   return words.every((word) => text.includes(word)) ? text.indexOf(words[0] ?? "") : -1;
+}
+
+/** The same, in the first line that holds all of them, where there is one. */
+function bestPlace(text: string, words: readonly string[]): number {
+  const anywhere = placeOf(text, words);
+  let begin = 0;
+  for (const line of anywhere === -1 ? [] : text.split("\n")) {
+    const place = placeOf(line, words);
+    if (place !== -1) return begin + place;
+    begin += line.length + 1;
+  }
+  return anywhere;
 }
 
 function around(text: string, place: number): string {

@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { readHistory } from "../../../src/tools/conversation/read-history.ts";
 import { createLocks } from "../../../src/tools/locks.ts";
@@ -24,16 +24,11 @@ const conversation: SessionHistory = {
   result: async (id) => (id === "reply/0" ? stored : undefined),
 };
 
-async function run(input: Record<string, unknown>): Promise<ToolResult> {
+async function run(input: Record<string, unknown>, history = conversation): Promise<ToolResult> {
   await using workspace = await aWorkspace();
   const prepared = prepareCall(readHistory, input);
   if (prepared.kind !== "ready") return prepared.result;
-  return await runTool(
-    readHistory,
-    prepared.input,
-    { ...workspace.context, history: conversation },
-    { locks: createLocks() },
-  );
+  return await runTool(readHistory, prepared.input, { ...workspace.context, history }, { locks: createLocks() });
 }
 
 describe("reading what is not shown any more", () => {
@@ -74,6 +69,37 @@ describe("reading what is not shown any more", () => {
       offset = next === undefined ? undefined : Number(next);
     }
     expect(text).toBe(stored.content);
+  });
+
+  it("looks into the newest cut results too, as far as there is room, and says how to read on there", async () => {
+    const cut = (at: number, characters: number): BaseMessage =>
+      new ToolMessage({
+        id: `cut${at}`,
+        tool_call_id: `call${at}`,
+        name: "read_file",
+        content: "line 0 [… cut …] line 4999",
+        additional_kwargs: { whole_result: { id: `reply/${at}`, characters } },
+      });
+    const size = (stored.content ?? "").length;
+    const asked: string[] = [];
+    const results = Array.from({ length: 70 }, (_, at) => cut(at, at === 69 ? 20_000_000 : size));
+    const history: SessionHistory = {
+      messages: [...messages, ...results],
+      result: async (id) => {
+        asked.push(id);
+        return id === "reply/0" ? undefined : stored;
+      },
+    };
+    const { content = "" } = await run({ query: "line 4321" }, history);
+    expect(content).toMatch(/^50 of 370 earlier messages match; the newest 10\./u);
+    const place = (stored.content ?? "").indexOf("line 4321");
+    expect(content).toContain(
+      `read_file, id cut68]\nIn what its result does not show, result_id "reply/68", offset ${place}`,
+    );
+    // The one of 20 MB is passed over.
+    expect(asked).toEqual(Array.from({ length: 50 }, (_, at) => `reply/${68 - at}`));
+    const { content: gone } = await run({ query: "line 4321" }, { ...history, messages: [cut(0, size)] });
+    expect(gone).toContain("None of the 1 earlier messages");
   });
 
   it.each([
