@@ -34,6 +34,7 @@ import { namespaceRoutes } from "./routes/namespaces.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { partialRoutes } from "./routes/partial.ts";
 import { promptRoutes } from "./routes/prompts.ts";
+import { resultRoutes } from "./routes/results.ts";
 import { ruleRoutes } from "./routes/rules.ts";
 import { statelessRunRoutes } from "./routes/stateless-runs.ts";
 import { suggestionRoutes } from "./routes/suggestions.ts";
@@ -68,6 +69,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   approvalRoutes,
   agentRoutes,
   operationRoutes,
+  resultRoutes,
   toolRoutes,
   tokenRoutes,
   partialRoutes,

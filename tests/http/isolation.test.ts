@@ -69,6 +69,7 @@ const ofTheWorkflow = () => ({
   grant_id: crypto.randomUUID(),
   operation_id: crypto.randomUUID(),
   message_id: crypto.randomUUID(),
+  result_id: `${crypto.randomUUID()}-0`,
   suggestion_id: crypto.randomUUID(),
 });
 
