@@ -1,0 +1,56 @@
+import { z } from "zod";
+
+/** Phases of the agentic loop (STATE-05, table 18.1). */
+export const LoopPhase = z.enum([
+  "idle",
+  "preparing",
+  "calling_llm",
+  "streaming",
+  "parsing",
+  "executing",
+  "waiting_tool",
+  "aggregating",
+  "complete",
+  "cancelled",
+  "error",
+]);
+export type LoopPhase = z.infer<typeof LoopPhase>;
+
+/** Where one tool call is (STATE-06): asked for, perhaps waiting for a person, running, and one of four ends. */
+export const ToolCallStatus = z.enum([
+  "pending",
+  "awaiting_confirmation",
+  "awaiting_answer",
+  "executing",
+  "completed",
+  "failed",
+  "blocked",
+  "cancelled",
+]);
+export type ToolCallStatus = z.infer<typeof ToolCallStatus>;
+
+/**
+ * What a session shows to its user (STATE-01). `message_id` is that of the reply, `null` until the reply has one; of
+ * several calls that run side by side, `ToolCalling` speaks of the one that changed last.
+ */
+export const ConversationState = z.discriminatedUnion("state", [
+  z.object({ state: z.literal("Idle") }),
+  z.object({ state: z.literal("WaitingAIResponse"), message_id: z.string().nullable() }),
+  z.object({ state: z.literal("StreamingResponse"), message_id: z.string().nullable(), accumulated_text: z.string() }),
+  z.object({
+    state: z.literal("ToolCalling"),
+    message_id: z.string().nullable(),
+    tool_call_id: z.string(),
+    tool_name: z.string(),
+    status: ToolCallStatus,
+  }),
+  z.object({ state: z.literal("Completed"), message_id: z.string().nullable() }),
+  z.object({
+    state: z.literal("Error"),
+    message_id: z.string().nullable(),
+    error: z.string(),
+    recoverable: z.boolean(),
+    suggestion: z.string().optional(),
+  }),
+]);
+export type ConversationState = z.infer<typeof ConversationState>;

@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { UserContext } from "../user-context.ts";
+import { Route } from "./intent.ts";
+import { DecompositionLimits, LoopLimits } from "./loop-limits.ts";
+import { ChatMode, WorkMode } from "./work-mode.ts";
+
+/**
+ * How far the model may go with tools in a turn on its own (C-04): several calls, side by side (`auto`); one after the
+ * other (`serial`); one, and each further one only after the user's word (`guarded`, CONF-07).
+ */
+export const ToolPolicy = z.enum(["auto", "guarded", "serial"]);
+export type ToolPolicy = z.infer<typeof ToolPolicy>;
+
+/** What becomes of a tool's result (LOOP-23): it goes back to the model, or it is the reply that ends the turn. */
+export const ResultMode = z.enum(["feed", "show"]);
+export type ResultMode = z.infer<typeof ResultMode>;
+
+/** Whose identity the assistant has: one for each kind of work (PROMPT-18); usually `general`. */
+export const Profile = z.enum(["general", "document", "chat", "circuit", "planner", "agentic"]);
+export type Profile = z.infer<typeof Profile>;
+
+/** Work that has a task text of its own (LOOP-21): better component values, or the repair of an error. */
+export const PresetAction = z.enum(["optimize_parameters", "fix_error"]);
+export type PresetAction = z.infer<typeof PresetAction>;
+
+/** The agent of a background run (AGENT-04), whose words alone can be a yes, and whether it is told the user's rules. */
+const RunAgent = z.object({
+  name: z.string(),
+  prompt: z.string(),
+  user_request: z.string(),
+  include_rules: z.boolean().optional(),
+});
+
+/** A compression that a person has asked for (COMP-11). It never goes beyond the level `normal`. */
+export const CompressionRequest = z.object({
+  /** The last messages that stay (COMP-04). */
+  keep_recent: z.number().int().min(5).max(20).default(10),
+  /** Older messages that stay as well, by id. */
+  keep_message_ids: z.array(z.string().min(1).max(200)).max(100).default([]),
+  /** The run does nothing else. */
+  only: z.boolean().default(false),
+});
+export type CompressionRequest = z.infer<typeof CompressionRequest>;
+
+/** What a run may choose (API-03). `model` is a `provider:name`, `role_models` those of parts of the work (LLM-21). */
+export const RunContext = UserContext.extend({
+  model: z.string().min(1).optional(),
+  role_models: z.partialRecord(z.enum(["intent", "plan", "compress", "vision"]), z.string().min(1)).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  work_mode: WorkMode.optional(),
+  chat_mode: ChatMode.optional(),
+  /** Overrules what `intent` would decide. */
+  mode: Route.optional(),
+  /** A preset action instead of free input: the turn goes to `action` with the task text of that action (LOOP-21). */
+  action_type: PresetAction.optional(),
+  profile: Profile.optional(),
+  agent: RunAgent.optional(),
+  /** Whether the identity also stands before the task in the work mode `workflow` (PROMPT-02). Default yes. */
+  identity_in_workflow: z.boolean().optional(),
+  tools: z.array(z.string()).optional(),
+  /** The tool that is called first and once; any other one then waits for the user's word (TOOL-08). */
+  selected_tool: z.string().optional(),
+  /** Several tool calls at once (`auto`, the default), one after the other, or each further one by the user's word. */
+  tool_policy: ToolPolicy.optional(),
+  /** Compress before the turn; with settings of its own where a person has chosen them. */
+  compress: z.union([z.boolean(), CompressionRequest]).optional(),
+  /** Whether an unclear request may be asked about (CLAR-01). Default yes. */
+  clarify: z.boolean().optional(),
+  /** From when on a request is broken into steps (DECOMP-01). */
+  decomposition: DecompositionLimits.optional(),
+  /** What becomes of tool results: `feed` goes back to the model, `show` is the reply and ends the turn (LOOP-23). */
+  result_mode: ResultMode.optional(),
+  /** The model that is asked where `model` cannot be: `provider:name` (ERR-03). */
+  fallback_model: z.string().min(1).optional(),
+  /** What becomes of a model call that fails for good: `ask` waits for a person to decide, `fail` ends the run (ERR-03). */
+  on_error: z.enum(["ask", "fail"]).optional(),
+  /** What to do with the reply that a stop left unfinished at the end of the session (STOP-09). */
+  partial: z.enum(["continue", "regenerate"]).optional(),
+  limits: LoopLimits.partial().optional(),
+});
+export type RunContext = z.infer<typeof RunContext>;
