@@ -12,17 +12,19 @@ import { validList } from "./conversation.ts";
 import type { SessionStorage } from "./door.ts";
 import { exportFormat } from "./export.ts";
 import { createSession } from "./sessions.ts";
-import { fromStored, repeatedId, StoredMessage } from "./stored-message.ts";
+import { fromStored, readStoredList, repeatedId, type StoredMessage } from "./stored-message.ts";
 import { NameSource, SessionName } from "./title.ts";
 
 /** Turns whose beginning gets a state of its own, so that one can go back to it: the newest ones. */
 const turnsKept = 200;
+/** Of those before, so many are written at once: all in one would hold up the others. */
+const turnsAtOnce = 50;
 
 /** What tells an export from any other file. */
 const Format = z.looseObject({ format: z.literal(exportFormat.name), version: z.number().int().positive() });
 
 /** What an import reads of an export. Only the messages have to be there. */
-const SessionFile = z.looseObject({
+const SessionFields = z.looseObject({
   session_id: z.string().nullish(),
   session_name: SessionName.nullish(),
   name_source: NameSource.catch("given").default("given"),
@@ -32,9 +34,14 @@ const SessionFile = z.looseObject({
   metadata: JsonObject.nullish(),
   summary: ConversationSummary.nullish(),
   ui_state: JsonObject.nullish(),
-  messages: z.array(StoredMessage).max(20_000),
+  /** Read one by one: there may be many. */
+  messages: z.array(z.unknown()).max(20_000),
 });
-type SessionFile = z.infer<typeof SessionFile>;
+
+interface SessionFile {
+  fields: z.infer<typeof SessionFields>;
+  messages: StoredMessage[];
+}
 
 /**
  * Makes a new session of an export (SESS-06, MSG-04). Its id is new; messages keep theirs. A call without a result gets one
@@ -46,8 +53,8 @@ export async function importSession(
   file: unknown,
   graphId: string | undefined,
 ): Promise<Session> {
-  const data = readFile(file);
-  const graph_id = graphId ?? data.graph_id;
+  const { fields, messages: stored } = await readFile(file);
+  const graph_id = graphId ?? fields.graph_id;
   if (graph_id === null || graph_id === undefined) {
     throw new AppError("invalid_format", "The file does not say which graph the session belongs to.", {
       suggestion: "Say it with the query graph_id.",
@@ -55,18 +62,23 @@ export async function importSession(
   }
   graphs.get(graph_id);
   const now = new Date().toISOString();
-  const messages = validList(data.messages.map((message) => fromStored(message, now)));
+  const made: BaseMessage[] = [];
+  for (const message of stored) {
+    if (made.length % 100 === 99) await nextTurn();
+    made.push(fromStored(message, now));
+  }
+  const messages = validList(made);
   const session_id = newId();
   try {
-    await putTurns(storage, session_id, messages, channelsOf(data, messages));
-    return await createSession(storage, { session_id, metadata: { ...metadataOf(data), graph_id } });
+    await putTurns(storage, session_id, messages, channelsOf(fields, messages));
+    return await createSession(storage, { session_id, metadata: { ...metadataOf(fields), graph_id } });
   } catch (error) {
     await storage.checkpointer.deleteThread(session_id);
     throw error;
   }
 }
 
-function readFile(file: unknown): SessionFile {
+async function readFile(file: unknown): Promise<SessionFile> {
   const format = Format.safeParse(file).data;
   if (format === undefined) {
     const got = JsonObject.safeParse(file).data?.["format"];
@@ -83,15 +95,22 @@ function readFile(file: unknown): SessionFile {
       { suggestion: "Import it with the version of the server that exported it, or a later one." },
     );
   }
-  const parsed = SessionFile.safeParse(file);
-  const twice = parsed.data === undefined ? undefined : repeatedId(parsed.data.messages);
-  if (parsed.data !== undefined && twice === undefined) return parsed.data;
-  const problems = (parsed.error?.issues ?? []).slice(0, 5).map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const parsed = SessionFields.safeParse(file);
+  const read = await readStoredList(parsed.data?.messages ?? []);
+  const found = [
+    ...(parsed.error?.issues ?? []),
+    ...read.problems.map(({ path, message }) => ({ path: ["messages", ...path], message })),
+  ];
+  const twice = found.length === 0 ? repeatedId(read.messages) : undefined;
+  if (parsed.data !== undefined && found.length === 0 && twice === undefined) {
+    return { fields: parsed.data, messages: read.messages };
+  }
+  const problems = found.slice(0, 5).map(({ path, message }) => `${path.join(".")}: ${message}`);
   if (twice !== undefined) problems.push(`messages: two have the id ${twice}`);
   throw new AppError("invalid_format", `The file cannot be read as a session: ${problems.join("; ")}.`);
 }
 
-function metadataOf({ session_name, name_source, ...file }: SessionFile): JsonObject {
+function metadataOf({ session_name, name_source, ...file }: SessionFile["fields"]): JsonObject {
   const { session_id, description, metadata, ui_state } = file;
   const wasChosen = name_source === "given" || name_source === "model";
   return {
@@ -104,7 +123,7 @@ function metadataOf({ session_name, name_source, ...file }: SessionFile): JsonOb
 }
 
 /** What the state holds beside the messages: only what the file says, and a summary only of messages that are there. */
-function channelsOf({ work_mode, summary }: SessionFile, messages: readonly BaseMessage[]): JsonObject {
+function channelsOf({ work_mode, summary }: SessionFile["fields"], messages: readonly BaseMessage[]): JsonObject {
   const isOfThese = messages.some(({ id }) => id === summary?.through_message_id);
   return {
     ...(work_mode && { work_mode }),
@@ -121,7 +140,8 @@ async function putTurns(
 ): Promise<void> {
   const beginnings = messages.flatMap((message, index) => (isHumanMessage(message) ? [index] : []));
   let state: CheckpointTuple | undefined;
-  for (const index of beginnings.slice(-turnsKept)) {
+  const kept = beginnings.filter((_, turn) => turn >= beginnings.length - turnsKept || turn % turnsAtOnce === 0);
+  for (const index of kept) {
     state = await putValues(checkpointer, sessionId, state, { messages: messages.slice(0, index) });
     await nextTurn();
   }

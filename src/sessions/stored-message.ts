@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
@@ -17,6 +18,12 @@ const Call = z.object({
   args: JsonObject.default({}),
 });
 const Usage = z.looseObject({ input_tokens: z.number(), output_tokens: z.number(), total_tokens: z.number() });
+
+/** What the words of a message may come with. Made once: to make a schema costs more than to read a message by it. */
+const carriedFields = [
+  ["attachments", Attachments.nullish()],
+  ["references", References.nullish()],
+] as const;
 
 /** What the flat form of the documents has beside `role` and `content`; the stored form has it in `additional_kwargs`. */
 const flatFields = [
@@ -66,11 +73,8 @@ export const StoredMessage = z
       context.addIssue({ code: "custom", path: ["tool_call_id"], message: text });
     }
     const extras = extrasOf(message);
-    for (const [key, schema] of [
-      ["attachments", Attachments],
-      ["references", References],
-    ] as const) {
-      const checked = schema.nullish().safeParse(extras[key]);
+    for (const [key, schema] of carriedFields) {
+      const checked = schema.safeParse(extras[key]);
       for (const issue of checked.error?.issues ?? []) {
         context.addIssue({ code: "custom", path: [key, ...issue.path], message: issue.message });
       }
@@ -86,6 +90,27 @@ function extrasOf(data: z.infer<typeof StoredMessage>): JsonObject {
     ...JsonObject.parse(Object.fromEntries(flat)),
     ...(typeof timestamp === "string" && { timestamp }),
   };
+}
+
+/** Messages that are read in one turn of the event loop. */
+const atOnce = 100;
+
+/**
+ * Reads the stored forms of a long list, and lets others be served meanwhile. What is wrong with them is told by its place
+ * in the list, as zod tells it.
+ */
+export async function readStoredList(
+  list: readonly unknown[],
+): Promise<{ messages: StoredMessage[]; problems: { path: PropertyKey[]; message: string }[] }> {
+  const messages: StoredMessage[] = [];
+  const problems: { path: PropertyKey[]; message: string }[] = [];
+  for (const [index, form] of list.entries()) {
+    if (index % atOnce === atOnce - 1) await nextTurn();
+    const { data, error } = StoredMessage.safeParse(form);
+    if (data !== undefined) messages.push(data);
+    problems.push(...(error?.issues ?? []).map(({ path, message }) => ({ path: [index, ...path], message })));
+  }
+  return { messages, problems };
 }
 
 /** The message that a checked stored form describes, with an id and a time of its own where it has none (MSG-02). */

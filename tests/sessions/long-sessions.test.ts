@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { copySession } from "../../src/sessions/copy.ts";
 import { appendMessages } from "../../src/sessions/edit-messages.ts";
+import { exportFormat } from "../../src/sessions/export.ts";
 import { findSessions } from "../../src/sessions/find-sessions.ts";
 import { forkSession } from "../../src/sessions/fork.ts";
+import { importSession } from "../../src/sessions/import.ts";
 import { deleteSession } from "../../src/sessions/sessions.ts";
 import { StoredMessage } from "../../src/sessions/stored-message.ts";
 import { createBench, createSession, never, plainGraph, type Bench } from "../runs/fixtures.ts";
@@ -40,6 +42,21 @@ test("others are served between any two states that are copied, and any two sess
   for (let at = 0; at < states; at += 1) await createSession(storage);
   const query = { text: "nobody said this", limit: 10, cursor: 0 };
   expect(await turnsDuring(findSessions(storage, query, never))).toBeGreaterThan(states);
+});
+
+test("others are served while a long file is imported, and a wrong message far behind is named by its place", async () => {
+  const messages = Array.from({ length: 2000 }, (_, at) => ({
+    role: at % 20 === 0 ? "user" : "assistant",
+    content: "x",
+  }));
+  const file = { format: exportFormat.name, version: 1, messages };
+  // One turn for each state that is written, and one for each hundred messages that are read or made.
+  expect(await turnsDuring(importSession(bench, file, "plain"))).toBeGreaterThan(100 + 2 * 19);
+  const wrong = { ...file, messages: [...messages, { role: "user", content: 7 }, { role: "owl", content: "hoo" }] };
+  await expect(importSession(bench, wrong, "plain")).rejects.toMatchObject({
+    code: "invalid_format",
+    message: expect.stringMatching(/messages\.2000\.content: .*messages\.2001\.role: expected user/u),
+  });
 });
 
 test.each([
