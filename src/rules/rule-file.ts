@@ -35,14 +35,19 @@ const expected = {
 };
 
 /** In YAML a star alone begins a reference, but patterns are commonly written so. */
-const bareStar = /^([ \t]*(?:-|globs[ \t]*:)[ \t]+)(\*[^\n"'#]*?)[ \t]*$/gmu;
+const bareStar = /^([ \t]*(?:-|globs[ \t]*:)[ \t]+)(\*[^\n"'#]*)$/gmu;
+
+/** Puts such patterns in quotation marks; in linear time, so the spaces after one are no part of the expression. */
+function quoteStars(yaml: string): string {
+  return yaml.replace(bareStar, (_, before: string, pattern: string) => `${before}"${pattern.trimEnd()}"`);
+}
 
 /**
  * Reads a rule file: YAML between lines of `---`, then the rule. Nothing in the head makes a file unusable: what is missing
  * or broken has its default, and `problems` says so (RULE-01). An index needs no head, since it always counts.
  */
 export function readRuleFile(text: string, file: string): RuleText {
-  const head = readFrontMatter(text, (yaml) => yaml.replace(bareStar, '$1"$2"'));
+  const head = readFrontMatter(text, quoteStars);
   const problems: string[] = [];
   const fields = fieldsOf(head.kind === "fields" ? head.fields : {}, problems);
   if (head.kind === "none" && !isIndex(file)) problems.push("it has no head, so it applies to no file by itself");

@@ -57,6 +57,17 @@ describe("a rule file", () => {
     expect(readRuleFile("---\nno end of the head", "/p/a.md").text).toBe("---\nno end of the head");
   });
 
+  it("is read in linear time: with squares, these few kilobytes take longer than a test may", () => {
+    const spaces = " ".repeat(16_000);
+    for (const mark of ['"', "'", "#"].flatMap((end) => Array.from({ length: 12 }, (_, at) => end + at))) {
+      expect(readRuleFile(`---\nglobs: *${spaces}${mark}\n---\nUse tabs.`, "/p/a.md")).toMatchObject({
+        text: "Use tabs.",
+        globs: [],
+      });
+    }
+    expect(read(`globs: *.py${spaces}`).globs).toEqual(["*.py"]);
+  }, 5_000);
+
   it("is for the files of its patterns", () => {
     const { isFor } = read("globs: *.py, docs/**");
     expect(["a.py", "src/b.PY", "docs/x/y.txt"].map(isFor)).toEqual([true, true, true]);
