@@ -29,8 +29,9 @@ export async function runHelp(
 }
 
 async function runOnce(file: string, request: string, signal: AbortSignal): Promise<string | null> {
-  const { promise, resolve } = Promise.withResolvers<number | null>();
   const child = start(file, request);
+  if (child === null) return null;
+  const { promise, resolve } = Promise.withResolvers<number | null>();
   const out = gather(child.stdout);
   const err = gather(child.stderr);
   const leader = child.pid;
@@ -54,13 +55,18 @@ async function runOnce(file: string, request: string, signal: AbortSignal): Prom
   }
 }
 
-function start(file: string, request: string): ChildProcess {
-  return spawn(file, [request], {
-    cwd: dirname(file),
-    env: { PATH: environmentVariable("PATH") ?? "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" },
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
-  });
+/** Some reasons not to start, such as a program that is being written just now, are thrown instead of told. */
+function start(file: string, request: string): ChildProcess | null {
+  try {
+    return spawn(file, [request], {
+      cwd: dirname(file),
+      env: { PATH: environmentVariable("PATH") ?? "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    });
+  } catch {
+    return null;
+  }
 }
 
 /** Keeps the beginning of what comes; the rest is read and thrown away, so that the program is not held up. */

@@ -1,8 +1,10 @@
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -146,6 +148,17 @@ describe("a program that is asked for its help", () => {
     const mark = join(root, "pid");
     expect(await runHelp(program(`sleep 600 & echo $! > '${mark}'; echo done`), signal)).toBe("done");
     await expect.poll(() => isRunning(Number(readFileSync(mark, "utf8")))).toBe(false);
+  });
+
+  it("that is being written just now gives none", async () => {
+    const file = program("echo half of it");
+    const writing = openSync(file, "r+");
+    try {
+      expect(await runHelp(file, signal)).toBeNull();
+    } finally {
+      closeSync(writing);
+    }
+    expect(await runHelp(file, signal)).toBe("half of it");
   });
 
   it("that cannot be started gives none, and nobody is asked once the run is stopped", async () => {
