@@ -1,16 +1,19 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpoint";
+import type { Graphs } from "../graph/load.ts";
+import { readPause } from "../runs/execute.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import type { SessionStorage } from "./door.ts";
 import { createSession, requireSession } from "./sessions.ts";
 
 /**
- * Copies a session with its whole history of checkpoints; runs stay behind. The copy is idle and appears only when
- * everything is in it. `metadata` is merged into that of the source. Throws `not_found`.
+ * Copies a session with its whole history of checkpoints; runs stay behind. The copy appears only when everything is in
+ * it, and what waits for an answer in the source waits in the copy too; else it is idle. `metadata` is merged into that of
+ * the source. Throws `not_found`.
  */
 export async function copySession(
-  storage: SessionStorage,
+  { storage, graphs }: { storage: SessionStorage; graphs: Graphs },
   sessionId: string,
   metadata: JsonObject = {},
 ): Promise<Session> {
@@ -20,15 +23,26 @@ export async function copySession(
     await copyCheckpoints(storage.checkpointer, sessionId, copyId);
     // It may have been deleted meanwhile: half a copy is none.
     await requireSession(storage, sessionId);
+    const interrupts = await questionsIn(graphs, source, copyId);
+    const isWaiting = source.status === "interrupted" || Object.keys(interrupts).length > 0;
     return await createSession(storage, {
       session_id: copyId,
       metadata: { ...source.metadata, thread_id: copyId, ...metadata },
       config: source.config,
+      ...(isWaiting ? { rest: { status: "interrupted", interrupts } } : {}),
     });
   } catch (error) {
     await storage.checkpointer.deleteThread(copyId);
     throw error;
   }
+}
+
+/** What the copied states ask: a run of the source may have gone on since the source was read. */
+async function questionsIn(graphs: Graphs, source: Session, copyId: string): Promise<Session["interrupts"]> {
+  const graphId = source.metadata["graph_id"];
+  // A graph that is not served any more can be copied, and cannot be asked.
+  if (typeof graphId !== "string" || !graphs.ids().includes(graphId)) return source.interrupts;
+  return (await readPause(graphs.get(graphId), copyId)).interrupts;
 }
 
 async function copyCheckpoints(saver: BaseCheckpointSaver, from: string, to: string): Promise<void> {

@@ -9,12 +9,14 @@ export interface NewSession {
   metadata?: JsonObject | undefined;
   /** What its runs have configured, in a copy. Default nothing. */
   config?: JsonObject | undefined;
+  /** What it waits for, in a copy. Default nothing. */
+  rest?: Pick<Session, "status" | "interrupts"> | undefined;
   /** What to do with an id that exists: `raise` (default) throws `conflict`, `do_nothing` returns what is there. */
   if_exists?: "raise" | "do_nothing" | undefined;
 }
 
 /**
- * Creates an idle session. Throws `conflict` when the id is taken, unless told to take what is there, and `not_found` when
+ * Creates a session, idle unless it is told what it waits for. Throws `conflict` when the id is taken, unless told to take what is there, and `not_found` when
  * it is taken by what the caller may not see: that answers as everything else does about it.
  */
 export async function createSession(storage: Pick<SessionStorage, "sessions">, request: NewSession): Promise<Session> {
@@ -26,8 +28,7 @@ export async function createSession(storage: Pick<SessionStorage, "sessions">, r
     updated_at: now,
     metadata: request.metadata ?? {},
     config: request.config ?? {},
-    status: "idle",
-    interrupts: {},
+    ...(request.rest ?? { status: "idle", interrupts: {} }),
   };
   try {
     return await storage.sessions.create(session);

@@ -37,6 +37,7 @@ export interface SessionQuery extends Page {
 
 /** Conversations. A missing row is `undefined`; creating an existing id throws `conflict`. */
 export interface SessionStore {
+  /** Its questions wait for their answers from then on. */
   create(session: Session): Promise<Session>;
   get(sessionId: string): Promise<Session | undefined>;
   /** Metadata and config are merged shallowly, the rest is replaced. `updated_at` is set. */

@@ -42,6 +42,13 @@ export function describeApprovals(fixture: StorageFixture): void {
       expect(await after.approvals.pending("s2")).toEqual([]);
     });
 
+    it("waits for what a session is created with", async () => {
+      const waiting = { status: "interrupted" as const, interrupts: waits(first) };
+      await fixture.storage.sessions.create({ ...sessionRecord("s1"), ...waiting });
+      expect(await pendingIds()).toEqual([first]);
+      expect(await (await fixture.reopen()).sessions.get("s1")).toMatchObject(waiting);
+    });
+
     it("takes an answered one off the list with the admission of its run, in any order", async () => {
       await create();
       await ask("r1", first, second);

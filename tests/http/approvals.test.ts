@@ -121,6 +121,24 @@ describe("the questions of a thread", () => {
     expect(await exists("old")).toBe(false);
   });
 
+  it("wait in a copy too, where an answer is one for the copy alone", async () => {
+    await put("copied/a.txt");
+    const { threadId, asked } = await askAgent("delete the folder copied");
+    const copy = (await server.client.threads.copy(threadId)) as unknown as { thread_id: string; status: string };
+    expect(copy).toMatchObject({ status: "interrupted" });
+    expect(await server.client.threads.get(copy.thread_id)).toMatchObject({ status: "interrupted" });
+    const [again, ...others] = await waiting(copy.thread_id);
+    expect(others).toEqual([]);
+    expect(again).toMatchObject({ tool: "delete_file", args: { path: "copied" }, hash: asked.hash });
+    const answered = await answer(copy.thread_id, again?.id ?? "", { type: "approve" });
+    expect(answered.status).toBe(200);
+    await settled(copy.thread_id);
+    expect(await waiting(copy.thread_id)).toEqual([]);
+    expect(await exists("copied")).toBe(false);
+    expect(await server.client.threads.get(copy.thread_id)).toMatchObject({ status: "idle" });
+    expect(await waiting(threadId)).toHaveLength(1);
+  });
+
   it.each(["deep first", "shallow first", "both at once"])(
     "of two depths are answered in any order: %s",
     async (order) => {

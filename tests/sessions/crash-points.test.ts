@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { copySession } from "../../src/sessions/copy.ts";
 import { readMessages } from "../../src/sessions/conversation.ts";
+import type { Graphs } from "../../src/graph/load.ts";
 import { appendMessages } from "../../src/sessions/edit-messages.ts";
 import { exportSession } from "../../src/sessions/export.ts";
 import { forkSession } from "../../src/sessions/fork.ts";
@@ -45,15 +46,20 @@ const threadsIn = async ({ checkpointer }: Storage): Promise<string[]> => {
   return [...ids].toSorted();
 };
 
+const partsOf = (storage: Storage): { storage: Storage; graphs: Graphs } => ({
+  storage,
+  graphs: serve({ plain: plainGraph() }, storage.checkpointer),
+});
+
 const makers: [string, (storage: Storage, source: Session) => Promise<Session>][] = [
-  ["a copy", (storage, source) => copySession(storage, source.session_id)],
+  ["a copy", (storage, source) => copySession(partsOf(storage), source.session_id)],
   ["a fork", (storage, source) => forkSession(storage, source.session_id, { messageId: "message-6", metadata: {} })],
   [
     "an import",
     async (storage, source) => {
       const messages = await readMessages(storage, source.session_id);
       const file: unknown = JSON.parse(JSON.stringify(exportSession(source, {}, messages, source.created_at)));
-      return importSession({ storage, graphs: serve({ plain: plainGraph() }, storage.checkpointer) }, file, "plain");
+      return importSession(partsOf(storage), file, "plain");
     },
   ],
 ];

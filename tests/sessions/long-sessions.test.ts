@@ -36,7 +36,7 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
 
 test("others are served between any two states that are copied, and any two sessions that are looked through", async () => {
   const { storage, session } = bench;
-  expect(await turnsDuring(copySession(storage, session.session_id))).toBeGreaterThan(states);
+  expect(await turnsDuring(copySession(bench, session.session_id))).toBeGreaterThan(states);
   const place = { messageId: `said-${states - 1}`, metadata: {} };
   expect(await turnsDuring(forkSession(storage, session.session_id, place))).toBeGreaterThan(states);
   for (let at = 0; at < states; at += 1) await createSession(storage);
@@ -60,7 +60,7 @@ test("others are served while a long file is imported, and a wrong message far b
 });
 
 test.each([
-  ["a copy", () => copySession(bench.storage, bench.session.session_id)],
+  ["a copy", () => copySession(bench, bench.session.session_id)],
   ["a fork", () => forkSession(bench.storage, bench.session.session_id, { messageId: "said-20", metadata: {} })],
 ])("%s of a session that is deleted meanwhile is none, and leaves nothing", async (_name, make) => {
   const [made] = await Promise.allSettled([make(), deleteSession(bench, bench.session.session_id)]);

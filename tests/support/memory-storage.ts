@@ -115,6 +115,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
     sessions: {
       create: async (session) => {
         sessions.set(session.session_id, session);
+        approvals.followSession(session.session_id, session.interrupts);
         return session;
       },
       get: async (id) => sessions.get(id),

@@ -143,7 +143,7 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
     describe({ tag: "Threads", summary: "Copy a thread with its history", answer: ThreadShape, errors: unknownThread }),
     path(ThreadPath),
     async (context) =>
-      answerJson(context, toThread(await copySession(storage, context.req.valid("param").thread_id), undefined)),
+      answerJson(context, toThread(await copySession(services, context.req.valid("param").thread_id), undefined)),
   );
 }
 

@@ -82,6 +82,7 @@ export function createSessionStore(
     create: (session) =>
       commits.transaction(() => {
         insert(database, session);
+        followSession(database, session);
         return session;
       }),
 
