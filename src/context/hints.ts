@@ -13,6 +13,8 @@ import { withCalls } from "./delete-messages.ts";
 const begin = "[Hint: message_id: ";
 /** With the white space before it, looked for only where that begins: a model may write megabytes of line breaks. */
 const hint = /(?<!\s)\s*\[Hint: message_id: [0-9a-f]{8}\]/gu;
+/** Estimated tokens of a hint at most. */
+export const hintTokens = 8;
 /** Characters that are held back at most while they may still become a hint (table 18.2). */
 const longestTail = 100;
 

@@ -17,27 +17,29 @@ export interface Window {
 /**
  * Where the view of the history begins (law 5: the history itself is never cut). It begins after what the summary speaks
  * about; if it is still too long, at a later user message, so that calls and results stay together and the last user
- * message is always there. `fixedTokens` is what the view holds besides: system text, tools, this turn.
+ * message is always there. `fixedTokens` is what the view holds besides: system text, tools, this turn; `eachTokens` is
+ * what each message takes beside its own.
  */
 export function chooseWindow(
   history: readonly BaseMessage[],
-  options: { summary: ConversationSummary | null; fixedTokens: number; limit: number },
+  options: { summary: ConversationSummary | null; fixedTokens: number; eachTokens?: number; limit: number },
 ): Window {
+  const { eachTokens = 0 } = options;
   const begin = afterSummary(history, options.summary);
   let tokens = 0;
-  for (let index = begin; index < history.length; index += 1) tokens += tokensAt(history, index);
+  for (let index = begin; index < history.length; index += 1) tokens += tokensAt(history, index, eachTokens);
   if (options.fixedTokens + tokens <= options.limit * overflowAt) return { first: begin, tokens };
 
   let first = begin;
   for (let index = begin + 1; index < history.length; index += 1) {
-    tokens -= tokensAt(history, index - 1);
+    tokens -= tokensAt(history, index - 1, eachTokens);
     const message = history[index];
     if (message === undefined || !isHumanMessage(message)) continue;
     first = index;
     if (options.fixedTokens + tokens <= options.limit * target) break;
   }
   let shown = 0;
-  for (let index = first; index < history.length; index += 1) shown += tokensAt(history, index);
+  for (let index = first; index < history.length; index += 1) shown += tokensAt(history, index, eachTokens);
   return { first, tokens: shown };
 }
 
@@ -47,7 +49,7 @@ export function afterSummary(history: readonly BaseMessage[], summary: Conversat
   return history.findLastIndex((message) => message.id === summary.through_message_id) + 1;
 }
 
-function tokensAt(history: readonly BaseMessage[], index: number): number {
+function tokensAt(history: readonly BaseMessage[], index: number, eachTokens: number): number {
   const message = history[index];
-  return message === undefined ? 0 : countMessage(message);
+  return message === undefined ? 0 : countMessage(message) + eachTokens;
 }

@@ -1,16 +1,19 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { weigh } from "../context/compress.ts";
+import { hintTokens } from "../context/hints.ts";
 import { countMessages, countText } from "../context/tokens.ts";
 import { safeZoneTokens } from "../context/safe-zone.ts";
 import { chooseWindow } from "../context/view.ts";
 import { withLearned } from "../models/learned-limits.ts";
 import { modelLimits } from "../models/model-limits.ts";
+import { toLangChainTools } from "../tools/registry.ts";
+import type { Tool } from "../tools/tool.ts";
 import { afterTools } from "./decide.ts";
 import { chooseDocumentation } from "./documentation.ts";
 import { reachedBudget, reachedLimit, workedMs } from "./limits.ts";
 import { emit, loopCall, move, type LoopCall } from "./request.ts";
 import { findingsOf, tellFindings } from "./review.ts";
-import { shownOf, tellPruning } from "./shown.ts";
+import { hasHints, shownOf, tellPruning } from "./shown.ts";
 import { profilesOf, servicesOf } from "./services.ts";
 import type { EndReason, LoopState, LoopUpdate, ViewPlan } from "./state.ts";
 
@@ -74,25 +77,27 @@ function viewOf(state: LoopState, call: LoopCall, config: LangGraphRunnableConfi
   const zone = safeZoneTokens(call.limits.safe_zone, limit);
   const shown = shownOf(state, call, zone);
   tellPruning(shown, call, config);
-  const fixed =
-    countText(call.system) + countText(call.instruction ?? "") + countMessages(shown.turn) + toolTokens(call.tools);
+  const eachTokens = hasHints(call) ? hintTokens : 0;
+  const turn = countMessages(shown.turn) + shown.turn.length * eachTokens;
+  const fixed = countText(call.system) + countText(call.instruction ?? "") + turn + toolTokens(call.tools);
   const left_out = chooseDocumentation(state, call, { fixed, limit }, config);
   const fixedTokens = fixed + countMessages(call.documentation ?? []);
-  const window = chooseWindow(shown.history, { summary: null, fixedTokens, limit });
+  const window = chooseWindow(shown.history, { summary: null, fixedTokens, eachTokens, limit });
   const tokens = fixedTokens + window.tokens;
   emit(config, { type: "context_usage", ...weigh(tokens, limit) });
-  const whole = fixedTokens - countMessages(shown.turn) + countMessages(call.history) + countMessages(state.messages);
+  const whole = fixedTokens - turn + countMessages(call.history) + countMessages(state.messages);
   return { first: window.first, tokens, whole, zone, ...(left_out === 0 ? {} : { left_out }) };
 }
 
 const tokensOfTools = new WeakMap<object, number>();
 
-function toolTokens(tools: readonly { name: string; description: string }[]): number {
+/** What the model is told of the tools: those of a foreign server may have long schemas. */
+function toolTokens(tools: readonly Tool[]): number {
   let tokens = 0;
   for (const tool of tools) {
     let known = tokensOfTools.get(tool);
     if (known === undefined) {
-      known = countText(tool.name + tool.description) + 60;
+      known = countText(JSON.stringify(toLangChainTools([tool])));
       tokensOfTools.set(tool, known);
     }
     tokens += known;
