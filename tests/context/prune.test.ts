@@ -16,6 +16,9 @@ import { LoopLimits } from "../../src/state.ts";
 import { strictProblems } from "../loop/strict-provider.ts";
 import { randomMessages, toWire } from "./random-messages.ts";
 
+/** `HISTORIES=10000 vitest run tests/context/prune.test.ts` is the long form. */
+const runs = Number(process.env["HISTORIES"] ?? 1500);
+
 const cleared = "Content cleared.";
 const textFor = (): string => cleared;
 const none = (): boolean => false;
@@ -157,9 +160,9 @@ describe("pruning any history", () => {
         const inZone = countMessages(left) <= most;
         expect(inZone || prune(left, { isMarked, most: 0, textFor }).cleared === 0).toBe(true);
       }),
-      { numRuns: 10_000 },
+      { numRuns: runs },
     );
-  }, 120_000);
+  }, 600_000);
 });
 
 describe("the safe zone", () => {
