@@ -10,6 +10,7 @@ import { openDocumentation } from "./context/open-documentation.ts";
 import { explain, isAppError } from "./errors.ts";
 import { prepareDataFolder, prepareWorkspace } from "./folders.ts";
 import { createTokenCounter } from "./context/token-counter.ts";
+import { countText } from "./context/tokens.ts";
 import { loadGraphs, type Graphs } from "./graph/load.ts";
 import { createApi } from "./http/app.ts";
 import { listen } from "./http/listen.ts";
@@ -66,7 +67,7 @@ export async function startServer(
   try {
     const graphs = await loadGraphs(config.graphs, storage.checkpointer);
     for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
-    const prompts = openPrompts(config.dataDir, logger);
+    const prompts = openPrompts(config.dataDir, logger, countText);
     const { callBack, counter, hooks } = openWatchers(config, logger);
     const documentation = openDocumentation({ ...config, workspace }, logger);
     const models = openModels(config, logger);

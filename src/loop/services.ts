@@ -9,6 +9,7 @@ import { currentConfig } from "../config.ts";
 import type { DocumentSource } from "../context/documentation.ts";
 import { openDocumentation } from "../context/open-documentation.ts";
 import type { Collector } from "../context/collectors/collector.ts";
+import { countText } from "../context/tokens.ts";
 import type { CustomEvent } from "../events.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import { createModelLoader, type ModelLoader } from "../models/load-model.ts";
@@ -169,7 +170,7 @@ export function servicesOf(config: RunnableConfig): RunServices {
   if (ownServices === undefined) {
     const settings = currentConfig();
     if (settings.workspaceIsDefault) mkdirSync(settings.workspace, { recursive: true });
-    const prompts = openPrompts(settings.dataDir, createLogger(settings.logLevel));
+    const prompts = openPrompts(settings.dataDir, createLogger(settings.logLevel), countText);
     const models = openModels(settings, createLogger(settings.logLevel));
     ownServices = {
       ledger: createMemoryLedger(),

@@ -66,7 +66,7 @@ export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompt
   if (context.summary !== null) lines.push(`Summary of the earlier conversation: ${summaryText(context.summary)}`);
   if (lines.length > 0) add("context", "system_prompt", `<!-- layer: context -->\n${lines.join("\n")}`);
   addLayers(context.after);
-  prompts.onSystemText?.(factsOf(pieces));
+  prompts.onSystemText?.(pieces.map(({ text }) => text));
   return pieces;
 }
 
@@ -78,11 +78,6 @@ export function systemText(parts: SystemParts, prompts: Prompts = builtInPrompts
 /** The text that the pieces make. */
 export function textOfParts(parts: readonly SystemPart[]): string {
   return parts.map(({ text }) => text).join("");
-}
-
-function factsOf(parts: readonly SystemPart[]): { layers: number; characters: number; estimated_tokens: number } {
-  const characters = parts.reduce((total, { text }) => total + text.length, 0);
-  return { layers: parts.length, characters, estimated_tokens: Math.ceil(characters / 4) };
 }
 
 /** The text of a system message for a sub-agent (AGENT-04): its own prompt stands for the identity, protected like it. */

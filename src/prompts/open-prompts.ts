@@ -10,8 +10,15 @@ export interface EditablePrompts extends Prompts {
   identities: IdentityManager;
 }
 
-/** Opens the prompts of a data folder; the folder `prompts` in it need not be there. Warnings name the file (PROMPT-06). */
-export function openPrompts(dataDir: string, logger: Pick<Logger, "warn" | "debug">): EditablePrompts {
+/**
+ * Opens the prompts of a data folder; the folder `prompts` in it need not be there. Warnings name the file (PROMPT-06). How
+ * large each system text is goes into the log, its words never do; `countTokens` is the one counter (TOKEN-01).
+ */
+export function openPrompts(
+  dataDir: string,
+  logger: Pick<Logger, "warn" | "debug">,
+  countTokens: (text: string) => number,
+): EditablePrompts {
   const folder = join(dataDir, "prompts");
   const ofFile = (warning: { file: string; problem: string }): void => logger.warn(warning, "prompt_override_not_used");
   const templates = new PromptManager(folder, ofFile);
@@ -24,6 +31,10 @@ export function openPrompts(dataDir: string, logger: Pick<Logger, "warn" | "debu
     identities,
     text: (template, values) => templates.text(template, values),
     identity: (profile, values) => identities.filled(profile, values),
-    onSystemText: (facts) => logger.debug(facts, "system_prompt"),
+    onSystemText: (pieces) => {
+      const text = pieces.join("");
+      const facts = { layers: pieces.length, characters: text.length, estimated_tokens: countTokens(text) };
+      logger.debug(facts, "system_prompt");
+    },
   };
 }

@@ -12,15 +12,8 @@ export interface Prompts {
   ): string;
   /** The filled identity of a profile (L0), without its protection. Never empty. */
   identity(profile: Profile, values: Readonly<Record<string, Value>>): string;
-  /** Told of every system text that is made, for the log (PROMPT-26); absent where nobody reads one. */
-  onSystemText?: (facts: SystemTextFacts) => void;
-}
-
-/** How large a system text is; its words are never logged. Four characters count as a token. */
-export interface SystemTextFacts {
-  layers: number;
-  characters: number;
-  estimated_tokens: number;
+  /** Told of every system text that is made, piece by piece (PROMPT-26); absent where nobody reads a log. */
+  onSystemText?: (pieces: readonly string[]) => void;
 }
 
 /** Puts a template's text together; `contentOf` says what each template's text is at present. */

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { countText } from "../../src/context/tokens.ts";
 import { freeWork, freeWorkPrompt } from "../../src/prompts/free-work.ts";
 import { identity } from "../../src/prompts/identity.ts";
 import { identityMinimal } from "../../src/prompts/identity-profiles.ts";
@@ -33,7 +34,7 @@ beforeEach(async () => {
   folder = join(dataDir, "prompts");
   warnings = [];
   noted = [];
-  prompts = openPrompts(dataDir, logger);
+  prompts = openPrompts(dataDir, logger, countText);
 });
 afterEach(async () => await rm(dataDir, { recursive: true, force: true }));
 
@@ -160,11 +161,9 @@ describe("an override that cannot be used", () => {
 
 describe("the log", () => {
   it("is told how large each system text is, never its words (PROMPT-02, PROMPT-26)", () => {
-    const text = systemText({ task: "A secret task.", context: { summary: null, facts: {} } }, prompts);
+    const text = systemText({ task: "A secret task. 秘密任务。", context: { summary: null, facts: {} } }, prompts);
     const { length: characters } = text;
-    expect(noted).toEqual([
-      { layers: 2, characters, estimated_tokens: Math.ceil(characters / 4), event: "system_prompt" },
-    ]);
+    expect(noted).toEqual([{ layers: 2, characters, estimated_tokens: countText(text), event: "system_prompt" }]);
   });
 });
 
@@ -190,7 +189,7 @@ describe("the manager (PROMPT-05)", () => {
   it("saves for the next use and for the next start, leaves nothing beside the file, and resets", async () => {
     expect(prompts.templates.save("free_work", "Saved.")).toMatchObject({ source: "custom", content: "Saved." });
     expect(freeWorkPrompt(prompts)).toContain("Saved.");
-    expect(freeWorkPrompt(openPrompts(dataDir, logger))).toContain("Saved.");
+    expect(freeWorkPrompt(openPrompts(dataDir, logger, countText))).toContain("Saved.");
     expect(await readdir(folder)).toEqual(["free_work.txt"]);
     expect(prompts.templates.reset("free_work")).toMatchObject({ source: "builtin", content: freeWork.content });
     expect(prompts.templates.reset("free_work").source).toBe("builtin");
