@@ -109,6 +109,7 @@ describe("the configuration (CFG-01)", () => {
       max_force_continue: 5,
       generate_max_rounds: 5,
       agentic_connection_retries: 3,
+      safe_zone: "80k",
     });
     expect(LoopLimits.safeParse({ tool_timeout_seconds: 0 }).success).toBe(false);
   });

@@ -17,4 +17,5 @@ export const conversationMessageIdsRead = defineTool({
     failure("unavailable_tool_mode", "The list belongs to a conversation, and can only be read in a turn of it."),
   reads: (_input, conversation) => listResult(conversation.deletions, conversation),
   isDefault: false,
+  example: { title: "What is left out", body: "{}" },
 });

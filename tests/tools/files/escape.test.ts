@@ -359,7 +359,7 @@ describe("a folder exchanged for a link between check and use", () => {
           () => false,
         ))
       )
-        await rm(flip, { recursive: true, force: true });
+        await rm(flip, { recursive: true, force: true, maxRetries: 10, retryDelay: 1 });
     };
     const flipping = (async () => {
       for (let round = 0; !isOver; round += 1) {
