@@ -30,10 +30,12 @@ import { maintenanceRoutes } from "./routes/maintenance.ts";
 import { identityRoutes } from "./routes/identity.ts";
 import { messageRoutes } from "./routes/messages.ts";
 import { metaRoutes } from "./routes/meta.ts";
+import { modelRoutes } from "./routes/models.ts";
 import { namespaceRoutes } from "./routes/namespaces.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { partialRoutes } from "./routes/partial.ts";
 import { promptRoutes } from "./routes/prompts.ts";
+import { providerRoutes } from "./routes/providers.ts";
 import { resultRoutes } from "./routes/results.ts";
 import { ruleRoutes } from "./routes/rules.ts";
 import { statelessRunRoutes } from "./routes/stateless-runs.ts";
@@ -76,6 +78,8 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   threadRunRoutes,
   statelessRunRoutes,
   promptRoutes,
+  modelRoutes,
+  providerRoutes,
   identityRoutes,
   ruleRoutes,
   externalToolRoutes,

@@ -16,7 +16,8 @@ export interface RouteDescription {
     | "Tools"
     | "Thread runs"
     | "Stateless runs"
-    | "Prompts";
+    | "Prompts"
+    | "Models";
   summary: string;
   /** The JSON of a success. Without one it is `empty` (204) or `events`. */
   answer?: z.ZodType;

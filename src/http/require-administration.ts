@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 /** Refuses, with 403, to let an owner change what all owners share. */
 export function requireAdministration(mayAdminister: boolean): void {
   if (mayAdminister) return;
-  throw new AppError("permission", "Prompts belong to all owners, and this key may only read them.", {
+  throw new AppError("permission", "This belongs to all owners, and this key may only read it.", {
     suggestion: "Use a key of the owner admin.",
   });
 }

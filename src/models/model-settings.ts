@@ -25,7 +25,8 @@ export const ProviderSetting = z.strictObject({
 });
 export type ProviderSetting = z.infer<typeof ProviderSetting>;
 
-const RowName = z.union([ModelName, z.string().regex(/^[a-z][a-z0-9-]*:[^\s*]*\*$/u)], {
+/** What a row of models is about: one, or all whose names begin so. */
+export const RowName = z.union([ModelName, z.string().regex(/^[a-z][a-z0-9-]*:[^\s*]*\*$/u)], {
   error: "expected provider:name, with * at its end for all that begin so",
 });
 

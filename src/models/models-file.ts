@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parseDocument, type Document } from "yaml";
 import { AppError } from "../errors.ts";
-import { OverrideFile, type WarnOfFile } from "../prompts/override-file.ts";
+import { largestFile, OverrideFile, type WarnOfFile } from "../prompts/override-file.ts";
 import { noSettings, readModelSettings, type ModelSettings } from "./model-settings.ts";
 
 /** The name of the file in the data folder, where no tool can reach it: it says where keys are sent. */
@@ -39,7 +39,7 @@ export class ModelsFile {
 
   /**
    * Sets values by their path; `undefined` removes one. Throws `conflict` while the file is broken, `invalid_parameter`
-   * where the result could not be read, and what `OverrideFile.write` throws. Then nothing has changed.
+   * where the result could not be read, `too_large`, and what `OverrideFile.write` throws. Then nothing has changed.
    */
   change(changes: readonly { path: readonly string[]; value: unknown }[]): void {
     const problem = this.problem();
@@ -56,6 +56,11 @@ export class ModelsFile {
     if ("problem" in read) {
       throw new AppError("invalid_parameter", `That cannot be: ${read.problem.replaceAll(/line \d+: /gu, "")}.`, {
         suggestion: "docs/providers.md describes every field.",
+      });
+    }
+    if (Buffer.byteLength(text) > largestFile) {
+      throw new AppError("too_large", `The file ${modelsFileName} would have more than ${largestFile} bytes.`, {
+        suggestion: "Remove what is not used any more, or say it for many models with one row: provider:beginning*.",
       });
     }
     this.#file.write(text);

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { basename, dirname, join } from "node:path";
 import { AppError, errorMessage, type ErrorCode } from "../errors.ts";
 
-/** Bytes that an override may have. */
-const largestFile = 512 * 1024;
+/** Bytes that such a file may have; a larger one is not read. */
+export const largestFile = 512 * 1024;
 
 /** Told once per state of a file that cannot be used (PROMPT-06). */
 export type WarnOfFile = (warning: { file: string; problem: string }) => void;

@@ -17,6 +17,8 @@ const canaries = {
   DASHSCOPE_API_KEY: "canary-dashscope-2b7d66e0",
   LANGSMITH_API_KEY: "lsv2_canary_langsmith_a1b2c3",
 };
+/** Keys that are stored through the API: a provider's of one's own, and one before that of the environment. */
+const stored = { mine: "canary-stored-mine-88c1e5d0", zhipu: "canary-stored-zhipu-3b7f9a12" };
 const headers = { "x-api-key": canaries.MILLRACE_API_KEYS, "content-type": "application/json" };
 
 let folder = "";
@@ -80,7 +82,14 @@ beforeAll(async () => {
   await server.start();
   const id = "0192d1c4-7d5e-7000-8000-0000000000cc";
   await ask("POST", "/threads", { thread_id: id });
-  for (const model of ["openai:gpt-x", "offline", "zhipu:nothing", "unknown:model"]) {
+  await ask("PUT", "/providers/mine", { base_url: `${url}/v1`, key: "MINE_API_KEY" });
+  await ask("PUT", "/providers/zhipu", { base_url: `${url}/v1` });
+  for (const [name, key] of Object.entries(stored)) {
+    await ask("PUT", `/providers/${name}/key`, { key });
+    await ask("PUT", `/providers/${name}/key`, { key: `${key} and a space` });
+    await ask("PUT", `/providers/${name}/key`, { key: [key] });
+  }
+  for (const model of ["openai:gpt-x", "offline", "zhipu:nothing", "mine:x", "unknown:model"]) {
     const run = {
       assistant_id: "agent",
       input: { messages: [{ role: "user", content: "list the files" }] },
@@ -93,6 +102,9 @@ beforeAll(async () => {
   for (const path of [
     "/openapi.json",
     "/info",
+    "/models",
+    "/models/mine:x",
+    "/providers",
     "/ok",
     `/threads/${id}`,
     `/threads/${id}/state`,
@@ -118,7 +130,8 @@ afterAll(async () => {
 });
 
 describe("keys of the configuration", () => {
-  const found = (text: string): string[] => Object.values(canaries).filter((canary) => text.includes(canary));
+  const secrets = [...Object.values(canaries), ...Object.values(stored)];
+  const found = (text: string): string[] => secrets.filter((canary) => text.includes(canary));
 
   test("are in no answer, no event and no error", () => {
     expect(said.length).toBeGreaterThan(30);
@@ -132,10 +145,11 @@ describe("keys of the configuration", () => {
     expect(found(log)).toEqual([]);
   });
 
-  test("are in no file of the database", async () => {
+  test("are in no file of the data folder but that of the keys", async () => {
     const files = await readdir(join(folder, "data"));
-    expect(files).toContain("millrace.db");
-    for (const file of files) expect(found(await readFile(join(folder, "data", file), "latin1")), file).toEqual([]);
+    expect(files).toEqual(expect.arrayContaining(["millrace.db", "models.yaml", "credentials.json"]));
+    for (const file of files.filter((name) => name !== "credentials.json"))
+      expect(found(await readFile(join(folder, "data", file), "latin1")), file).toEqual([]);
   });
 
   test("are in no trace", () => {

@@ -212,7 +212,7 @@ describe("with several owners", () => {
         const response = await send("ada-key", method, path, method === "PUT" ? { content: "Serve Ada." } : undefined);
         expect([response.status, await response.text()]).toEqual([
           403,
-          "Prompts belong to all owners, and this key may only read them. Use a key of the owner admin.",
+          "This belongs to all owners, and this key may only read it. Use a key of the owner admin.",
         ]);
       }
       expect((await send("admin-key", "PUT", "/identity", { content: "Serve all." })).status).toBe(200);

@@ -1,0 +1,148 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { providerNamed, removeProvider, setKey, setProvider } from "../../models/change-models.ts";
+import { masked } from "../../models/credentials.ts";
+import { isLocal } from "../../models/known-models.ts";
+import { ProviderName, ProviderSetting } from "../../models/model-settings.ts";
+import type { KnownProvider } from "../../models/registry.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
+import { requireAdministration } from "../require-administration.ts";
+import { jsonBody, path } from "../validate.ts";
+
+const ProviderPath = z.object({ name: ProviderName });
+/** It travels in a header. */
+const Key = z.string().regex(/^[\x21-\x7e]{1,1000}$/u, { error: "expected up to 1000 visible ASCII characters" });
+const KeySave = z.strictObject({ key: Key.describe("Never shown again") }).meta({ ref: "ProviderKey" });
+const ProviderSave = ProviderSetting.meta({ ref: "ProviderSave" });
+
+const ProviderShape = z
+  .object({
+    name: z.string(),
+    title: z.string(),
+    is_built_in: z.boolean(),
+    base_url: z.string().nullable().describe("null: nothing is reached"),
+    is_local: z.boolean(),
+    needs_key: z.boolean(),
+    key: z
+      .object({
+        name: z.string(),
+        is_set: z.boolean(),
+        source: z.enum(["file", "environment"]).nullable(),
+        shown: z.string().nullable().describe("Its last four characters, of a long one; for administrators"),
+      })
+      .nullable()
+      .describe("null: it has none"),
+    timeout_seconds: z.number().nullable().describe("null: its own"),
+  })
+  .meta({ ref: "Provider" });
+const tag = "Models";
+const errors = { 403: "The caller may not change it", 409: "The file is broken", 507: "The disk is full" };
+const named = { ...errors, 404: "No such provider" };
+
+/** `/providers`: where models are reached and with which keys, which go in and never come out (LLM-01, SEC-01; API-06). */
+export function providerRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  settingRoutes(routes, services);
+  keyRoutes(routes, services);
+  return routes;
+}
+
+function settingRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): void {
+  routes.get(
+    "/providers",
+    describe({ tag, summary: "List the providers", answer: z.array(ProviderShape) }),
+    (context) =>
+      answerJson(
+        context,
+        models.providerNames().map((name) => shapeOf(providerNamed(models, name), mayAdminister)),
+      ),
+  );
+  routes.put(
+    "/providers/:name",
+    describe({
+      tag,
+      summary: "Add a provider, or say anew what differs of a built-in one; its key goes to its address",
+      answer: ProviderShape,
+      errors,
+    }),
+    path(ProviderPath),
+    jsonBody(ProviderSave),
+    (context) => {
+      requireAdministration(mayAdminister);
+      const { name } = context.req.valid("param");
+      setProvider(models, name, context.req.valid("json"));
+      return answerJson(context, shapeOf(providerNamed(models, name), mayAdminister));
+    },
+  );
+  routes.delete(
+    "/providers/:name",
+    describe({
+      tag,
+      summary: "Take back what was said of a provider; a built-in one is then as it was",
+      empty: true,
+      errors: { ...named, 409: "Its models have roles, or the file is broken" },
+    }),
+    path(ProviderPath),
+    (context) => {
+      requireAdministration(mayAdminister);
+      removeProvider(models, context.req.valid("param").name);
+      return context.body(null, 204);
+    },
+  );
+}
+
+function keyRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): void {
+  routes.put(
+    "/providers/:name/key",
+    describe({
+      tag,
+      summary: "Store a provider's key, which goes before that of the environment",
+      answer: ProviderShape,
+      errors: named,
+    }),
+    path(ProviderPath),
+    jsonBody(KeySave),
+    (context) => {
+      requireAdministration(mayAdminister);
+      const { name } = context.req.valid("param");
+      setKey(models, name, context.req.valid("json").key);
+      return answerJson(context, shapeOf(providerNamed(models, name), mayAdminister));
+    },
+  );
+  routes.delete(
+    "/providers/:name/key",
+    describe({ tag, summary: "Forget the stored key of a provider", answer: ProviderShape, errors: named }),
+    path(ProviderPath),
+    (context) => {
+      requireAdministration(mayAdminister);
+      const { name } = context.req.valid("param");
+      setKey(models, name, undefined);
+      return answerJson(context, shapeOf(providerNamed(models, name), mayAdminister));
+    },
+  );
+}
+
+/** Everything but the key, of which an administrator sees enough to tell two apart. */
+function shapeOf(provider: KnownProvider, mayAdminister: boolean): z.infer<typeof ProviderShape> {
+  const { keyName, key } = provider;
+  return {
+    name: provider.name,
+    title: provider.maker.title,
+    is_built_in: provider.isBuiltIn,
+    base_url: provider.address ?? null,
+    is_local: isLocal(provider),
+    needs_key: provider.needsKey,
+    key:
+      keyName === undefined
+        ? null
+        : {
+            name: keyName,
+            is_set: key !== undefined,
+            source: key?.source ?? null,
+            shown: key === undefined || !mayAdminister ? null : masked(key.value),
+          },
+    timeout_seconds: provider.timeoutSeconds ?? null,
+  };
+}

@@ -1,0 +1,68 @@
+import { isIP } from "node:net";
+import { builtInModels } from "./built-in-models.ts";
+import type { ModelProfile, ProfilePart } from "./model-profile.ts";
+import { isOneModel } from "./profiles.ts";
+import type { KnownProvider, ModelRegistry } from "./registry.ts";
+import { modelRoles, type ModelRole } from "./roles.ts";
+
+/** One model as it is now (LLM-01, LLM-18); `own` is what the file of models says of just this one. */
+export interface KnownModel {
+  name: string;
+  provider: string;
+  is_built_in: boolean;
+  own: ProfilePart | null;
+  /** Its context is already lowered to what the operator allows. */
+  profile: ModelProfile;
+  roles: ModelRole[];
+  /** Whether no key is missing; nothing is asked of anybody. */
+  has_what_it_needs: boolean;
+}
+
+/** The models that somebody has named: built-in ones, those of the file, and those that have a role. */
+export function knownModels(models: ModelRegistry): KnownModel[] {
+  return namesOf(models).flatMap((name) => (hasProvider(models, name) ? [knownModel(models, name)] : []));
+}
+
+/** Any model of a provider, also one that nobody has named. Throws `invalid_parameter` as `ModelRegistry.reach` does. */
+export function knownModel(models: ModelRegistry, name: string): KnownModel {
+  const { provider, connection } = models.reach(name);
+  const own = models.settings().models;
+  const roles = models.roles();
+  return {
+    name,
+    provider: provider.name,
+    is_built_in: Object.hasOwn(builtInModels, name),
+    own: (Object.hasOwn(own, name) ? own[name] : undefined) ?? null,
+    profile: connection.profile,
+    roles: modelRoles.filter((role) => roles[role] === name),
+    has_what_it_needs: !provider.needsKey || provider.key !== undefined,
+  };
+}
+
+/** Whether a model is one of `knownModels`. */
+export function isNamed(models: ModelRegistry, name: string): boolean {
+  return namesOf(models).includes(name);
+}
+
+/** What the file says of many models at once, by the beginning of their names. */
+export function ownRules(models: ModelRegistry): Record<string, ProfilePart> {
+  return Object.fromEntries(Object.entries(models.settings().models).filter(([match]) => !isOneModel(match)));
+}
+
+/** Whether a provider is on this machine, or reaches nothing (LLM-01). */
+export function isLocal({ address }: KnownProvider): boolean {
+  if (address === undefined) return true;
+  const host = new URL(address).hostname.replace(/^\[|\]$/gu, "");
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+function namesOf(models: ModelRegistry): string[] {
+  const rows = [...Object.keys(builtInModels), ...Object.keys(models.settings().models)].filter(isOneModel);
+  const roles = models.roles();
+  return [...new Set([...rows, ...modelRoles.flatMap((role) => roles[role] ?? [])])];
+}
+
+/** A role or a row may name a provider that is gone. */
+function hasProvider(models: ModelRegistry, name: string): boolean {
+  return models.provider(name.split(":")[0] ?? "") !== undefined;
+}
