@@ -157,6 +157,18 @@ function describeSearch(fixture: StorageFixture): void {
       expect(found.total).toBe(expected.length);
     });
 
+    it.each([
+      ["of the same words", "parent", true],
+      ["of an object whose text is those words", { a: 1 }, false],
+      ["of a number that reads the same", 5, false],
+      ["of nothing", null, false],
+    ])("finds what an index of its own holds as it finds the rest: %s", async (_name, background_of, isFound) => {
+      await create("s1", 1, { metadata: { background_of } });
+      const words = typeof background_of === "string" ? background_of : JSON.stringify(background_of);
+      const found = await fixture.storage.sessions.search({ ...page, metadata: { background_of: words } });
+      expect(ids(found)).toEqual(isFound ? ["s1"] : []);
+    });
+
     it("finds every session by any part of its metadata, and none by another value", async () => {
       let count = 0;
       const entries = fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ maxDepth: 2 }), {

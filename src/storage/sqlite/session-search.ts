@@ -19,6 +19,9 @@ export function searchOrder(query: SessionQuery): string {
 /** How many entries of a metadata filter SQLite compares by itself; few, so that the statements stay a small set. */
 const plainEntries = 3;
 
+/** Keys of the metadata that have an index of their own, with what stands in it: SQLite uses it for these very words. */
+const indexed = new Map([["background_of", "CASE WHEN json_valid(metadata) THEN metadata ->> '$.background_of' END"]]);
+
 /** Whether SQLite's JSON compares this text as JavaScript does: no broken surrogates, no zero that ends it early. */
 function isPlain(text: unknown): text is string {
   return typeof text === "string" && text.isWellFormed() && !text.includes("\0");
@@ -38,7 +41,10 @@ function metadataCondition(filter: JsonObject): { clauses: string[]; parameters:
       rest.push([key, value]);
       continue;
     }
-    clauses.push(`EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = @key${place} AND atom = @value${place})`);
+    const ofIndex = indexed.get(key);
+    const isThere = `EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = @key${place} AND atom = @value${place})`;
+    // By the index alone the text of an object would be taken for a text.
+    clauses.push(ofIndex === undefined ? isThere : `(${ofIndex} = @value${place} AND ${isThere})`);
     parameters[`key${place}`] = key;
     parameters[`value${place}`] = value;
   }

@@ -8,6 +8,7 @@ import { sessionOwners } from "./006-session-owners.ts";
 import { operations } from "./007-operations.ts";
 import { namespaces } from "./008-namespaces.ts";
 import { modelRequests } from "./009-model-requests.ts";
+import { backgroundSessions } from "./010-background-sessions.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   operations,
   namespaces,
   modelRequests,
+  backgroundSessions,
 ];
