@@ -22,7 +22,7 @@ export const RunBody = z
   .object({
     assistant_id: z.string().min(1),
     input: z.unknown().optional(),
-    command: RunCommand.partial().nullish(),
+    command: RunCommand.nullish(),
     config: RunConfig.nullish(),
     context: JsonObject.nullish(),
     metadata: JsonObject.nullish(),

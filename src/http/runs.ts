@@ -3,9 +3,8 @@ import type { Language } from "../error-texts.ts";
 import { isAppError } from "../errors.ts";
 import type { StreamMode } from "../events.ts";
 import { expireSession } from "../sessions/approvals.ts";
-import { nodesWithLoop } from "../runs/keep-turn.ts";
 import { keptConfigurable, lastingKeys } from "../sessions/configuration.ts";
-import { readInputMessages } from "../sessions/run-input.ts";
+import { checksMessages, readCommandMessages, readInputMessages } from "../sessions/run-input.ts";
 import { readValues } from "../sessions/sessions.ts";
 import type { JsonObject, Run, Session } from "../storage/records.ts";
 import type { HttpContext, HttpServices } from "./environment.ts";
@@ -58,8 +57,8 @@ export async function startRun(
     await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
   }
   const submission = submissionOf(context, body);
-  const input = checkedInput(services, body);
-  const request = { ...toRunRequest({ ...body, input }, session, context.req.header(), temporary), submission };
+  const checked = checkedBody(services, body);
+  const request = { ...toRunRequest(checked, session, context.req.header(), temporary), submission };
   const run = await services.runs.start(session, request).catch((error: unknown) => {
     throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
   });
@@ -72,11 +71,16 @@ export async function startRun(
   return run;
 }
 
-/** What a run of ours is given, as the rules for messages have it (MSG-18). Other graphs make of theirs what they like. */
-function checkedInput({ graphs }: HttpServices, { assistant_id, input }: RunBody): unknown {
-  const assistant = graphs.findAssistant(assistant_id);
-  const isOurs = assistant !== undefined && nodesWithLoop(graphs.get(assistant.graph_id)).size > 0;
-  return isOurs ? readInputMessages(input, "input") : input;
+/** What a run of ours is given, as the rules for messages have it (MSG-18). */
+function checkedBody({ graphs }: HttpServices, body: RunBody): RunBody {
+  const assistant = graphs.findAssistant(body.assistant_id);
+  if (assistant === undefined || !checksMessages(graphs.get(assistant.graph_id))) return body;
+  const { input, command } = body;
+  return {
+    ...body,
+    input: readInputMessages(input, "input"),
+    ...(command && { command: readCommandMessages(command) }),
+  };
 }
 
 /** How a reader follows a run. */

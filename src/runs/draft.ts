@@ -1,6 +1,8 @@
 import { v7 as uuid } from "@langchain/core/utils/uuid";
+import { END } from "@langchain/langgraph";
+import type { z } from "zod";
 import { AppError } from "../errors.ts";
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs, ServedGraph } from "../graph/load.ts";
 import type { JsonObject, MultitaskStrategy, Run, RunKwargs, Session } from "../storage/records.ts";
 import type { ApprovalAnswer, RunStore } from "../storage/storage.ts";
 import { addressed } from "./answers-left.ts";
@@ -25,13 +27,30 @@ export interface RunRequest extends Omit<RunKwargs, "command"> {
 function checkRequest(request: RunRequest): void {
   for (const [name, schema, value] of [
     ["config", RunConfig, request.config],
-    ["command", RunCommand, request.command ?? { resume: null }],
+    ["command", RunCommand, request.command ?? {}],
   ] as const) {
     const parsed = schema.safeParse(value);
     if (parsed.success) continue;
     const problems = parsed.error.issues.map((issue) => `${[name, ...issue.path].join(".")}: ${issue.message}`);
     throw new AppError("invalid_parameter", problems.join("; "), { suggestion: "Correct the named fields." });
   }
+}
+
+/**
+ * Refuses a command that names a node or a channel which the graph does not have: LangGraph passes over most of them in
+ * silence, and by a name that every object has it would break the session for good.
+ */
+function checkNames(command: z.infer<typeof RunCommand>, { nodes, channels }: ServedGraph): void {
+  const { update, goto } = command;
+  const named = [goto ?? []].flat().map((target) => (typeof target === "string" ? target : target.node));
+  const written = Array.isArray(update) ? update.map(([channel]) => channel) : Object.keys(update ?? {});
+  const node = named.find((name) => name !== END && !Object.hasOwn(nodes, name));
+  const channel = written.find((name) => !Object.hasOwn(channels, name));
+  if (node === undefined && channel === undefined) return;
+  const [place, what, name] = node === undefined ? ["update", "channel", channel] : ["goto", "node", node];
+  throw new AppError("invalid_parameter", `command.${place}: the graph has no ${what} ${JSON.stringify(name)}.`, {
+    suggestion: "GET /assistants/:id/graph lists the nodes, GET /assistants/:id/schemas what the state holds.",
+  });
 }
 
 function withUpdateIds(command: JsonObject): JsonObject {
@@ -64,6 +83,7 @@ export function draftRun(session: Session, request: RunRequest, graphs: Graphs):
       `No assistant found for "${name}". Make sure the assistant ID is for a valid assistant or a valid graph ID.`,
     );
   }
+  if (command !== undefined) checkNames(RunCommand.parse(command), graphs.get(assistant.graph_id));
   const now = Date.now();
   return {
     run_id: uuid(),

@@ -34,7 +34,7 @@ const Target = z.union([z.string(), z.object({ node: z.string(), input: z.unknow
 
 /** What a run may say in `command` (wire contract, section 2.4). */
 export const RunCommand = z.object({
-  resume: z.unknown(),
+  resume: z.unknown().optional(),
   update: z.union([JsonObject, z.array(z.tuple([z.string(), z.unknown()]))]).nullish(),
   goto: z.union([Target, z.array(Target)]).nullish(),
 });

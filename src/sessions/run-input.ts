@@ -1,5 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
+import type { ServedGraph } from "../graph/load.ts";
+import type { RunCommand } from "../runs/execute.ts";
+import { nodesWithLoop } from "../runs/keep-turn.ts";
 import { JsonObject } from "../storage/records.ts";
 import { Attachments, References } from "./attachments.ts";
 import { longestText, mostParts } from "./stored-message.ts";
@@ -20,13 +23,45 @@ const Constructed = z.looseObject({ lc: z.number(), type: z.literal("constructor
 /** A message as text, or as a pair of role and text. */
 const Words = z.union([z.string(), z.tuple([z.string(), z.string()])]);
 
+/** What a run may say instead of an input. */
+type Command = z.infer<typeof RunCommand>;
+
+/** Whether a graph's messages are ours to check. What others are given they may make of what they like. */
+export function checksMessages(graph: ServedGraph): boolean {
+  return nodesWithLoop(graph).size > 0;
+}
+
 /**
  * The messages of what a run is given, checked as those that are added without one (MSG-08, MSG-18): the lengths, and what
  * the user's words come with. That is put where LangChain keeps it; it would be lost where the flat form has it. `at` is the
  * place of `values` in the request. Throws `invalid_parameter`, with the place of each wrong field.
  */
 export function readInputMessages(values: unknown, at: string): unknown {
-  const { messages } = JsonObject.safeParse(values).data ?? {};
+  const parsed = JsonObject.safeParse(values);
+  return parsed.success ? readMessagesIn(parsed.data, at) : values;
+}
+
+/** The same for all that a command writes and sends; answers are the business of who has asked. */
+export function readCommandMessages({ update, goto, ...command }: Command): Command {
+  const targets = [goto ?? []].flat().map((target, index) => {
+    if (typeof target === "string") return target;
+    return { ...target, input: readInputMessages(target.input, `command.goto.${index}.input`) };
+  });
+  return {
+    ...command,
+    ...(update && {
+      update: Array.isArray(update)
+        ? update.map(([channel, value], index): [string, unknown] => {
+            return [channel, readMessagesIn({ [channel]: value }, `command.update.${index}`)[channel]];
+          })
+        : readMessagesIn(update, "command.update"),
+    }),
+    ...(targets.length > 0 && { goto: targets }),
+  };
+}
+
+function readMessagesIn(values: JsonObject, at: string): JsonObject {
+  const { messages } = values;
   if (messages === undefined || messages === null) return values;
   const list: unknown[] = Array.isArray(messages) ? messages : [messages];
   const problems: string[] = [];
@@ -41,7 +76,7 @@ export function readInputMessages(values: unknown, at: string): unknown {
       suggestion: "Correct the named fields.",
     });
   }
-  return { ...JsonObject.parse(values), messages: Array.isArray(messages) ? read : read[0] };
+  return { ...values, messages: Array.isArray(messages) ? read : read[0] };
 }
 
 function checkMessage(message: unknown): { message: unknown; problems: z.core.$ZodIssue[] } {

@@ -6,6 +6,7 @@ import { readPause } from "../runs/execute.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { keptConfigurable } from "./configuration.ts";
 import type { EditParts } from "./edit-messages.ts";
+import { checksMessages, readInputMessages } from "./run-input.ts";
 import { requireSession } from "./sessions.ts";
 
 /** Which checkpoint of a session; all of it may be missing: the newest one at the root. */
@@ -67,7 +68,8 @@ async function writeState(
     });
   }
   const config = checkpointConfig(session, update.checkpoint);
-  const written = await graph.updateState(config, update.values ?? null, update.as_node).catch((error: unknown) => {
+  const values = checksMessages(graph) ? readInputMessages(update.values, "values") : update.values;
+  const written = await graph.updateState(config, values ?? null, update.as_node).catch((error: unknown) => {
     throw isRefusal(error) ? new AppError("invalid_parameter", errorMessage(error), { cause: error }) : error;
   });
   if (Object.keys(session.interrupts).length > 0) {

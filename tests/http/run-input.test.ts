@@ -85,4 +85,53 @@ describe("what the words of a run's input come with", () => {
     expect(await fixture.json("GET", `/threads/${id}/runs`)).toEqual([]);
     expect(await fixture.messages(id).catch(() => [])).toEqual([]);
   });
+
+  const wrong = { messages: [{ role: "user", content: "x", attachments: [wrongImage] }] };
+  const kept = { messages: [{ role: "user", content: "x", attachments: [image] }] };
+  it.each([
+    ["update", { update: wrong }, "command.update.messages.0.attachments.0.name"],
+    [
+      "list of updates",
+      { update: [["work_mode", "auto"], ...Object.entries(wrong)] },
+      "command.update.1.messages.0.att",
+    ],
+    ["sent input", { goto: ["work", { node: "work", input: wrong }] }, "command.goto.1.input.messages.0.attachments"],
+  ])("is refused in the %s of a command", async (_name, command, field) => {
+    const id = await newThread();
+    const [status, answer] = await fixture.ask("POST", `/threads/${id}/runs`, { assistant_id: "agent", command });
+    expect([status, answer]).toEqual([400, expect.stringContaining(field)]);
+    expect(await fixture.json("GET", `/threads/${id}/runs`)).toEqual([]);
+  });
+
+  it("is refused in a change of the state, and kept whole where it is right", async () => {
+    const id = await fixture.talk("hello");
+    const [status, answer] = await fixture.ask("POST", `/threads/${id}/state`, { values: wrong });
+    expect([status, answer]).toEqual([400, expect.stringContaining("values.messages.0.attachments.0.name: ")]);
+    expect(await fixture.messages(id)).toHaveLength(2);
+    await fixture.json("POST", `/threads/${id}/state`, { values: kept });
+    expect((await fixture.messages(id)).at(-1)?.additional_kwargs).toMatchObject({ attachments: [image] });
+  });
+
+  it("is kept whole in the update of a command", async () => {
+    for (const update of [kept, Object.entries(kept)]) {
+      const id = await fixture.talk("hello");
+      fixture.model.push({ text: "hi" });
+      const command = { update, goto: "free_work" };
+      await fixture.json("POST", `/threads/${id}/runs/wait`, { ...body([]), input: undefined, command });
+      expect((await fixture.messages(id))[2]?.additional_kwargs).toMatchObject({ attachments: [image] });
+    }
+  });
+
+  it.each([
+    ["a node", { goto: "nowhere" }, 'command.goto: the graph has no node "nowhere"'],
+    ["a node that is sent to", { goto: [{ node: "toString", input: {} }] }, 'the graph has no node "toString"'],
+    ["a channel", { update: { colour: "blue" } }, 'command.update: the graph has no channel "colour"'],
+    ["a channel of every object", { update: [["constructor", 1]] }, 'the graph has no channel "constructor"'],
+  ])("a command that names %s that is not there is refused, and breaks nothing", async (_name, command, problem) => {
+    const id = await fixture.talk("hello");
+    const [status, answer] = await fixture.ask("POST", `/threads/${id}/runs/wait`, { assistant_id: "agent", command });
+    expect([status, answer]).toEqual([400, expect.stringContaining(problem)]);
+    await fixture.say(id, "and on");
+    expect(await fixture.messages(id)).toHaveLength(4);
+  });
 });
