@@ -184,7 +184,9 @@ export function fuzzRequests(from: FuzzSource): fc.Arbitrary<FuzzRequest> {
   });
 }
 
-/** Sends a generated request and reads the answer; of a thread's own stream, which does not end by itself, only its head. */
+const endlessPaths = new Set(["/threads/{thread_id}/stream", "/namespaces/{namespace}/stream"]);
+
+/** Sends a generated request and reads the answer; of a stream that does not end by itself only its head. */
 export async function sendFuzz(
   url: string,
   { route, path, body }: FuzzRequest,
@@ -195,7 +197,7 @@ export async function sendFuzz(
     signal: AbortSignal.timeout(20_000),
     ...(body !== undefined && { body }),
   });
-  const isEndless = route.path === "/threads/{thread_id}/stream" && response.status === 200;
+  const isEndless = endlessPaths.has(route.path) && response.status === 200;
   if (!isEndless) return { status: response.status, text: await response.text() };
   await response.body?.cancel();
   return { status: response.status, text: "" };
