@@ -116,6 +116,8 @@ export type CustomEvent =
   /** There is no room for this documentation in the model's window, which it is therefore not given (CTX-02). */
   | { type: "documentation_dropped"; kinds: string[] }
   | { type: "context_warning"; source: string; reason: string }
+  /** What goes to a model, or came from it, is not as it should be (CTX-20); the turn goes on. */
+  | { type: "context_check"; moment: string; severity: "warning" | "error"; problem: string }
   | { type: "retry"; what: string; attempt: number; reason: string }
   /** The model is asked in another way because the usual one failed; the rest of the turn stays with it (ERR-13). */
   | { type: "degraded"; plan: AlternativePlan; error_type: string; reason: string }

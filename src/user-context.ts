@@ -28,10 +28,35 @@ export const UserReference = z.object({
 });
 export type UserReference = z.infer<typeof UserReference>;
 
+const share = z.number().min(0).max(1);
+
+/**
+ * How what a model may read is shared (CTX-16); what a source leaves unused goes to the history. Together at most 1: whoever
+ * wants more for one takes it from another. `rag` is for what is found by searching.
+ */
+export const ContextShares = z
+  .object({
+    system: share.default(0.05),
+    diagnostics: share.default(0.1),
+    implicit: share.default(0.15),
+    dependencies: share.default(0.1),
+    summary: share.default(0.05),
+    rag: share.default(0.15),
+    history: share.default(0.2),
+    user_files: share.default(0.1),
+    web_search: share.default(0.1),
+  })
+  .refine((shares) => Object.values(shares).reduce((sum, one) => sum + one, 0) <= 1 + 1e-9, {
+    error: "The shares are more than 1 together; make others smaller.",
+  });
+export type ContextShares = z.infer<typeof ContextShares>;
+
 /** What a request brings with it besides its words. */
 export const UserContext = z.object({
   /** What the editor shows. */
   document: EditorDocument.optional(),
   /** What the user refers to; never shortened. */
   references: z.array(UserReference).max(50).optional(),
+  /** How the model's window is shared between what is gathered for it. */
+  context_shares: ContextShares.optional(),
 });

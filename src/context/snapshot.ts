@@ -1,6 +1,7 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import type { ModelRequest } from "../storage/model-requests.ts";
+import { windowBudget, type BudgetReport } from "./budget.ts";
 import { weigh } from "./compress.ts";
 import { countMessage, countText, textOf } from "./tokens.ts";
 
@@ -30,6 +31,8 @@ export const ContextSection: z.ZodType<ContextSection> = z.object({
 export interface ContextSnapshot {
   sections: ContextSection[];
   usage: { tokens: number; limit: number; ratio: number; level: "normal" | "hint" | "full" };
+  /** What each part takes of the window (CTX-21). */
+  budget: BudgetReport;
 }
 
 /** Takes a request apart: system prompt with its parts, documentation, implicit context, tools, history. */
@@ -55,7 +58,12 @@ export function takeApart(
     sections.reduce((total, { token_count }) => total + token_count, 0),
     limit,
   );
-  return { sections, usage: { tokens, limit, ratio, level } };
+  // What the loop says for one call only has no id.
+  const request = messages.findLast((message) => isHumanMessage(message) && message.id !== undefined);
+  const user_input = request === undefined ? 0 : countMessage(request);
+  const history = (sections.at(-1)?.token_count ?? 0) - user_input;
+  const budget = windowBudget(limit, { system: tokens - history - user_input, user_input, history });
+  return { sections, usage: { tokens, limit, ratio, level }, budget };
 }
 
 function leaf(name: string, token_count: number, content: string): ContextSection {

@@ -5,6 +5,7 @@ import { isAppError } from "../errors.ts";
 import { learnLimit } from "../models/learned-limits.ts";
 import { hasBegun } from "../models/resilience.ts";
 import { ask, modelOf, offeredTools } from "./ask-model.ts";
+import { checkPrompt } from "./check-context.ts";
 import { remainingMs, workedMs } from "./limits.ts";
 import { promptOf } from "./prompt.ts";
 import { emit, type LoopCall } from "./request.ts";
@@ -31,6 +32,7 @@ export async function askInStages(
   for (;;) {
     try {
       const prompt = promptOf(asked, call);
+      checkPrompt(prompt, call, config);
       return { kind: "answer", answer: await ask(prompt, asked, call, config), prompt, state: asked };
     } catch (error) {
       const worked = workedMs(call.clock, state, Date.now());

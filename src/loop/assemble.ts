@@ -8,6 +8,7 @@ import { withLearned } from "../models/learned-limits.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import { toLangChainTools } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
+import { checkRequest, checkView } from "./check-context.ts";
 import { afterTools } from "./decide.ts";
 import { chooseDocumentation } from "./documentation.ts";
 import { reachedBudget, reachedLimit, workedMs } from "./limits.ts";
@@ -59,6 +60,7 @@ function begin(iteration: number, state: LoopState, config: LangGraphRunnableCon
   if (iteration === 1) {
     const { node, limits } = loopCall(config);
     emit(config, { type: "agentic_loop.started", node, max_iterations: limits.max_iterations });
+    checkRequest(loopCall(config), config);
     move(config, "start", state.phase, iteration);
   } else if (state.forced === null) {
     move(config, "tool_complete", state.phase, iteration);
@@ -85,6 +87,7 @@ function viewOf(state: LoopState, call: LoopCall, config: LangGraphRunnableConfi
   const window = chooseWindow(shown.history, { summary: null, fixedTokens, eachTokens, limit });
   const tokens = fixedTokens + window.tokens;
   emit(config, { type: "context_usage", ...weigh(tokens, limit) });
+  checkView(tokens, limit, call, config);
   const whole = fixedTokens - turn + countMessages(call.history) + countMessages(state.messages);
   return { first: window.first, tokens, whole, zone, ...(left_out === 0 ? {} : { left_out }) };
 }

@@ -4,6 +4,7 @@ import { textOf } from "../context/tokens.ts";
 import { assessTask, owed } from "../guardrails/continuation.ts";
 import { askInStages } from "./ask-in-stages.ts";
 import { backgroundNews, withTold } from "./background.ts";
+import { checkAnswer } from "./check-context.ts";
 import type { ModelPrice } from "../state.ts";
 import { modelOf, offeredTools, priceOf } from "./ask-model.ts";
 import { failedCall } from "./failed-call.ts";
@@ -42,6 +43,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
     forcedBy: state.forced?.kind,
   });
   withTold(message, call.news);
+  checkAnswer(message, call, config);
   const decision = decideOn(message, state, call, config);
   // A reply without anything is no message: some providers refuse it in a history.
   const isEmpty = decision.kind !== "calls" && textOf(message.content).trim() === "";

@@ -3,6 +3,7 @@ import { isAIMessage, isHumanMessage, ToolMessage, type BaseMessage } from "@lan
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "../context/tokens.ts";
 import { afterTools } from "./decide.ts";
+import { checkOutcome } from "./check-context.ts";
 import { finalMessage, spoken } from "./final-text.ts";
 import { workedMs } from "./limits.ts";
 import { emit, loopCall, note } from "./request.ts";
@@ -25,7 +26,9 @@ export async function finish(state: LoopState, config: LangGraphRunnableConfig):
     end_reason: reason,
     duration_ms: worked_ms,
   });
-  note(config, [...state.messages, ...messages]);
+  const whole = [...state.messages, ...messages];
+  checkOutcome(whole, call, config);
+  note(config, whole);
   call.phase = "idle";
   return { messages, end_reason: reason, worked_ms, phase: reason === "error" ? "error" : "complete" };
 }

@@ -1,5 +1,6 @@
 import { isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { collectedTokens } from "../context/budget.ts";
 import { collectContext } from "../context/collect.ts";
 import type { CollectionContext } from "../context/collectors/collector.ts";
 import { collectors } from "../context/collectors/index.ts";
@@ -8,10 +9,11 @@ import { emit } from "../loop/request.ts";
 import { promptsOf, servicesOf, sessionIdOf } from "../loop/services.ts";
 import { availableContext, modelLimits } from "../models/model-limits.ts";
 import type { GraphState, RunContext } from "../state.ts";
+import { ContextShares } from "../user-context.ts";
 import { runContext, type GatheredContext } from "./node-request.ts";
 
-/** The share of what a model may read that collected sections may take: diagnostics 10 %, implicit 15 % (CTX-16). */
-const collectedShare = 0.25;
+/** How the window is shared where the run does not say (CTX-16). */
+const usualShares = ContextShares.parse({});
 
 /** Turns whose sections are remembered; the first of them is forgotten first. */
 const turnsRemembered = 50;
@@ -74,7 +76,7 @@ async function collected(
   const readable = availableContext(modelLimits(context.model ?? defaultModel, contextLimit), 0);
   return await collectContext([...collectors, ...added], where, {
     signal: config.signal,
-    budget: Math.floor(readable * collectedShare),
+    budget: collectedTokens(readable, context.context_shares ?? usualShares, state.error_context !== null),
     onProblem: (source, reason) => emit(config, { type: "context_warning", source, reason }),
   });
 }

@@ -31,6 +31,21 @@ export const SessionContext = z.object({
     ratio: z.number(),
     level: z.enum(["normal", "hint", "full"]),
   }),
+  budget: z
+    .object({
+      total: z.number().int(),
+      remaining: z.number().int().describe("Tokens that nothing takes"),
+      allocations: z.array(
+        z.object({
+          category: z.enum(["output_reserve", "system", "user_input", "history"]),
+          tokens: z.number().int(),
+          percent: z.number().describe("Of the window"),
+          reference_percent: z.number().describe("What it takes as a rule"),
+          is_refused: z.boolean().describe("There is no room for it beside those before it"),
+        }),
+      ),
+    })
+    .describe("How the window is shared"),
   sections: z.array(ContextSection),
 });
 export type SessionContext = z.infer<typeof SessionContext>;

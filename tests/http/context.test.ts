@@ -33,6 +33,10 @@ const Shown = z.object({
     })
     .nullable(),
   usage: z.object({ tokens: z.number(), limit: z.number(), ratio: z.number(), level: z.string() }),
+  budget: z.object({
+    remaining: z.number(),
+    allocations: z.array(z.object({ category: z.string(), tokens: z.number(), is_refused: z.boolean() })),
+  }),
   sections: z.array(Section),
 });
 
@@ -74,7 +78,7 @@ describe("GET /threads/:id/context", () => {
     await run(id, "hello");
     await run(id, "read no-such.txt, 请");
     await expectSent(id, fixture.model.requests[2]);
-    const { last_call, sections, usage } = await read(id);
+    const { last_call, sections, usage, budget } = await read(id);
     expect(last_call).toMatchObject({ call: "free_work", model: "openai:scripted", is_exact: true });
     expect(sections.map(({ name }) => name)).toEqual([
       "system_prompt",
@@ -97,6 +101,12 @@ describe("GET /threads/:id/context", () => {
     expect(byName(sections, "tools").children.map(({ name }) => name)).toContain("read_file");
     const total = sections.reduce((sum, { token_count }) => sum + token_count, 0);
     expect(usage).toEqual({ tokens: total, limit: 128_000, ratio: total / 128_000, level: "normal" });
+    const taken = Object.fromEntries(budget.allocations.map(({ category, tokens }) => [category, tokens]));
+    expect(taken).toMatchObject({ output_reserve: 38_400, user_input: history.children[2]?.token_count });
+    const { system: head = 0, user_input = 0, history: before = 0 } = taken;
+    expect(head + user_input + before).toBe(total);
+    expect(before + user_input).toBe(history.token_count);
+    expect(budget.remaining).toBe(128_000 - 38_400 - total);
     for (const section of sections) {
       const inside = section.children.reduce((sum, { token_count }) => sum + token_count, 0);
       expect(section.token_count).toBe(inside);
