@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { canonicalJson } from "../tools/canonical-json.ts";
 import { plainPath, type CallInTurn, type PastCall } from "./turn.ts";
 
@@ -10,9 +10,7 @@ function remembered(
   return ({ tool, args }) => {
     const earlier = known.get(args);
     if (earlier?.tool === tool) return earlier.key;
-    const key = `${tool} ${createHash("sha256")
-      .update(canonicalJson(work(args)))
-      .digest("base64url")}`;
+    const key = `${tool} ${hash("sha256", canonicalJson(work(args)), "base64url")}`;
     known.set(args, { tool, key });
     return key;
   };

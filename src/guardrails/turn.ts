@@ -99,7 +99,7 @@ function knownRound(message: AIMessage, results: ToolMessage[], tools: readonly 
 function readRound(message: AIMessage, results: ToolMessage[], tools: readonly Tool[]): Round {
   const reasoning: unknown = message.additional_kwargs["reasoning_content"];
   return {
-    text: message.text,
+    text: textIn(message),
     reasoning: typeof reasoning === "string" ? reasoning : "",
     forced: message.additional_kwargs["forced_by"] !== undefined,
     calls: (message.tool_calls ?? []).map((call) => ({
@@ -108,6 +108,11 @@ function readRound(message: AIMessage, results: ToolMessage[], tools: readonly T
       ...readResult(results.find((result) => result.tool_call_id === call.id)),
     })),
   };
+}
+
+/** The words of a message. Asking a message for its text costs more than all else that is read of it. */
+function textIn(message: BaseMessage): string {
+  return typeof message.content === "string" ? message.content : message.text;
 }
 
 /** The results between a reply and the next one: some servers use the id of a call again in a later reply. */
@@ -124,7 +129,7 @@ function resultsAfter(messages: readonly BaseMessage[], index: number): ToolMess
 function readResult(message: ToolMessage | undefined): Pick<PastCall, "outcome" | "result" | "metrics" | "unknown"> {
   if (message === undefined) return { outcome: "open", result: "", metrics: null };
   const { code, errorType, metrics } = ResultNotes.parse(message.additional_kwargs);
-  const result = message.text;
+  const result = textIn(message);
   if (code === "TOO_MANY_CALLS") return { outcome: "open", result, metrics: null };
   const isRefused = errorType === "blocked" || errorType === "denied";
   const outcome = message.status === "error" ? (isRefused ? "refused" : "failed") : "success";
