@@ -23,9 +23,8 @@ import type { LoopState } from "./state.ts";
 export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
   const { first = 0, zone = Infinity } = state.view ?? {};
   const shown = shownOf(state, call, zone);
-  const history = hinted(shown.history.slice(first), state, call);
   const instruction = call.instruction === undefined ? [] : [new HumanMessage(call.instruction.toWellFormed())];
-  const messages = [...history, ...instruction, ...hinted(shown.turn, state, call)];
+  const messages = hinted([...shown.history.slice(first), ...instruction, ...shown.turn], state, call);
   const less = lessOf(messages, state, call);
   const body = less?.body ?? withForcedRounds(messages, call.prompts);
   const news = call.news === undefined ? [] : [call.news.text];
