@@ -2,6 +2,8 @@ import { z } from "zod";
 import { ModelPrice } from "../state.ts";
 
 const tokens = z.number().int().positive().max(100_000_000);
+/** Fractions too, for whoever wants to be quick. */
+const seconds = z.number().positive().max(86_400).nullable();
 const temperature = z.number().min(0).max(2);
 
 /** How a model is written everywhere: `provider:name`, where the name may hold colons and slashes, or just `offline`. */
@@ -33,6 +35,12 @@ export const ModelProfile = z.strictObject({
     .describe(
       "Whether it calls tools by itself, or writes the calls in its text: as <tool_use>, or in tags of their names",
     ),
+  connect_seconds: seconds.describe("Until the connection stands; null: 10"),
+  first_token_seconds: seconds.describe(
+    "Until the first words of an answer that is streamed; null: 60, on a machine of your own 120, of a model that thinks 300",
+  ),
+  idle_seconds: seconds.describe("Silence in the middle of an answer; null: 60, on a machine of your own 120"),
+  total_seconds: seconds.describe("Until the end of an answer; null: 300, of a model that thinks 600"),
   structured_output: z.enum(["json_schema", "json_object", "none"]).describe("The strictest form it can be held to"),
   price: ProfilePrice.nullable().describe("Per million tokens; null where it is not known"),
 });

@@ -21,7 +21,18 @@ export const ProviderSetting = z.strictObject({
   title: z.string().min(1).max(100).optional(),
   base_url: BaseUrl.optional().describe("Where it is reached; its key goes there"),
   key: KeyName.optional().describe("The name of its key, in the environment or among the stored keys"),
-  timeout_seconds: z.number().positive().max(3600).optional().describe("Until the headers of an answer"),
+  timeout_seconds: z
+    .number()
+    .positive()
+    .max(3600)
+    .optional()
+    .describe("Until the first words of an answer; what is said of a model goes before it"),
+  max_concurrent: z.number().int().positive().optional().describe("Requests under way at once; else any number"),
+  requests_per_second: z
+    .number()
+    .positive()
+    .optional()
+    .describe("Requests that may begin in a second; else any number"),
 });
 export type ProviderSetting = z.infer<typeof ProviderSetting>;
 

@@ -3,7 +3,9 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { ChatOllama, type ChatOllamaInput } from "@langchain/ollama";
 import { callDefaults } from "./call-defaults.ts";
+import { fetchWithin } from "./fetch-within.ts";
 import type { Provider } from "./provider.ts";
+import type { Timeouts } from "./timeouts.ts";
 import { watchStream } from "./watch-stream.ts";
 
 /**
@@ -12,10 +14,12 @@ import { watchStream } from "./watch-stream.ts";
  */
 class WatchedOllama extends ChatOllama {
   readonly #fields: ChatOllamaInput;
+  readonly #timeouts: Timeouts;
 
-  constructor(fields: ChatOllamaInput) {
+  constructor(fields: ChatOllamaInput, timeouts: Timeouts) {
     super(fields);
     this.#fields = fields;
+    this.#timeouts = timeouts;
   }
 
   override async *_streamResponseChunks(
@@ -33,25 +37,27 @@ class WatchedOllama extends ChatOllama {
       });
       return call._streamResponseChunks(messages, { ...options, signal }, runManager);
     };
-    yield* watchStream(open, { signal: options.signal });
+    yield* watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
   }
 }
 
 /** Models of a local Ollama (LLM-14): no key. The window is set, since Ollama's own default cuts silently. */
 export const ollama: Provider = {
   title: "Ollama",
+  isLocal: true,
   baseUrl: "http://127.0.0.1:11434",
   environment: (config) => ({ baseUrl: config.ollamaBaseUrl }),
-  create(name, options, { address, profile }) {
+  create(name, options, { address, timeouts, profile }) {
     const { temperature } = callDefaults(profile, options);
-    return new WatchedOllama({
+    const fields: ChatOllamaInput = {
       model: name,
       ...(address === undefined ? {} : { baseUrl: address }),
       maxRetries: 0,
       numCtx: profile.context,
       ...(temperature === undefined ? {} : { temperature }),
-      ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
-    });
+      fetch: options.fetch ?? fetchWithin(timeouts.connectMs),
+    };
+    return new WatchedOllama(fields, timeouts);
   },
   unreachableHint:
     "Start the service with `ollama serve`, check OLLAMA_BASE_URL, or choose a smaller or quantised model if it is slow.",

@@ -3,23 +3,26 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { ChatOpenAI, ChatOpenAICompletions, type ChatOpenAIFields } from "@langchain/openai";
 import { callDefaults } from "./call-defaults.ts";
+import { fetchWithin } from "./fetch-within.ts";
 import type { Provider } from "./provider.ts";
+import type { Timeouts } from "./timeouts.ts";
 import { watchStream } from "./watch-stream.ts";
 
 /** What differs between vendors that speak OpenAI's chat completions (design.md, section 4, Models). */
 type Vendor = Pick<Provider, "title" | "baseUrl" | "keyName" | "environment">;
-
-/**
- * Seconds until the headers of an answer, which is all of an answer that is not streamed (LLM-04: 300 s for thinking
- * models). What follows the headers is watched by `watch-stream.ts`.
- */
-const answerSeconds = 300;
 
 /** The SDK insists on a key; servers that need none ignore this one. */
 const noKey = "none";
 
 /** Chat completions whose streams never end in silence or half-way unnoticed. */
 class WatchedCompletions extends ChatOpenAICompletions {
+  readonly #timeouts: Timeouts;
+
+  constructor(fields: ChatOpenAIFields, timeouts: Timeouts) {
+    super(fields);
+    this.#timeouts = timeouts;
+  }
+
   override async *_streamResponseChunks(
     messages: BaseMessage[],
     options: this["ParsedCallOptions"],
@@ -27,7 +30,7 @@ class WatchedCompletions extends ChatOpenAICompletions {
   ): AsyncGenerator<ChatGenerationChunk> {
     const open = (signal: AbortSignal): AsyncGenerator<ChatGenerationChunk> =>
       super._streamResponseChunks(messages, { ...options, signal }, runManager);
-    yield* watchStream(open, { signal: options.signal });
+    yield* watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
   }
 }
 
@@ -35,7 +38,7 @@ class WatchedCompletions extends ChatOpenAICompletions {
 export function openAiCompatible(vendor: Vendor): Provider {
   return {
     ...vendor,
-    create(name, options, { address, apiKey, timeoutSeconds, profile }) {
+    create(name, options, { address, apiKey, timeouts, profile }) {
       // `streaming` stays unset: `true` makes the client download token tables (dependencies.md, 1.5).
       const fields: ChatOpenAIFields = {
         model: name,
@@ -46,13 +49,14 @@ export function openAiCompatible(vendor: Vendor): Provider {
           logLevel: "off",
           // A server that sends the request elsewhere would choose an address that nobody has checked, with our key.
           fetchOptions: { redirect: "error" },
-          ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
+          fetch: options.fetch ?? fetchWithin(timeouts.connectMs),
         },
         maxRetries: 0,
-        timeout: (timeoutSeconds ?? answerSeconds) * 1000,
+        // Until the headers, which is all of an answer that is not streamed.
+        timeout: timeouts.totalMs,
         ...callDefaults(profile, options),
       };
-      return new ChatOpenAI({ ...fields, completions: new WatchedCompletions(fields) });
+      return new ChatOpenAI({ ...fields, completions: new WatchedCompletions(fields, timeouts) });
     },
     unreachableHint: `Check the network, and the address of ${vendor.title}.`,
     unknownModelHint: (name) => `Check the name "${name}" against the list of models of ${vendor.title}.`,

@@ -13,6 +13,10 @@ const unknownModel: Omit<ModelProfile, "display_name"> = {
   vision: false,
   vision_model: null,
   tool_calls: "native",
+  connect_seconds: null,
+  first_token_seconds: null,
+  idle_seconds: null,
+  total_seconds: null,
   structured_output: "json_schema",
   price: null,
 };

@@ -1,6 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Config } from "../config.ts";
 import type { ModelProfile } from "./model-profile.ts";
+import type { Timeouts } from "./timeouts.ts";
 
 /** What a run may choose about a model beside its name. */
 export interface ModelOptions {
@@ -16,8 +17,7 @@ export interface Connection {
   /** `undefined` where nothing is reached. */
   address: string | undefined;
   apiKey: string | undefined;
-  /** Seconds until the headers of an answer; `undefined` leaves it to the provider. */
-  timeoutSeconds: number | undefined;
+  timeouts: Timeouts;
   /** Its context is already lowered to what the operator allows. */
   profile: ModelProfile;
 }
@@ -30,6 +30,8 @@ export interface Provider {
   baseUrl: string | undefined;
   /** The name of its key; without one it needs none. At an address of the user's own no key is asked for. */
   keyName?: string;
+  /** It runs on a machine of the user's own: it may be slow, and is looked after sooner (SVC-03, SVC-04). */
+  isLocal?: true;
   /** What the environment says of it. */
   environment?(config: Config): { apiKey?: string | undefined; baseUrl?: string | undefined };
   /** Makes the client; no network. A key that is needed is there. */

@@ -11,6 +11,7 @@ import { openAiCompatible } from "./openai-compatible.ts";
 import { profileOf } from "./profiles.ts";
 import type { Connection, Provider } from "./provider.ts";
 import type { ServerRoles } from "./roles.ts";
+import { timeoutsOf } from "./timeouts.ts";
 
 /** A provider as it is now. `key` holds a secret: never log, trace or send this object. */
 export interface KnownProvider {
@@ -23,7 +24,8 @@ export interface KnownProvider {
   needsKey: boolean;
   keyName: string | undefined;
   key: { value: string; source: "file" | "environment" } | undefined;
-  timeoutSeconds: number | undefined;
+  /** What the user says of its requests. */
+  limits: Pick<ProviderSetting, "timeout_seconds" | "max_concurrent" | "requests_per_second">;
 }
 
 /** A model that can be asked: whose it is, its name there, and the way to it. */
@@ -90,7 +92,7 @@ export class ModelRegistry {
       needsKey: builtIn !== undefined && keyName !== undefined && address === maker.baseUrl,
       keyName,
       key: keyName === undefined ? undefined : this.#key(keyName, keyName === maker.keyName ? usual.apiKey : undefined),
-      timeoutSeconds: setting?.timeout_seconds,
+      limits: setting ?? {},
     };
   }
 
@@ -111,9 +113,11 @@ export class ModelRegistry {
         suggestion: `Write it as ${providerName}:name.`,
       });
     }
-    const { address, key, timeoutSeconds } = provider;
+    const { address, key, limits, maker } = provider;
     const profile = { ...this.profile(model), ...modelLimits(model, this.#config.contextLimit, this.profile) };
-    return { provider, name, connection: { address, apiKey: key?.value, timeoutSeconds, profile } };
+    const stated = { ...profile, first_token_seconds: profile.first_token_seconds ?? limits.timeout_seconds ?? null };
+    const timeouts = timeoutsOf(stated, maker.isLocal === true);
+    return { provider, name, connection: { address, apiKey: key?.value, timeouts, profile } };
   }
 
   /** Every stored key, for whoever must not let them out. */

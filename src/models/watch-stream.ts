@@ -1,8 +1,9 @@
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { AppError } from "../errors.ts";
+import type { Timeouts } from "./timeouts.ts";
 
-/** Silence, in milliseconds, after which a stream that has begun is given up (reliability.md, 2.4). */
-const longestSilenceMs = 60_000;
+/** Longer than what any model writes in one answer: text, reasoning and arguments together. */
+export const mostCharacters = 2_000_000;
 
 const begun = new WeakSet<object>();
 
@@ -14,25 +15,24 @@ export function brokeMidStream(error: unknown): boolean {
 /** What is watched while a model streams. */
 export interface WatchOptions {
   signal: AbortSignal | undefined;
-  /** Milliseconds without a chunk of content; default 60 s. The time to the first one is the client's time-out. */
-  silenceMs?: number | undefined;
+  /** Absent: as long as it takes. */
+  timeouts?: Pick<Timeouts, "firstTokenMs" | "idleMs" | "totalMs"> | undefined;
 }
 
 /**
- * Passes a provider's chunks on and gives up on silence (`timeout`) and on an answer that just stops without the
- * provider's closing mark (`network`): half-received tool arguments must never look whole. `open` gets a signal that ends
- * the request in both cases.
+ * Passes a provider's chunks on and gives up on silence (`timeout`), on what never ends (`timeout`, `too_large`) and on an
+ * answer that just stops without the provider's closing mark (`network`): half-received tool arguments must never look
+ * whole. `open` gets a signal that ends the request in all these cases.
  */
 export async function* watchStream(
   open: (signal: AbortSignal) => AsyncGenerator<ChatGenerationChunk>,
-  options: WatchOptions,
+  { signal: given, timeouts }: WatchOptions,
 ): AsyncGenerator<ChatGenerationChunk> {
-  const silence = new AbortController();
-  const signal = options.signal === undefined ? silence.signal : AbortSignal.any([options.signal, silence.signal]);
-  const silenceMs = options.silenceMs ?? longestSilenceMs;
-  let hasBegun = false;
+  const stop = new AbortController();
+  const signal = given === undefined ? stop.signal : AbortSignal.any([given, stop.signal]);
+  const clock = timeouts === undefined ? undefined : startClock(timeouts, (error) => stop.abort(error));
+  let length = 0;
   let isFinished = false;
-  let timer: NodeJS.Timeout | undefined;
   const aborted = Promise.withResolvers<never>();
   // Only raced against; without a handler an abort between two chunks would be an unhandled rejection.
   aborted.promise.catch(() => undefined);
@@ -43,31 +43,59 @@ export async function* watchStream(
     signal.throwIfAborted();
     for (;;) {
       const next = await Promise.race([chunks.next(), aborted.promise]);
-      clearTimeout(timer);
       if (next.done === true) break;
-      hasBegun ||= hasContent(next.value);
+      const added = contentLength(next.value);
+      length += added;
       isFinished ||= hasClosingMark(next.value);
+      if (added > 0) clock?.hold();
       yield next.value;
-      if (hasBegun) timer = setTimeout(() => silence.abort(silent(silenceMs)), silenceMs);
+      if (length > mostCharacters) throw tooLong();
+      if (added > 0) clock?.heard();
     }
     signal.throwIfAborted();
     if (!isFinished) throw brokenOff();
   } catch (error) {
-    if (hasBegun && typeof error === "object" && error !== null) begun.add(error);
+    if (length > 0 && typeof error === "object" && error !== null) begun.add(error);
     throw error;
   } finally {
-    clearTimeout(timer);
+    clock?.end();
     signal.removeEventListener("abort", onAbort);
     // A reader that leaves early, or silence: the request ends too.
-    silence.abort();
+    stop.abort();
     await closeQuietly(chunks, signal.aborted && !isFinished);
   }
 }
 
-function silent(silenceMs: number): AppError {
-  return new AppError("timeout", `The model fell silent for ${silenceMs / 1000} s in the middle of its answer.`, {
+/** Tells when an answer is too late: its first content, its next, or its end. */
+function startClock(
+  { firstTokenMs, idleMs, totalMs }: NonNullable<WatchOptions["timeouts"]>,
+  tell: (error: AppError) => void,
+) {
+  const late = (what: string, ms: number) => setTimeout(() => tell(timeout(what, ms)), ms);
+  const total = late("gave no whole answer in", totalMs);
+  let silence = late("said nothing for", firstTokenMs);
+  return {
+    /** Content is there; the time until the reader wants more is the reader's. */
+    hold: () => clearTimeout(silence),
+    heard: () => (silence = late("fell silent in the middle of its answer for", idleMs)),
+    end() {
+      clearTimeout(silence);
+      clearTimeout(total);
+    },
+  };
+}
+
+function timeout(what: string, milliseconds: number): AppError {
+  return new AppError("timeout", `The model ${what} ${milliseconds / 1000} s.`, {
     suggestion: "Try again; a smaller or less busy model may answer faster.",
     recoverable: true,
+  });
+}
+
+/** An answer that is longer than any model writes. */
+export function tooLong(): AppError {
+  return new AppError("too_large", `The model's answer is longer than ${mostCharacters} characters, and was cut off.`, {
+    suggestion: "Ask for less at once, or choose another model.",
   });
 }
 
@@ -84,13 +112,22 @@ async function closeQuietly(chunks: AsyncGenerator<unknown>, isWaiting: boolean)
   if (!isWaiting) await closed;
 }
 
-function hasContent(chunk: ChatGenerationChunk): boolean {
-  const { message } = chunk;
-  if (chunk.text !== "") return true;
-  if ("tool_call_chunks" in message && Array.isArray(message.tool_call_chunks) && message.tool_call_chunks.length > 0) {
-    return true;
+/** Whether a reader hears something: words, reasoning, or a call. */
+export function hasContent(chunk: ChatGenerationChunk): boolean {
+  return contentLength(chunk) > 0;
+}
+
+/** Characters of words, reasoning and calls; a call counts from its first mark. */
+function contentLength({ text, message }: ChatGenerationChunk): number {
+  let length = text.length;
+  if ("tool_call_chunks" in message && Array.isArray(message.tool_call_chunks)) {
+    for (const call of message.tool_call_chunks) length += 1 + String(call?.args ?? "").length;
   }
-  return Object.keys(message.additional_kwargs).length > 0;
+  for (const value of Object.values(message.additional_kwargs)) {
+    if (typeof value === "string") length += value.length;
+    else if (value !== undefined && value !== null) length += 1;
+  }
+  return length;
 }
 
 /** Whether the provider says with this chunk that the answer is over: OpenAI closes with a `finish_reason`, Ollama with `done`. */

@@ -48,7 +48,7 @@ describe("the file of models", () => {
     expect(models.roles()).toEqual({ main: "openai:b" });
     const after = loadModel("openai:a", {});
     expect(after).not.toBe(before);
-    expect(after).toMatchObject({ temperature: 0.3 });
+    expect(after.invocationParams({})).toMatchObject({ temperature: 0.3 });
     await writeFile(modelsFile(), "models:\n  openai:a: { context: 9000 }\n  openai:b: { context: none }\n");
     expect(models.profile("openai:a")).toMatchObject({ context: 9000 });
     expect(models.roles()).toEqual({ main: "openai:b" });
@@ -140,7 +140,7 @@ describe("a provider", () => {
     expect(models.provider("openai")).toMatchObject({ address: "https://api.openai.com/v1", needsKey: true });
     await writeFile(modelsFile(), "providers:\n  openai: { base_url: http://127.0.0.1:9/v1, timeout_seconds: 7 }\n");
     expect(models.provider("openai")).toMatchObject({ address: "http://127.0.0.1:9/v1", needsKey: false });
-    expect(createModelLoader(config, { models })("openai:x", {})).toMatchObject({ timeout: 7000 });
+    expect(models.reach("openai:x").connection.timeouts).toMatchObject({ firstTokenMs: 7000, idleMs: 60_000 });
   });
 
   it("that is gone again is unknown", async () => {

@@ -1,6 +1,6 @@
 import { AIMessageChunk } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { brokeMidStream, watchStream } from "../../src/models/watch-stream.ts";
 
 function chunk(text: string, info: Record<string, string> = {}): ChatGenerationChunk {
@@ -38,7 +38,9 @@ it("gives up on silence after the beginning, keeps what came and ends the reques
     signal = given;
     return deaf("one ");
   };
-  const { text, error } = await read(watchStream(open, { signal: undefined, silenceMs: 5 }));
+  const { text, error } = await read(
+    watchStream(open, { signal: undefined, timeouts: { firstTokenMs: 5000, idleMs: 5, totalMs: 5000 } }),
+  );
   expect(text).toBe("one ");
   expect(error).toMatchObject({ code: "timeout", recoverable: true });
   expect(brokeMidStream(error)).toBe(true);
@@ -75,4 +77,39 @@ it("ends the request when the reader leaves early", async () => {
     break;
   }
   expect(signal?.aborted).toBe(true);
+});
+
+describe("an answer that comes too late", () => {
+  const long = { firstTokenMs: 5000, idleMs: 5000, totalMs: 5000 };
+  const mark = (): ChatGenerationChunk => chunk("", {});
+  /** What is no content, again and again. */
+  async function* keepAlive(...texts: string[]): AsyncGenerator<ChatGenerationChunk> {
+    for (const text of texts) yield chunk(text);
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve));
+      yield mark();
+    }
+  }
+
+  it.each([
+    ["without a first word", keepAlive(), { firstTokenMs: 5 }, "", "said nothing"],
+    ["silent in the middle, kept alive by nothing", keepAlive("one "), { idleMs: 5 }, "one ", "fell silent"],
+    ["without an end", keepAlive("one "), { totalMs: 5 }, "one ", "no whole answer"],
+  ])("%s is given up", async (_name, chunks, shorter, heard, says) => {
+    const { text, error } = await read(
+      watchStream(() => chunks, { signal: undefined, timeouts: { ...long, ...shorter } }),
+    );
+    expect(text).toBe(heard);
+    expect(error).toMatchObject({ code: "timeout", message: expect.stringContaining(says) });
+    expect(brokeMidStream(error)).toBe(heard !== "");
+  });
+
+  it("and never ends is cut off where no model writes more", async () => {
+    async function* endless(): AsyncGenerator<ChatGenerationChunk> {
+      for (;;) yield chunk("x".repeat(500_000));
+    }
+    const { text, error } = await read(watchStream(endless, { signal: undefined, timeouts: long }));
+    expect(error).toMatchObject({ code: "too_large" });
+    expect(text.length).toBe(2_500_000);
+  });
 });

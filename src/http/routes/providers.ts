@@ -143,6 +143,6 @@ function shapeOf(provider: KnownProvider, mayAdminister: boolean): z.infer<typeo
             source: key?.source ?? null,
             shown: key === undefined || !mayAdminister ? null : masked(key.value),
           },
-    timeout_seconds: provider.timeoutSeconds ?? null,
+    timeout_seconds: provider.limits.timeout_seconds ?? null,
   };
 }
