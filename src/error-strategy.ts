@@ -60,6 +60,8 @@ export const strategies: Record<ErrorCode, Strategy> = {
   network: strategy("recoverable", 3, ["other_model"]),
   timeout: strategy("recoverable", 3, ["other_model"], ["shorter_context"]),
   server: strategy("recoverable", 3, ["other_model"], ["shorter_context", "without_tools"]),
+  // SVC-03: known to be down, so the same again is pointless for a while.
+  service_paused: strategy("recoverable", 0, ["other_model"]),
   empty_result: strategy("partly"),
   invalid_format: strategy("recoverable"),
   missing_parameter: strategy("recoverable"),

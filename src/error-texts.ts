@@ -45,6 +45,13 @@ const texts: Record<ErrorCode, Record<Language, UserText>> = {
     en: text("The service failed.", "Try again later; if it lasts, report it together with the request's id."),
     zh: text("服务器错误。", "请稍后重试；如果持续出现，请附上请求编号反馈。"),
   },
+  service_paused: {
+    en: text(
+      "The model service has failed several times and is not asked for the moment.",
+      "Try again in a minute, or choose another model.",
+    ),
+    zh: text("模型服务连续多次失败，暂时停止请求。", "请一分钟后重试，或换用其他模型。"),
+  },
   empty_result: {
     en: text("Nothing was found.", "Try other or fewer keywords."),
     zh: text("没有找到结果。", "请换用其他关键词或减少关键词。"),

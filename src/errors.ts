@@ -1,6 +1,6 @@
 /**
  * Every kind of expected failure, in the words of the error table (requirements, section 18.3), plus those that only
- * the server itself meets (`config`, `storage_*`). Closed: a new code does not compile without a status in `http/errors.ts`.
+ * the server itself meets (`service_paused`, `config`, `storage_*`). Closed: a new code does not compile without a status in `http/errors.ts`.
  */
 export const errorCodes = [
   "rate_limit",
@@ -9,6 +9,7 @@ export const errorCodes = [
   "network",
   "timeout",
   "server",
+  "service_paused",
   "empty_result",
   "invalid_format",
   "missing_parameter",

@@ -26,6 +26,7 @@ const matrix: Record<ErrorCode, [sameWay: string, anotherWay: string, askUser: s
   network: ["retry", "other_model", "ask"],
   timeout: ["retry", "other_model", "ask"],
   server: ["retry", "other_model", "ask"],
+  service_paused: ["other_model", "other_model", "ask"],
   empty_result: ["ask", "ask", "ask"],
   invalid_format: ["ask", "ask", "ask"],
   missing_parameter: ["ask", "ask", "ask"],

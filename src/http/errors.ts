@@ -17,6 +17,7 @@ export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {
   network: 503,
   timeout: 504,
   server: 503,
+  service_paused: 503,
   empty_result: 503,
   invalid_format: 400,
   missing_parameter: 400,

@@ -48,8 +48,9 @@ export function failedCall(
   }
   const end_reason: EndReason = isLate ? "timeout" : "error";
   const messages = heard === undefined ? [] : toldPart(heard, end_reason, state, config);
-  // A limit ends a turn, never a run; the final message says which one.
-  if (!isLate && messages.length === 0 && state.messages.length === 0) throw error;
+  // A limit ends a turn, never a run; the final message says which one. Nor does a service that is left alone (SVC-03).
+  const isExpected = isLate || error.code === "service_paused";
+  if (!isExpected && messages.length === 0 && state.messages.length === 0) throw error;
   return { phase, end_reason, last_error, worked_ms, ...(messages.length === 0 ? {} : { messages }) };
 }
 

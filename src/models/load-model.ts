@@ -2,8 +2,10 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { Config } from "../config.ts";
 import { AppError } from "../errors.ts";
 import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
+import { GuardedModel } from "./guarded-model.ts";
+import { ModelServices } from "./model-services.ts";
 import type { ModelOptions, ModelTarget } from "./provider.ts";
-import { ModelRegistry, type KnownProvider } from "./registry.ts";
+import { ModelRegistry, type KnownProvider, type ReachedModel } from "./registry.ts";
 import { TextCallModel } from "./text-calls/text-call-model.ts";
 
 const targets = new WeakMap<BaseChatModel, ModelTarget>();
@@ -20,6 +22,8 @@ export interface ModelSources {
   models?: ModelRegistry;
   /** They tell tools to models without calls of their own. */
   prompts?: Prompts;
+  /** What stands around every request (SVC-01); a loader without has its own. */
+  services?: ModelServices;
 }
 
 /**
@@ -27,7 +31,7 @@ export interface ModelSources {
  * `invalid_parameter` for an unknown provider, `auth` where a key is missing.
  */
 export function createModelLoader(config: Config, sources: ModelSources = {}): ModelLoader {
-  const { models: registry = new ModelRegistry(config) } = sources;
+  const { models: registry = new ModelRegistry(config), services = new ModelServices() } = sources;
   const cache = new Map<string, BaseChatModel>();
   let state = registry.state();
   return (model, options) => {
@@ -38,7 +42,7 @@ export function createModelLoader(config: Config, sources: ModelSources = {}): M
     const key = JSON.stringify([model, options.temperature ?? null, options.thinking ?? null]);
     const known = cache.get(key);
     if (known !== undefined) return known;
-    const made = createModel(model, options, config, { ...sources, models: registry });
+    const made = createModel(model, options, config, { ...sources, models: registry, services });
     cache.set(key, made);
     const oldest = cache.keys().next().value;
     if (cache.size > cacheLimit && oldest !== undefined) cache.delete(oldest);
@@ -51,18 +55,34 @@ export function createModel(
   model: string,
   options: ModelOptions,
   config: Config,
-  { models: registry = new ModelRegistry(config), prompts = builtInPrompts }: ModelSources = {},
+  { models: registry = new ModelRegistry(config), prompts = builtInPrompts, services }: ModelSources = {},
 ): BaseChatModel {
-  const { provider, name, connection } = registry.reach(model);
+  const reached = registry.reach(model);
+  const { provider, name, connection } = reached;
   if (provider.needsKey && provider.key === undefined) throw noKey(name, provider);
-  const client = provider.maker.create(name, options, connection);
+  const target = targetOf(model, name, provider);
+  const bare = provider.maker.create(name, options, connection);
+  const client = services === undefined ? bare : guarded(bare, { services, target, reached });
   const { tool_calls } = connection.profile;
   const made =
     tool_calls === "native"
       ? client
       : new TextCallModel(client, { grammar: tool_calls === "tags" ? "tags" : "invoke", prompts });
-  targets.set(made, targetOf(model, name, provider));
+  targets.set(made, target);
   return made;
+}
+
+function guarded(
+  client: BaseChatModel,
+  { services, target, reached }: { services: ModelServices; target: ModelTarget; reached: ReachedModel },
+): BaseChatModel {
+  // Nothing is asked over a network, so nothing can be down.
+  if (target.address === undefined) return client;
+  const { provider, connection } = reached;
+  const { max_concurrent: maxConcurrent, requests_per_second: perSecond } = provider.limits;
+  const isLocal = provider.maker.isLocal === true;
+  const { totalMs } = connection.timeouts;
+  return new GuardedModel(client, { services, target, isLocal, maxConcurrent, perSecond, totalMs });
 }
 
 /** What is known of a model that a loader made; `undefined` for models from elsewhere. */

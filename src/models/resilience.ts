@@ -2,12 +2,15 @@ import { setTimeout as wait } from "node:timers/promises";
 import { handleWhen, retry } from "cockatiel";
 import { handle } from "../error-strategy.ts";
 import { AppError, isAppError } from "../errors.ts";
+import { pausedForMs } from "./model-services.ts";
 import { toModelError } from "./model-error.ts";
 import type { ModelTarget } from "./provider.ts";
 import { brokeMidStream } from "./watch-stream.ts";
 
 /** At most this many further tries (SVC-02). */
 const maxRetries = 3;
+/** While another request looks whether a service is back. */
+const pollMs = 250;
 /** A wait is shorter by up to this share, so that runs which failed together do not come back together. */
 const spread = 0.2;
 
@@ -39,6 +42,12 @@ export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>
   const isWorthAnotherTry = (error: unknown): boolean => {
     if (!isAppError(error) || signal.aborted) return false;
     const askedMs = askedWaitMs(error);
+    const pausedMs = maxAttempts === Infinity ? pausedForMs(error) : undefined;
+    if (pausedMs !== undefined) {
+      // Whoever wants to go on for as long as it takes waits for the moment in which somebody may look again.
+      next = { error, delayMs: Math.max(pausedMs, pollMs) };
+      return true;
+    }
     const isRateLimit = error.code === "rate_limit";
     const decision = handle(error, "same_way", {
       ...(isRateLimit ? { tries: rateLimits } : { tries, maxTries: maxAttempts }),
