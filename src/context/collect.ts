@@ -31,12 +31,13 @@ export async function collectContext(
     inOrder.map(async (collector) => {
       const limit = AbortSignal.timeout(time);
       const ends = signal === undefined ? limit : AbortSignal.any([signal, limit]);
+      const warn = (reason: string): void => onProblem(collector.name, reason);
       try {
-        const content = await Promise.race([collector.collect(context, ends), aborted(ends)]);
+        const content = await Promise.race([collector.collect(context, ends, warn), aborted(ends)]);
         return content === null || content === "" ? [] : [{ collector, content }];
       } catch (error) {
         signal?.throwIfAborted();
-        onProblem(collector.name, limit.aborted ? `it took longer than ${time} ms` : errorMessage(error));
+        warn(limit.aborted ? `it took longer than ${time} ms` : errorMessage(error));
         return [];
       }
     }),

@@ -3,6 +3,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { collectedTokens } from "../context/budget.ts";
 import { collectContext } from "../context/collect.ts";
 import type { CollectionContext } from "../context/collectors/collector.ts";
+import { circuitEndings } from "../context/collectors/circuit-file.ts";
 import { collectors } from "../context/collectors/index.ts";
 import { documentLayer, referencesLayer } from "../context/layers.ts";
 import { emit } from "../loop/request.ts";
@@ -22,20 +23,27 @@ const remembered = new Map<string, GatheredContext["before"]>();
 const nothing: GatheredContext = { before: [], after: [] };
 
 /**
- * What the model is told of this turn besides the conversation: what collectors find about the session's circuit (CTX-08),
- * and what the user's editor shows and refers to (CTX-06, CTX-07). A run that has none of it costs nothing.
+ * What the model is told of this turn besides the conversation: what collectors find about the circuit of the session,
+ * or of the editor (CTX-08), and what the editor shows and refers to (CTX-06, CTX-07). A run that has none of it costs nothing.
  */
 export async function gatherContext(state: GraphState, config: LangGraphRunnableConfig): Promise<GatheredContext> {
   const context = runContext(config);
   const { document, references = [], agent } = context;
-  const hasPaths = [state.circuit_file_path, state.sim_result_path, state.design_goals_path].some(
-    (path) => path !== null,
-  );
+  const circuit = state.circuit_file_path ?? shownCircuit(document, servicesOf(config).workspace);
+  const hasPaths = [circuit, state.sim_result_path, state.design_goals_path].some((path) => path !== null);
   if (agent !== undefined || (document === undefined && references.length === 0 && !hasPaths)) return nothing;
   const prompts = promptsOf(config);
   const after = [documentLayer(document, prompts), referencesLayer(references, prompts)];
-  const before = hasPaths ? await collectedOnce(state, context, config) : [];
+  const before = hasPaths ? await collectedOnce({ ...state, circuit_file_path: circuit }, context, config) : [];
   return { before, after: after.filter((one) => one !== null) };
+}
+
+/** The circuit that the editor shows, as tools name it. */
+function shownCircuit(document: RunContext["document"], workspace: string): string | null {
+  const path = document?.path;
+  if (path === undefined || !circuitEndings.test(path)) return null;
+  const folder = [workspace, document?.workspace_path].find((one) => one !== undefined && path.startsWith(`${one}/`));
+  return folder === undefined ? path : path.slice(folder.length + 1);
 }
 
 /** The system text stays the same through a turn, also over a question in the middle of it (LOOP-05). */

@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Agent } from "../agents/agent-file.ts";
 import { subAgentsSection } from "../agents/sub-agents-section.ts";
+import { diagnostics } from "../context/collectors/diagnostics.ts";
 import { textOf } from "../context/tokens.ts";
 import { AppError } from "../errors.ts";
 import { confirmingWords } from "../guardrails/questions.ts";
@@ -144,7 +145,7 @@ function systemOf(
   const parts = {
     identity: hasIdentity ? { profile, values: identityValues(state, workspace) } : null,
     ...(task === "" ? {} : { task }),
-    context: { summary: state.conversation_summary, facts: factsOf(state), ...gathered },
+    context: { summary: state.conversation_summary, facts: factsOf(state, gathered), ...gathered },
   };
   return systemParts(parts, prompts);
 }
@@ -168,11 +169,13 @@ function taskText(
 }
 
 /** What the session works on, and what the request wants beyond its words. */
-function factsOf(state: GraphState): Record<string, string | null> {
+function factsOf(state: GraphState, gathered: GatheredContext | undefined): Record<string, string | null> {
+  // Diagnostics begin with the last error: it is told once.
+  const isTold = gathered?.before.some(({ name }) => name === diagnostics.name) === true;
   return {
     "Design goals": state.design_goals_summary,
     "Circuit file": state.circuit_file_path,
-    "Last error": state.error_context,
+    "Last error": isTold ? null : state.error_context,
     "Matters most to the user": state.wanted?.priorities.join("; ") ?? null,
     "Goes without saying": state.wanted?.implicit_needs.join("; ") ?? null,
     Wanted: extentText(state),

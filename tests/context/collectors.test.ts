@@ -60,39 +60,40 @@ beforeAll(async () => {
 afterAll(() => rm(where.workspace, { recursive: true, force: true }));
 
 const { signal } = new AbortController();
+const warn = (reason: string): never => expect.unreachable(reason);
 
 describe("the collectors of circuits", () => {
   it("show the circuit whole, with line numbers and what it is made of (CIRC-01)", async () => {
-    const told = await circuitFile.collect(where, signal);
+    const told = await circuitFile.collect(where, signal, warn);
     expect(told).toContain("File: amp.cir\nChanged: 2026-01-01T00:00:00.000Z\nTitle: Amplifier\nComments: one stage");
     expect(told).toContain("Sub-circuits: stage, open\nComponents: Q 1, R 2, X 1");
     expect(told).toContain("```spice\n1: Amplifier\n2: * one stage\n");
     expect(told).toContain("11: .subckt open a\n```");
-    expect(await circuitFile.collect({ ...where, circuit_file: "notes.md" }, signal)).toBeNull();
+    expect(await circuitFile.collect({ ...where, circuit_file: "notes.md" }, signal, warn)).toBeNull();
   });
 
   it("tell what the last simulation came to, and how old it is (CIRC-02)", async () => {
-    expect(await simulation.collect(where, signal)).toBe(
-      "File: result.json, 7 minutes old\nFigures: gain = 38.5\nSet up: temperature = 27\nError: no convergence",
+    expect(await simulation.collect(where, signal, warn)).toBe(
+      "File: result.json, 7 minutes old\nFigures: gain = 38.5\nSet up: temperature = 27",
     );
-    await expect(simulation.collect({ ...where, sim_result: "broken.json" }, signal)).rejects.toThrow("not JSON");
-    await expect(simulation.collect({ ...where, sim_result: "../out.json" }, signal)).rejects.toThrow("Refused");
-    expect(await simulation.collect({ ...where, sim_result: null, error: null }, signal)).toBeNull();
+    await expect(simulation.collect({ ...where, sim_result: "broken.json" }, signal, warn)).rejects.toThrow("not JSON");
+    await expect(simulation.collect({ ...where, sim_result: "../out.json" }, signal, warn)).rejects.toThrow("Refused");
+    expect(await simulation.collect({ ...where, sim_result: null }, signal, warn)).toBeNull();
   });
 
   it("tell the goals, and how far the figures are from them (CIRC-03)", async () => {
-    expect(await designGoals.collect(where, signal)).toBe(
+    expect(await designGoals.collect(where, signal, warn)).toBe(
       [
         "- gain: target 40, priority 1, not reached: 38.5, off by -1.5",
         "- bandwidth: target 1000, tolerance 50, reached with 1020",
       ].join("\n"),
     );
-    expect(await designGoals.collect({ ...where, design_goals: "none.json" }, signal)).toBeNull();
-    await expect(designGoals.collect({ ...where, design_goals: "result.json" }, signal)).rejects.toThrow("goals");
+    expect(await designGoals.collect({ ...where, design_goals: "none.json" }, signal, warn)).toBeNull();
+    await expect(designGoals.collect({ ...where, design_goals: "result.json" }, signal, warn)).rejects.toThrow("goals");
   });
 
   it("tell what is wrong with the circuit, each fault with its lines (CIRC-04)", async () => {
-    const told = (await diagnostics.collect(where, signal)) ?? "";
+    const told = (await diagnostics.collect(where, signal, warn)) ?? "";
     expect(told.split("\n").filter((line) => !/^[ >] \d+:/u.test(line))).toEqual([
       "Simulation: no convergence",
       "amp.cir:4: the file models/gone.inc is not there",

@@ -5,9 +5,11 @@ import { afterEach, expect, it } from "vitest";
 import { dependencies } from "../../src/context/collectors/dependencies.ts";
 
 let workspace = "";
+let warnings: string[] = [];
 afterEach(() => rm(workspace, { recursive: true, force: true }));
 
 async function collect(files: Record<string, string>): Promise<string | null> {
+  warnings = [];
   workspace = await realpath(await mkdtemp(join(tmpdir(), "millrace-dependencies-")));
   let time = 1_000_000;
   for (const [path, content] of Object.entries(files)) {
@@ -18,7 +20,7 @@ async function collect(files: Record<string, string>): Promise<string | null> {
   }
   const nothing = { sim_result: null, design_goals: null, error: null, metrics: null, now: 0 };
   const context = { workspace, circuit_file: "amp.cir", ...nothing };
-  return dependencies.collect(context, new AbortController().signal);
+  return dependencies.collect(context, new AbortController().signal, (reason) => warnings.push(reason));
 }
 
 it("shows included files whole, the sub-circuits of those further away, and of the others the names", async () => {
@@ -53,4 +55,15 @@ it("tells of files that include each other, and reads each once", async () => {
 
 it("reads nothing outside of the workspace, and says nothing of a circuit that includes nothing", async () => {
   expect(await collect({ "amp.cir": "t\n.include /etc/passwd\n.include ../x.inc\nR1 a b 1" })).toBeNull();
+});
+
+it("keeps the others when one cannot be read, and tells of that one", async () => {
+  const told = await collect({
+    "amp.cir": "t\n.include raw.inc\n.include a.inc",
+    "raw.inc": "\0\0",
+    "a.inc": "R1 a b 1",
+  });
+  expect(told).toBe("a.inc\n```spice\nR1 a b 1\n```\n\nraw.inc (cannot be read)");
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain("raw.inc");
 });

@@ -84,6 +84,34 @@ describe("what is collected about the session's circuit", () => {
     expect(systemOf(0)).toContain("## Wishes\n\nThe customer wants it small.");
   });
 
+  it("also comes for a circuit that only the editor shows", async () => {
+    app = await startWorkflow({
+      files: { "lib/amp.cir": "Amplifier\nR1 a 0 1k\n" },
+      handler: () => ({ text: "Yes." }),
+    });
+    await app.send("look", { mode: "free_work", document: { path: "lib/amp.cir" } });
+    await app.send("look", { mode: "free_work", document: { path: `${app.workspace}/lib/amp.cir` } });
+    await app.send("look", { mode: "free_work", document: { path: "/home/x/lib/amp.cir", workspace_path: "/home/x" } });
+    await app.send("look", { mode: "free_work", document: { path: "lib/amp.md" } });
+    const shown = [0, 1, 2, 3].map((index) => systemOf(index).includes("## Current circuit\n\nFile: lib/amp.cir"));
+    expect(shown).toEqual([true, true, true, false]);
+  });
+
+  it("tells the last error once, also where the circuit cannot be read", async () => {
+    app = await startWorkflow({
+      files: { "amp.cir": "Amplifier\n", "r.json": "{}" },
+      handler: () => ({ text: "Yes." }),
+    });
+    await app.update({ circuit_file_path: "amp.cir", sim_result_path: "r.json", error_context: "no convergence" });
+    await app.send("look", { mode: "free_work" });
+    await app.update({ circuit_file_path: "gone.cir" });
+    await app.send("look", { mode: "free_work" });
+    await app.update({ circuit_file_path: null, sim_result_path: null });
+    await app.send("look", { mode: "free_work" });
+    const times = [0, 1, 2].map((index) => systemOf(index).split("no convergence").length - 1);
+    expect(times).toEqual([1, 1, 1]);
+  });
+
   it("is not asked for where the session names nothing", async () => {
     app = await startWorkflow({ script: [{ text: "Yes." }] });
     let asked = 0;

@@ -3,7 +3,8 @@ import { readNetlist, type Netlist } from "../netlist.ts";
 import { readWorkspaceText } from "../workspace-text.ts";
 import { priorities, type Collector } from "./collector.ts";
 
-const circuitEndings = /\.(cir|sp|spice|sub|inc)$/iu;
+/** How the names of circuits end (CIRC-01). */
+export const circuitEndings = /\.(cir|sp|spice|sub|inc)$/iu;
 
 /** The circuit that the session works on, whole and with line numbers, and what it is made of (CIRC-01). */
 export const circuitFile: Collector = {

@@ -26,7 +26,7 @@ export interface Collector {
   reserved: number;
   /**
    * The text for the model, `null` where there is nothing to say. What it throws is told as a warning and leaves the
-   * others as they are; it ends with the signal.
+   * others as they are; it ends with the signal. `warn` tells of what it had to leave out of its text.
    */
-  collect(context: CollectionContext, signal: AbortSignal): Promise<string | null>;
+  collect(context: CollectionContext, signal: AbortSignal, warn: (reason: string) => void): Promise<string | null>;
 }

@@ -1,4 +1,5 @@
 import { dirname, join, normalize } from "node:path/posix";
+import { errorMessage } from "../../errors.ts";
 import { fenced } from "../layers.ts";
 import { readNetlist } from "../netlist.ts";
 import { readIfThere } from "../workspace-text.ts";
@@ -7,12 +8,13 @@ import { priorities, type Collector } from "./collector.ts";
 /** How far includes are followed, how far their sub-circuits are shown, and how many files are read at most. */
 const [deepest, shownDeepest, mostFiles] = [5, 3, 50];
 
-/** A file that the circuit includes, and how far away; `text` is `null` where there is no such file. */
+/** A file that the circuit includes, and how far away; `text` is `null` where it is missing, or cannot be read. */
 interface Dependency {
   path: string;
   depth: number;
   text: string | null;
   modified: number;
+  isMissing: boolean;
 }
 
 /**
@@ -24,17 +26,15 @@ export const dependencies: Collector = {
   title: "Included files",
   priority: priorities.high,
   reserved: 1000,
-  async collect({ workspace, circuit_file: start }, signal) {
+  async collect({ workspace, circuit_file: start }, signal, warn) {
     if (start === null) return null;
     const found: Dependency[] = [];
     const cycles: string[] = [];
     const known = new Set([normalize(start)]);
     const visit = async (path: string, way: readonly string[]): Promise<void> => {
-      const file = await readIfThere(workspace, path, signal);
-      if (way.length > 0) {
-        found.push({ path, depth: way.length, text: file?.text ?? null, modified: file?.modified ?? 0 });
-      }
-      if (file === null || way.length === deepest) return;
+      const file = await readOrWarn(workspace, path, { signal, warn });
+      if (way.length > 0) found.push({ path, depth: way.length, ...file });
+      if (file.text === null || way.length === deepest) return;
       const here = [...way, path];
       for (const { path: named } of readNetlist(file.text).includes) {
         const next = inWorkspace(path, named);
@@ -52,14 +52,30 @@ export const dependencies: Collector = {
   },
 };
 
+/** One file that cannot be read is told of, and leaves the others as they are. */
+async function readOrWarn(
+  workspace: string,
+  path: string,
+  { signal, warn }: { signal: AbortSignal; warn: (reason: string) => void },
+): Promise<Pick<Dependency, "text" | "modified" | "isMissing">> {
+  try {
+    const file = await readIfThere(workspace, path, signal);
+    return { text: file?.text ?? null, modified: file?.modified ?? 0, isMissing: file === null };
+  } catch (error) {
+    signal.throwIfAborted();
+    warn(errorMessage(error));
+    return { text: null, modified: 0, isMissing: false };
+  }
+}
+
 function inWorkspace(from: string, named: string): string | null {
   if (/^(?:[/~]|[a-z]:)/iu.test(named) || named.includes("\\")) return null;
   const path = normalize(join(dirname(from), named));
   return path.startsWith("..") ? null : path;
 }
 
-function sectionOf({ path, depth, text }: Dependency): string {
-  if (text === null) return `${path} (not there)`;
+function sectionOf({ path, depth, text, isMissing }: Dependency): string {
+  if (text === null) return `${path} (${isMissing ? "not there" : "cannot be read"})`;
   if (depth === 1) return `${path}\n${fenced("spice", text)}`;
   const subcircuits = depth <= shownDeepest ? subcircuitsOf(text) : "";
   return subcircuits === "" ? path : `${path} (its sub-circuits)\n${fenced("spice", subcircuits)}`;

@@ -65,11 +65,21 @@ async function missingFiles(
       if (/^(?:[/~]|[a-z]:)/iu.test(named)) return null;
       const place = normalize(join(dirname(path), named));
       if (place.startsWith("..")) return null;
-      const file = await readIfThere(workspace, place, signal);
-      return file === null ? { line, message: `the file ${named} is not there` } : null;
+      const isThere = await isInWorkspace(workspace, place, signal);
+      return isThere ? null : { line, message: `the file ${named} is not there` };
     }),
   );
   return faults.filter((fault) => fault !== null);
+}
+
+/** A file that cannot be read is there: that it cannot is told with the included files. */
+async function isInWorkspace(workspace: string, path: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await readIfThere(workspace, path, signal)) !== null;
+  } catch {
+    signal.throwIfAborted();
+    return true;
+  }
 }
 
 function surroundings(lines: readonly string[], line: number): string {

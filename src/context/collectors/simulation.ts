@@ -12,15 +12,17 @@ const SimulationResult = z.looseObject({
   error: z.unknown().optional(),
 });
 
-/** What the last simulation came to: its figures, how it was set up, what failed, and how old it is (CIRC-02). */
+/**
+ * What the last simulation came to: its figures, how it was set up, what failed, and how old it is (CIRC-02). What the
+ * session knows of the failure is told once, with the diagnostics.
+ */
 export const simulation: Collector = {
   name: "simulation",
   title: "Last simulation",
   priority: priorities.medium,
   reserved: 500,
-  async collect({ workspace, sim_result: path, error, now }, signal) {
-    const failure = error === null || error === "" ? [] : [`Error: ${error}`];
-    if (path === null) return failure.length === 0 ? null : failure.join("\n");
+  async collect({ workspace, sim_result: path, now }, signal) {
+    if (path === null) return null;
     const { text, modified } = await readWorkspaceText(workspace, path, signal);
     const { timestamp, metrics, analysis_type, config, error: written } = parse(text, path);
     const minutes = Math.max(0, Math.floor((now - timeOf(timestamp, modified)) / 60_000));
@@ -31,7 +33,7 @@ export const simulation: Collector = {
       ...pairs("Set up", config),
       ...(written === undefined || written === null ? [] : [`Error in the result: ${textOf(written)}`]),
     ];
-    return [...told, ...failure].join("\n");
+    return told.join("\n");
   },
 };
 
