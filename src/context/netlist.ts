@@ -43,3 +43,14 @@ export function readNetlist(text: string): Netlist {
   }
   return found;
 }
+
+/** What a circuit is made of, a line each. */
+export function netlistFacts({ title, description, subcircuits, components }: Netlist): string[] {
+  const counts = Object.entries(components).map(([kind, count]) => `${kind} ${count}`);
+  return [
+    title === "" ? null : `Title: ${title}`,
+    description.length === 0 ? null : `Comments: ${description.slice(0, 5).join(" ")}`,
+    subcircuits.length === 0 ? null : `Sub-circuits: ${subcircuits.map(({ name }) => name).join(", ")}`,
+    counts.length === 0 ? null : `Components: ${counts.join(", ")}`,
+  ].filter((line) => line !== null);
+}

@@ -1,5 +1,5 @@
 import { fenced } from "../layers.ts";
-import { readNetlist, type Netlist } from "../netlist.ts";
+import { netlistFacts, readNetlist } from "../netlist.ts";
 import { readWorkspaceText } from "../workspace-text.ts";
 import { priorities, type Collector } from "./collector.ts";
 
@@ -15,20 +15,10 @@ export const circuitFile: Collector = {
   async collect({ workspace, circuit_file: path }, signal) {
     if (path === null || !circuitEndings.test(path)) return null;
     const { text, modified } = await readWorkspaceText(workspace, path, signal);
-    const facts = [`File: ${path}`, `Changed: ${new Date(modified).toISOString()}`, ...factsOf(readNetlist(text))];
+    const facts = [`File: ${path}`, `Changed: ${new Date(modified).toISOString()}`, ...netlistFacts(readNetlist(text))];
     return `${facts.join("\n")}\n\n${fenced("spice", numbered(text))}`;
   },
 };
-
-function factsOf({ title, description, subcircuits, components }: Netlist): string[] {
-  const counts = Object.entries(components).map(([kind, count]) => `${kind} ${count}`);
-  return [
-    title === "" ? null : `Title: ${title}`,
-    description.length === 0 ? null : `Comments: ${description.slice(0, 5).join(" ")}`,
-    subcircuits.length === 0 ? null : `Sub-circuits: ${subcircuits.map(({ name }) => name).join(", ")}`,
-    counts.length === 0 ? null : `Components: ${counts.join(", ")}`,
-  ].filter((line) => line !== null);
-}
 
 function numbered(text: string): string {
   return text

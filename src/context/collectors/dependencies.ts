@@ -1,5 +1,6 @@
 import { dirname, join, normalize } from "node:path/posix";
 import { errorMessage } from "../../errors.ts";
+import { fileExcerpt } from "../file-excerpt.ts";
 import { fenced } from "../layers.ts";
 import { readNetlist } from "../netlist.ts";
 import { readIfThere } from "../workspace-text.ts";
@@ -18,7 +19,7 @@ interface Dependency {
 }
 
 /**
- * The files that the circuit includes (CIRC-07): those it names itself whole, of those two or three away the sub-circuits,
+ * The files that the circuit includes (CIRC-07): those it names itself by their size, of those two or three away the sub-circuits,
  * of others the names. The newest of the same distance comes first. Files outside of the workspace are not read.
  */
 export const dependencies: Collector = {
@@ -76,7 +77,10 @@ function inWorkspace(from: string, named: string): string | null {
 
 function sectionOf({ path, depth, text, isMissing }: Dependency): string {
   if (text === null) return `${path} (${isMissing ? "not there" : "cannot be read"})`;
-  if (depth === 1) return `${path}\n${fenced("spice", text)}`;
+  if (depth === 1) {
+    const { facts, text: shown } = fileExcerpt(path, text);
+    return [path, ...facts, fenced("spice", shown)].join("\n");
+  }
   const subcircuits = depth <= shownDeepest ? subcircuitsOf(text) : "";
   return subcircuits === "" ? path : `${path} (its sub-circuits)\n${fenced("spice", subcircuits)}`;
 }
