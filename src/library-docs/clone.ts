@@ -1,13 +1,17 @@
 import { spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { environmentVariable } from "../config.ts";
 import { AppError } from "../errors.ts";
 import { endGroup, keepGroup } from "../tools/mcp/process-group.ts";
+import { cloneLimits, tooLarge, type CloneLimits } from "./clone-size.ts";
 
 /** Ways in which a repository may be reached. */
 export type Protocol = "https" | "file";
 
 /** How long a clone may take. */
 const cloneMilliseconds = 120_000;
+/** How often its size is looked at, in milliseconds. */
+const lookEvery = 250;
 /** Characters of git's complaint that are told. */
 const longestComplaint = 500;
 
@@ -26,15 +30,26 @@ export function repositoryAddress(text: string, protocols: readonly Protocol[]):
   );
 }
 
+/** How a repository may be reached, and how large its newest state may be. */
+export interface CloneOptions {
+  protocols: readonly Protocol[];
+  signal: AbortSignal;
+  /** Default: `cloneLimits`. */
+  limits?: CloneLimits | undefined;
+}
+
+/** What a clone comes to: git's code, or why it was not waited for. */
+type Ended = number | "stopped" | Error;
+
 /**
  * Clones the newest state of a repository into a folder that is not there yet, by the program `git`: without questions,
  * hooks, links and settings of this machine, and over the given protocols alone, also where it is sent elsewhere. Throws
- * `network` with what git says, `timeout`, `cancelled`, or `execution_failed` when there is no git.
+ * `network` with what git says, `timeout`, `cancelled`, `too_large`, or `execution_failed` when there is no git.
  */
 export async function cloneRepository(
   url: string,
   folder: string,
-  { protocols, signal }: { protocols: readonly Protocol[]; signal: AbortSignal },
+  { protocols, signal, limits = cloneLimits }: CloneOptions,
 ): Promise<void> {
   const settings = ["-c", "core.symlinks=false", "-c", "core.hooksPath=/dev/null"];
   const clone = ["clone", "--quiet", "--depth", "1", "--single-branch", "--no-tags", "--template=", "--", url, folder];
@@ -50,24 +65,49 @@ export async function cloneRepository(
   child.stderr.on("data", (chunk: Buffer) => {
     complaint = (complaint + chunk.toString("utf8")).slice(0, longestComplaint);
   });
-  const { promise, resolve } = Promise.withResolvers<number | "stopped" | Error>();
+  const { promise, resolve } = Promise.withResolvers<Ended>();
   const stop = (): void => resolve("stopped");
   inTime.addEventListener("abort", stop, { once: true });
   if (inTime.aborted) stop();
   child.once("error", resolve);
   child.once("close", (code) => resolve(code ?? -1));
+  const watching = new AbortController();
+  const watched = watchSize(folder, { url, limits }, watching.signal);
+  watched.catch(resolve);
   try {
     const ended = await promise;
+    watching.abort();
+    await watched;
     if (ended !== 0) throw failure(ended, { url, complaint: complaint.trim(), isCancelled: signal.aborted });
   } finally {
+    watching.abort();
     inTime.removeEventListener("abort", stop);
     if (leader !== undefined) endGroup(leader);
     child.stderr.destroy();
   }
 }
 
+/** Looks at the size of a clone now and then, and a last time when it is no longer to watch. Throws `too_large`. */
+async function watchSize(
+  folder: string,
+  { url, limits }: { url: string; limits: CloneLimits },
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const isLast = signal.aborted;
+    const what = await tooLarge(folder, limits);
+    if (what !== undefined) {
+      throw new AppError("too_large", `The repository ${url} has ${what}.`, {
+        suggestion: "Choose a repository that holds documentation alone.",
+      });
+    }
+    if (isLast) return;
+    await sleep(lookEvery, undefined, { signal }).catch(() => undefined);
+  }
+}
+
 function failure(
-  ended: number | "stopped" | Error,
+  ended: Ended,
   { url, complaint, isCancelled }: { url: string; complaint: string; isCancelled: boolean },
 ): AppError {
   if (ended instanceof Error) {

@@ -4,8 +4,9 @@ import { AppError } from "../errors.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
 import type { Logger } from "../logger.ts";
 import { cloneRepository, repositoryAddress, type Protocol } from "./clone.ts";
+import type { CloneLimits } from "./clone-size.ts";
 import { openLibrarySettings } from "./library-settings.ts";
-import { documentsOf, librariesIn, librariesNamed, type Library } from "./library-files.ts";
+import { documentsOf, librariesIn, librariesNamed, libraryIn, type Library } from "./library-files.ts";
 
 /** One document of a library that was added; the path is the repository's. */
 export interface LibraryDocument {
@@ -50,6 +51,8 @@ export interface LibrariesOptions {
   logger: Pick<Logger, "warn">;
   /** Default: https alone. */
   protocols?: readonly Protocol[];
+  /** What the repository may take on the disk; it has a default. */
+  limits?: CloneLimits;
 }
 
 const largestDocument = 256 * 1024;
@@ -57,7 +60,8 @@ const largestDocument = 256 * 1024;
 const mostCharacters = 1024 * 1024;
 
 /** Opens the libraries of a workspace; nothing is cloned before one is added. */
-export function createLibraries({ dataDir, workspace, logger, protocols = ["https"] }: LibrariesOptions): Libraries {
+export function createLibraries(options: LibrariesOptions): Libraries {
+  const { dataDir, workspace, logger, protocols = ["https"], limits } = options;
   const folder = join(dataDir, "library-docs");
   const repository = join(folder, "repository");
   const settings = openLibrarySettings(join(folder, "libraries.json"), workspace, logger);
@@ -70,15 +74,16 @@ export function createLibraries({ dataDir, workspace, logger, protocols = ["http
     },
   });
   const fetchRepository = (signal: AbortSignal): Promise<void> =>
-    replaceFolder(repository, (place) => cloneRepository(settings.address(), place, { protocols, signal }));
+    replaceFolder(repository, (place) =>
+      cloneRepository(settings.address(), place, { protocols, signal, limits }),
+    ).then(() => files.keepOnly([]));
 
   const load = (name?: string): LoadedLibraries => {
     const names = settings.names();
-    const present = names.length === 0 ? [] : librariesIn(repository);
-    const own = present.filter((library) => names.includes(library.name));
+    const own = names.flatMap((known) => libraryIn(repository, known) ?? []);
     const wanted = name === undefined ? own : librariesNamed(own, name);
     const problems = names
-      .filter((known) => !present.some((library) => library.name === known))
+      .filter((known) => !own.some((library) => library.name === known))
       .map((known) => ({ file: known, problem: "the repository has no such library" }));
     return {
       repository: settings.address(),

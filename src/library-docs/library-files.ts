@@ -1,5 +1,5 @@
 import { readdirSync, type Dirent } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /** A library in a repository of documentation, whose layout is `domain/user/library` (EXT-04). */
 export interface Library {
@@ -27,6 +27,13 @@ export function librariesIn(repository: string): Library[] {
     }
   }
   return [...found.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1));
+}
+
+/** The library of this name, without a look at the others: there may be thousands, and each turn asks. */
+export function libraryIn(repository: string, name: string): Library | undefined {
+  const places = foldersIn(repository).map((domain) => join(repository, domain, name));
+  const folder = places.find((place) => foldersIn(dirname(place)).includes(basename(place)));
+  return folder === undefined ? undefined : { name, folder };
 }
 
 /** Those that a text means: `library`, or `user/library`. */

@@ -45,13 +45,13 @@ function commit(files: Record<string, string>, links: Record<string, string> = {
   execFileSync("git", ["clone", "--quiet", "--bare", work, join(root, "origin.git")], { stdio: "ignore" });
 }
 
-function open(workspace = "/project"): Libraries {
-  const logger = { warn: () => undefined };
-  return createLibraries({ dataDir: join(root, "data"), workspace, logger, protocols: ["https", "file"] });
+function open(workspace = "/project", limits?: { bytes: number; files: number }): Libraries {
+  const options = { dataDir: join(root, "data"), workspace, logger: { warn: () => undefined } };
+  return createLibraries({ ...options, protocols: ["https", "file"], ...(limits && { limits }) });
 }
 
-async function opened(): Promise<Libraries> {
-  const libraries = open();
+async function opened(limits?: { bytes: number; files: number }): Promise<Libraries> {
+  const libraries = open("/project", limits);
   await libraries.setRepository(source);
   return libraries;
 }
@@ -109,6 +109,19 @@ describe("the libraries of a project (EXT-04)", () => {
     await expect(libraries.refresh(AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
     expect(libraries.load().documents).toMatchObject([{ text: "# slowlib 2" }]);
     expect(readdirSync(join(root, "data/library-docs")).toSorted()).toEqual(["libraries.json", "repository"]);
+  });
+
+  it.each([
+    [{ bytes: 1_000, files: 50_000 }, "has more than 1000 bytes"],
+    [{ bytes: 1_000_000, files: 5 }, "has more than 5 files and folders"],
+  ])("come from no repository that is larger than it may be: %o", async (limits, problem) => {
+    const libraries = await opened(limits);
+    await expect(libraries.add("slowlib", signal)).rejects.toMatchObject({
+      code: "too_large",
+      message: expect.stringContaining(problem),
+    });
+    expect(libraries.load()).toMatchObject({ is_cloned: false, libraries: [] });
+    expect(readdirSync(join(root, "data/library-docs"))).toEqual(["libraries.json"]);
   });
 
   it("that are gone from the repository, or hold what is no text, are told, and the others count", async () => {
