@@ -63,6 +63,18 @@ export function withoutHints(text: string): string {
   return text.replaceAll(hint, "");
 }
 
+/** What a model gives to a tool, without hints: else a text that it copies would take one into a file. */
+export function withoutHintsIn(args: Record<string, unknown>): Record<string, unknown> {
+  const clean = (value: unknown): unknown => {
+    if (typeof value === "string") return withoutHints(value);
+    if (Array.isArray(value)) return value.map(clean);
+    return typeof value === "object" && value !== null ? cleanFields(value) : value;
+  };
+  const cleanFields = (fields: object): Record<string, unknown> =>
+    Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, clean(value)]));
+  return cleanFields(args);
+}
+
 /**
  * How much of the end of a text has to wait, because with what follows it may become a hint: white space before one, and the
  * beginning of one.

@@ -11,11 +11,13 @@ import { failedCall } from "./failed-call.ts";
 import { afterReply, type Decision } from "./decide.ts";
 import { recallDocumentation } from "./documentation.ts";
 import { isForcedNow } from "./callable-tools.ts";
+import { hintlessCalls } from "./hintless.ts";
 import { costOf, workedMs } from "./limits.ts";
 import { toMessage, usageOf, withEnd } from "./reply-message.ts";
 import { emit, loopCall, move, note, type LoopCall } from "./request.ts";
 import { tellTask, turnOf } from "./review.ts";
 import { runIdOf, servicesOf, sessionIdOf, taskPathOf } from "./services.ts";
+import { hasHints } from "./shown.ts";
 import type { ForcedRound, LoopState, LoopUpdate } from "./state.ts";
 
 /**
@@ -42,6 +44,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
     conversationRound: round,
     forcedBy: state.forced?.kind,
   });
+  if (hasHints(call)) hintlessCalls(message);
   withTold(message, call.news);
   checkAnswer(message, call, config);
   const decision = decideOn(message, state, call, config);

@@ -1,6 +1,7 @@
-import { AIMessageChunk } from "@langchain/core/messages";
+import { AIMessageChunk, type AIMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
-import { openHintLength, withoutHints } from "../context/hints.ts";
+import { openHintLength, withoutHints, withoutHintsIn } from "../context/hints.ts";
+import { writeTool } from "../tools/conversation/deletion-list.ts";
 import { asPart } from "./cut-output.ts";
 
 /** The pieces of an answer without the hints that a model repeats (MSG-06). What may become one waits for what follows. */
@@ -29,4 +30,11 @@ export function hintlessResult(result: ChatResult): ChatResult {
     generation.text = withoutHints(generation.text);
   }
   return result;
+}
+
+/** Takes the hints out of the calls of a reply, but for the one that names messages by them. */
+export function hintlessCalls(message: AIMessage): void {
+  message.tool_calls = (message.tool_calls ?? []).map((call) =>
+    call.name === writeTool ? call : { ...call, args: withoutHintsIn(call.args) },
+  );
 }

@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { BaseMessage } from "@langchain/core/messages";
 import { shortIds } from "../../src/context/short-ids.ts";
@@ -124,6 +126,19 @@ describe("a model that may leave messages out", () => {
       if (stream) expect([...flow.heard.values()].at(-1)).toBe("Fine.");
       await flow.close();
     }
+  });
+
+  it("does not write a hint that it copies into a file", async () => {
+    const content = "# Notes\n\nA line.\n\n[Hint: message_id: 0123abcd]";
+    const flow = await start({
+      script: [{ toolCalls: [{ name: "create_file", arguments: { path: "copy.md", content } }] }, { text: "Copied." }],
+    });
+    const { messages } = await flow.send("Copy the notes", {
+      ...withTools,
+      tools: [...withTools.tools, "create_file"],
+    });
+    expect(await readFile(join(flow.workspace, "copy.md"), "utf8")).toBe("# Notes\n\nA line.");
+    expect(JSON.stringify(messages)).not.toContain("[Hint");
   });
 
   it("is given no hints where it was not given the tool", async () => {
