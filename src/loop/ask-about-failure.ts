@@ -1,5 +1,6 @@
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { AppError } from "../errors.ts";
+import { toldPart } from "./failed-call.ts";
 import { decisionRequest, readDecided, type Decided, type Failure } from "./failure.ts";
 import { emit, loopCall, move } from "./request.ts";
 import type { LoopState, LoopUpdate } from "./state.ts";
@@ -14,11 +15,11 @@ export async function askAboutFailure(state: LoopState, config: LangGraphRunnabl
   const decided = askPerson(failure);
   switch (decided.kind) {
     case "skip":
-      return { failure: null, end_reason: "error" };
+      return { ...told(state, "error", config), failure: null, end_reason: "error" };
     case "cancel":
       // The answer was for the program: there is no reply in which the turn could end.
       if (loopCall(config).silent) throw new AppError("cancelled", "The turn was stopped after a failure.");
-      return { failure: null, end_reason: "cancelled", last_error: null };
+      return { ...told(state, "cancelled", config), failure: null, end_reason: "cancelled", last_error: null };
     case "alternative":
       emit(config, {
         type: "degraded",
@@ -30,6 +31,12 @@ export async function askAboutFailure(state: LoopState, config: LangGraphRunnabl
     case "retry":
       return { ...again(state, config) };
   }
+}
+
+/** What had been said before the call failed is the end of the turn, when nobody tries again. */
+function told(state: LoopState, reason: "error" | "cancelled", config: LangGraphRunnableConfig): LoopUpdate {
+  const messages = toldPart(state.failure?.heard, reason, state, config);
+  return messages.length === 0 ? {} : { messages };
 }
 
 function askPerson(failure: Failure): Exclude<Decided, { kind: "unclear" }> {

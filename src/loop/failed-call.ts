@@ -44,25 +44,30 @@ export function failedCall(
   if (decision.kind === "pause_for_user_decision") {
     const { code, message, suggestion } = error;
     const about = { code, message, ...(suggestion === undefined ? {} : { suggestion }) };
-    return { phase, failure: { ...about, plans }, last_error, worked_ms };
+    const told = heard === undefined ? {} : { heard };
+    return { phase, failure: { ...about, plans, ...told }, last_error, worked_ms };
   }
   const end_reason: EndReason = isLate ? "timeout" : "error";
-  const messages = heard === undefined ? [] : toldPart(heard, end_reason, state, config);
+  const messages = toldPart(heard, end_reason, state, config);
   // A limit ends a turn, never a run; the final message says which one. Nor does a service that is left alone (SVC-03).
   const isExpected = isLate || error.code === "service_paused";
   if (!isExpected && messages.length === 0 && state.messages.length === 0) throw error;
   return { phase, end_reason, last_error, worked_ms, ...(messages.length === 0 ? {} : { messages }) };
 }
 
-/** The words that readers have seen of an answer that broke off stay, as those of a stopped one do (ERR-16, STOP-08). */
-function toldPart(
-  heard: HeardAnswer,
-  reason: "timeout" | "error",
+/**
+ * The words that readers have seen of an answer that broke off stay, as those of a stopped one do (ERR-16, STOP-08): the
+ * message that the turn ends with, or none where too little had come.
+ */
+export function toldPart(
+  heard: HeardAnswer | undefined,
+  reason: "timeout" | "error" | "cancelled",
   state: LoopState,
   config: LangGraphRunnableConfig,
 ): AIMessage[] {
+  if (heard === undefined) return [];
   const taken = new Set([...loopCall(config).history, ...state.messages].map(({ id }) => id));
-  const { message, partial } = toPartial(heard, reason, taken);
+  const { message, partial } = toPartial(heard, reason === "cancelled" ? "user_requested" : reason, taken);
   if (!partial.is_stored) return [];
   withEnd(message, reason);
   note(config, [message]);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { alternativePlans, handle, planAsked, type AlternativePlan, type UserOption } from "../error-strategy.ts";
 import { errorQuestion } from "../error-texts.ts";
 import { AppError, errorCodes } from "../errors.ts";
+import { HeardAnswer } from "./progress.ts";
 
 /** A model call that failed for good, while a person decides about it (ERR-03). */
 export const Failure = z.object({
@@ -10,6 +11,8 @@ export const Failure = z.object({
   suggestion: z.string().optional(),
   /** Other ways that are possible and have not been tried. */
   plans: z.array(z.enum(alternativePlans)),
+  /** What readers had been told of the answer that broke off. */
+  heard: HeardAnswer.optional(),
 });
 export type Failure = z.infer<typeof Failure>;
 

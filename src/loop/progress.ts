@@ -1,15 +1,17 @@
 import { isAIMessageChunk, isBaseMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
 import { textOf } from "../context/tokens.ts";
 
 /** A model's answer as far as the run's readers were told it. */
-export interface HeardAnswer {
+export const HeardAnswer = z.object({
   /** The message id that the stream gave. */
-  id: string | undefined;
-  text: string;
-  reasoning: string;
+  id: z.string().optional(),
+  text: z.string(),
+  reasoning: z.string(),
   /** Tool calls as far as they came; `args` is the text so far, mostly not yet JSON. */
-  calls: { id: string | undefined; name: string; args: string }[];
-}
+  calls: z.array(z.object({ id: z.string().optional(), name: z.string(), args: z.string() })),
+});
+export type HeardAnswer = z.infer<typeof HeardAnswer>;
 
 /** What one call of the loop has added, also where no checkpoint holds it yet. */
 export interface LoopRecord {
@@ -66,7 +68,10 @@ export function createProgress(): Progress {
         call.args += piece.args ?? "";
       }
     },
-    heardOf: (path) => open.get(path),
+    heardOf(path) {
+      const answer = open.get(path);
+      return answer && withoutHoles(answer);
+    },
     answered(path) {
       over.add(path);
       open.delete(path);
@@ -76,9 +81,14 @@ export function createProgress(): Progress {
       const innermost = records.toSorted((left, right) => right.task.length - left.task.length);
       return [...open]
         .filter(([path]) => innermost.find(({ task }) => path.startsWith(`${task}|`))?.silent === false)
-        .map(([, answer]) => ({ ...answer, calls: answer.calls.filter(Boolean) }));
+        .map(([, answer]) => withoutHoles(answer));
     },
   };
+}
+
+/** A provider may number its calls as it likes. */
+function withoutHoles(answer: HeardAnswer): HeardAnswer {
+  return { ...answer, calls: answer.calls.filter(Boolean) };
 }
 
 /** Adds what is new, in order; a message that is there already stays where it is. */

@@ -18,7 +18,7 @@ import { finalMessage } from "../loop/final-text.ts";
 import { toToolMessage } from "../loop/result-message.ts";
 import { loop } from "../loop/loop.ts";
 import { toPartial } from "../loop/partial-answer.ts";
-import { addMessages, type Progress } from "../loop/progress.ts";
+import { addMessages, HeardAnswer, type Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import { LoopLimits } from "../state.ts";
 import type { Run, ToolCallRecord } from "../storage/records.ts";
@@ -46,6 +46,7 @@ export interface KeptTurn {
 }
 
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
+const WithFailure = z.looseObject({ failure: z.looseObject({ heard: HeardAnswer.optional() }) });
 const Input = z.looseObject({ messages: z.array(z.looseObject({ id: z.string() })) });
 
 /**
@@ -69,7 +70,7 @@ export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Pr
   const turn: BaseMessage[] = unfinishedTurn(state, loopNodes, services.progress).filter(({ id }) => !stored.has(id));
   const ledger = turn.length === 0 ? [] : await services.ledger.list(thread_id);
   const { messages, executed, pending } = withResults(turn, ledger, reason);
-  const told = toldAnswers(services.progress, isFormer ? "user_requested" : reason, stored);
+  const told = toldAnswers(heardIn(state, loopNodes, services.progress), isFormer ? "user_requested" : reason, stored);
   const kept: KeptTurn = {
     partial: told.partial,
     reply_id: told.messages.at(-1)?.id ?? null,
@@ -113,13 +114,22 @@ export function nodesWithLoop(graph: ServedGraph): Set<string> {
   return new Set(Object.keys(nodes).filter((name) => nodes[name]?.subgraphs?.includes(loop)));
 }
 
+/** What readers were told: of an answer that broke off, about which a person is asked (ERR-16), and what memory knows of. */
+function heardIn({ tasks }: StateSnapshot, loopNodes: Set<string>, progress: Progress | undefined): HeardAnswer[] {
+  const asked = tasks.flatMap((task) => {
+    if (!loopNodes.has(task.name) || task.state === undefined || !("values" in task.state)) return [];
+    return WithFailure.safeParse(task.state.values).data?.failure.heard ?? [];
+  });
+  return [...asked, ...(progress?.unfinished() ?? [])];
+}
+
 /** What readers were told of answers that never became messages: those worth one, the last, and the calls in them. */
 function toldAnswers(
-  progress: Progress | undefined,
+  heard: readonly HeardAnswer[],
   reason: StopReason,
   stored: Set<string | undefined>,
 ): { messages: AIMessage[]; partial: PartialAnswer | null; calls: string[] } {
-  const answers = (progress?.unfinished() ?? []).map((answer) => toPartial(answer, reason, stored));
+  const answers = heard.map((answer) => toPartial(answer, reason, stored));
   return {
     messages: answers.filter(({ partial }) => partial.is_stored).map(({ message }) => message),
     partial: answers.at(-1)?.partial ?? null,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelStep } from "../support/model-server.ts";
 import { startStopBench, type Reader, type StopBench } from "./stop-bench.ts";
 
 let bench: StopBench | undefined;
@@ -36,6 +36,46 @@ describe("an answer that the provider breaks off (ERR-16)", () => {
     expect(messages[1]?.additional_kwargs).toMatchObject({ is_partial: true, stop_reason: reason, end_reason: reason });
     expect(reader.custom().some(({ type }) => type === "agentic_loop.error")).toBe(true);
     expect(reader.custom().find(({ type }) => type === "agentic_loop.complete")).toMatchObject({ end_reason: reason });
+  });
+
+  it.each([
+    ["Skip", "error", "error"],
+    ["Cancel", "user_requested", "cancelled"],
+  ])("is kept too when a person was asked and says %s", async (option, stop_reason, end_reason) => {
+    const context = { ...free.context, on_error: "ask" };
+    bench = await startStopBench({ script: [{ text, fault: { kind: "cut", after: 30 } }] });
+    const { reader } = await bench.start("Count the words", { context });
+    await reader.over;
+    expect((await bench.state()).messages).toHaveLength(1);
+    await bench.finish("", { context, input: undefined, command: { resume: option } });
+    const { messages } = await bench.state();
+    expect(messages.map((message) => message.getType())).toEqual(["human", "ai"]);
+    expect(heard(reader).length).toBeGreaterThan(50);
+    expect(messages[1]?.text).toBe(heard(reader));
+    expect(messages[1]?.id).toBe([...reader.text().keys()][0]);
+    expect(messages[1]?.additional_kwargs).toMatchObject({ is_partial: true, stop_reason, end_reason });
+  });
+
+  it("is kept when the person who was asked says something else", async () => {
+    const context = { ...free.context, on_error: "ask" };
+    bench = await startStopBench({ script: [{ text, fault: { kind: "cut", after: 30 } }, { text: "Yes?" }] });
+    const { reader } = await bench.start("Count the words", { context });
+    await reader.over;
+    await bench.finish("Never mind", { context });
+    const { messages } = await bench.state();
+    expect(messages.map((message) => message.text)).toEqual(["Count the words", heard(reader), "Never mind", "Yes?"]);
+    expect(messages[1]?.additional_kwargs).toMatchObject({ is_partial: true });
+    expect(bench.model.requests[1]?.messages.map(wireText).join("\n")).toContain(heard(reader));
+  });
+
+  it("gives way to the answer that another try brings", async () => {
+    const context = { ...free.context, on_error: "ask" };
+    bench = await startStopBench({ script: [{ text, fault: { kind: "cut", after: 30 } }, { text: "All forty." }] });
+    await (
+      await bench.start("Count the words", { context })
+    ).reader.over;
+    await bench.finish("", { context, input: undefined, command: { resume: "Retry" } });
+    expect((await bench.state()).messages.map((message) => message.text)).toEqual(["Count the words", "All forty."]);
   });
 
   it("can be gone on with, as a stopped one can (STOP-09)", async () => {
