@@ -30,6 +30,7 @@ import { maintenanceRoutes } from "./routes/maintenance.ts";
 import { identityRoutes } from "./routes/identity.ts";
 import { messageRoutes } from "./routes/messages.ts";
 import { metaRoutes } from "./routes/meta.ts";
+import { modelTestRoutes } from "./routes/model-test.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { namespaceRoutes } from "./routes/namespaces.ts";
 import { operationRoutes } from "./routes/operations.ts";
@@ -79,6 +80,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   statelessRunRoutes,
   promptRoutes,
   modelRoutes,
+  modelTestRoutes,
   providerRoutes,
   identityRoutes,
   ruleRoutes,

@@ -16,6 +16,8 @@ export interface KnownModel {
   roles: ModelRole[];
   /** Whether no key is missing; nothing is asked of anybody. */
   has_what_it_needs: boolean;
+  /** When it last answered a test with its address and its key (LLM-22). */
+  llm_last_verified_at: string | null;
 }
 
 /** The models that somebody has named: built-in ones, those of the file, and those that have a role. */
@@ -36,6 +38,7 @@ export function knownModel(models: ModelRegistry, name: string): KnownModel {
     profile: connection.profile,
     roles: modelRoles.filter((role) => roles[role] === name),
     has_what_it_needs: !provider.needsKey || provider.key !== undefined,
+    llm_last_verified_at: models.verified()?.at(name, provider) ?? null,
   };
 }
 

@@ -104,7 +104,8 @@ export function targetOf(model: string, name: string, provider: KnownProvider): 
   };
 }
 
-function noKey(name: string, { maker, keyName }: KnownProvider): AppError {
+/** Why a model cannot be asked whose provider needs a key and has none. */
+export function noKey(name: string, { maker, keyName }: KnownProvider): AppError {
   return new AppError("auth", `The model ${name} of ${maker.title} needs a key, and ${keyName} is empty.`, {
     suggestion: `Set ${keyName} in the environment, in .env or in credentials.json of the data folder, or choose another model with MILLRACE_MODEL.`,
   });

@@ -22,6 +22,14 @@ export interface Connection {
   profile: ModelProfile;
 }
 
+/** What a server tells of a model that it has. */
+export interface ModelFacts {
+  /** As the server writes it, such as 7.6B. */
+  parameterSize?: string;
+  /** Tokens. */
+  contextLength?: number;
+}
+
 /** One maker of models. Adding one is a file with this shape and a line in `index.ts`. */
 export interface Provider {
   /** How people call it. */
@@ -36,6 +44,15 @@ export interface Provider {
   environment?(config: Config): { apiKey?: string | undefined; baseUrl?: string | undefined };
   /** Makes the client; no network. A key that is needed is there. */
   create(name: string, options: ModelOptions, connection: Connection): BaseChatModel;
+  /**
+   * Looks whether the service is there and has the model, where asking the model would first load it (LLM-22). Throws what
+   * `toModelError` reads.
+   */
+  lookUp?(
+    name: string,
+    connection: Connection,
+    options: { signal: AbortSignal; fetch?: typeof fetch },
+  ): Promise<ModelFacts>;
   /** Added to a network or time-out failure: what the reader can check (LLM-16). */
   unreachableHint: string;
   /** Added when the provider does not know the model. */

@@ -12,6 +12,7 @@ import { profileOf } from "./profiles.ts";
 import type { Connection, Provider } from "./provider.ts";
 import type { ServerRoles } from "./roles.ts";
 import { timeoutsOf } from "./timeouts.ts";
+import { VerifiedModels } from "./verified-models.ts";
 
 /** A provider as it is now. `key` holds a secret: never log, trace or send this object. */
 export interface KnownProvider {
@@ -120,6 +121,11 @@ export class ModelRegistry {
     return { provider, name, connection: { address, apiKey: key?.value, timeouts, profile } };
   }
 
+  /** When models last answered a test; `undefined` where nothing is kept. */
+  verified(): VerifiedModels | undefined {
+    return this.#files?.verified;
+  }
+
   /** Every stored key, for whoever must not let them out. */
   storedKeys(): string[] {
     return Object.values(this.#files?.credentials.all() ?? {});
@@ -145,6 +151,7 @@ export class ModelRegistry {
 export interface ModelFiles {
   file: ModelsFile;
   credentials: Credentials;
+  verified: VerifiedModels;
 }
 
 /** Opens the registry of a data folder; neither file need be there. Warnings name the file and what is wrong with it. */
@@ -154,6 +161,7 @@ export function openModels(config: Config, logger: Pick<Logger, "error">): Model
   return new ModelRegistry(config, {
     file: new ModelsFile(dataDir, warn),
     credentials: new Credentials(dataDir, warn),
+    verified: new VerifiedModels(dataDir, warn),
   });
 }
 

@@ -89,6 +89,7 @@ beforeAll(async () => {
     await ask("PUT", `/providers/${name}/key`, { key: `${key} and a space` });
     await ask("PUT", `/providers/${name}/key`, { key: [key] });
   }
+  for (const model of ["openai:x", "zhipu:x", "mine:x", "mine:broken"]) await ask("POST", `/models/${model}/test`);
   for (const model of ["openai:gpt-x", "offline", "zhipu:nothing", "mine:x", "unknown:model"]) {
     const run = {
       assistant_id: "agent",

@@ -130,6 +130,7 @@ describe("/providers", () => {
       needs_key: false,
       key: { name: "MINE_API_KEY", is_set: false, source: null, shown: null },
       timeout_seconds: 9,
+      llm_last_verified_at: null,
     });
     const key = "canary-of-mine-0123456789";
     const saved = await json("PUT", "/providers/mine/key", { key });
@@ -204,6 +205,7 @@ it("with several owners all may look, and only admin may change anything or see 
       ["PATCH", "/models/zhipu:glm-4.7", { vision: true }],
       ["DELETE", "/models/zhipu:glm-4.7", undefined],
       ["PUT", "/models/roles", { main: "offline" }],
+      ["POST", "/models/offline/test", {}],
       ["PUT", "/providers/openai", { base_url: "http://10.0.0.1" }],
       ["DELETE", "/providers/openai", undefined],
       ["PUT", "/providers/openai/key", { key: "a-key" }],

@@ -27,6 +27,7 @@ const ModelShape = z
     profile: ModelProfile.describe("All that is known of it, put together"),
     roles: z.array(z.enum(modelRoles)),
     has_what_it_needs: z.boolean().describe("No key is missing"),
+    llm_last_verified_at: z.string().nullable().describe("When it last answered a test with this address and key"),
   })
   .meta({ ref: "Model" });
 const ModelsShape = z

@@ -4,7 +4,7 @@ import { providerNamed, removeProvider, setKey, setProvider } from "../../models
 import { masked } from "../../models/credentials.ts";
 import { isLocal } from "../../models/known-models.ts";
 import { ProviderName, ProviderSetting } from "../../models/model-settings.ts";
-import type { KnownProvider } from "../../models/registry.ts";
+import type { ModelRegistry } from "../../models/registry.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
@@ -35,6 +35,10 @@ const ProviderShape = z
       .nullable()
       .describe("null: it has none"),
     timeout_seconds: z.number().nullable().describe("null: its own"),
+    llm_last_verified_at: z
+      .string()
+      .nullable()
+      .describe("When a model of it last answered a test with this address and key"),
   })
   .meta({ ref: "Provider" });
 const tag = "Models";
@@ -56,7 +60,7 @@ function settingRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices)
     (context) =>
       answerJson(
         context,
-        models.providerNames().map((name) => shapeOf(providerNamed(models, name), mayAdminister)),
+        models.providerNames().map((name) => shapeOf(models, name, mayAdminister)),
       ),
   );
   routes.put(
@@ -73,7 +77,7 @@ function settingRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices)
       requireAdministration(mayAdminister);
       const { name } = context.req.valid("param");
       setProvider(models, name, context.req.valid("json"));
-      return answerJson(context, shapeOf(providerNamed(models, name), mayAdminister));
+      return answerJson(context, shapeOf(models, name, mayAdminister));
     },
   );
   routes.delete(
@@ -108,7 +112,7 @@ function keyRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): vo
       requireAdministration(mayAdminister);
       const { name } = context.req.valid("param");
       setKey(models, name, context.req.valid("json").key);
-      return answerJson(context, shapeOf(providerNamed(models, name), mayAdminister));
+      return answerJson(context, shapeOf(models, name, mayAdminister));
     },
   );
   routes.delete(
@@ -119,13 +123,14 @@ function keyRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): vo
       requireAdministration(mayAdminister);
       const { name } = context.req.valid("param");
       setKey(models, name, undefined);
-      return answerJson(context, shapeOf(providerNamed(models, name), mayAdminister));
+      return answerJson(context, shapeOf(models, name, mayAdminister));
     },
   );
 }
 
 /** Everything but the key, of which an administrator sees enough to tell two apart. */
-function shapeOf(provider: KnownProvider, mayAdminister: boolean): z.infer<typeof ProviderShape> {
+function shapeOf(models: ModelRegistry, name: string, mayAdminister: boolean): z.infer<typeof ProviderShape> {
+  const provider = providerNamed(models, name);
   const { keyName, key } = provider;
   return {
     name: provider.name,
@@ -144,5 +149,6 @@ function shapeOf(provider: KnownProvider, mayAdminister: boolean): z.infer<typeo
             shown: key === undefined || !mayAdminister ? null : masked(key.value),
           },
     timeout_seconds: provider.limits.timeout_seconds ?? null,
+    llm_last_verified_at: models.verified()?.latest(provider) ?? null,
   };
 }
