@@ -115,6 +115,14 @@ export type CustomEvent =
     }
   /** There is no room for this documentation in the model's window, which it is therefore not given (CTX-02). */
   | { type: "documentation_dropped"; kinds: string[] }
+  /** The view would have taken more than 90 % of the window: how far less is shown of it (COMP-14). Estimated tokens. */
+  | {
+      type: "context_overflow";
+      step: "history" | "system_text" | "turn" | "extreme";
+      tokens_before: number;
+      tokens_after: number;
+      limit: number;
+    }
   | { type: "context_warning"; source: string; reason: string }
   /** What goes to a model, or came from it, is not as it should be (CTX-20); the turn goes on. */
   | { type: "context_check"; moment: string; severity: "warning" | "error"; problem: string }

@@ -93,7 +93,7 @@ function planAt(
     level,
     kept_message_ids: [...asWanted].flatMap(({ id }) => (id === undefined ? [] : [id])),
     last_message_id: last,
-    earlier: level === "extreme" ? [] : hidden.slice(-earlierLines).flatMap((message) => lineOf(message)),
+    earlier: level === "extreme" ? [] : lastLines(hidden),
     operations: lastOperations(hidden).slice(-operationsPerMessage * kept.length),
   };
   const removed = history.slice(begin, end);
@@ -124,6 +124,11 @@ function withPartners(messages: readonly BaseMessage[], wanted: ReadonlySet<stri
 
 function isResult(message: BaseMessage | undefined): boolean {
   return message !== undefined && isToolMessage(message);
+}
+
+/** Who said what in the last of these messages, a line each. */
+export function lastLines(messages: readonly BaseMessage[]): string[] {
+  return messages.slice(-earlierLines).flatMap((message) => lineOf(message));
 }
 
 /** Who said what, in a few words. */

@@ -3,6 +3,7 @@ import type { CallBack } from "../callbacks/call-back.ts";
 import type { InRun } from "../callbacks/callback.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { countMessages } from "./tokens.ts";
+import { overflowAt } from "./view.ts";
 
 /** What a model can be given to read before the conversation, in the order in which it stands there (CTX-02). */
 export const documentKinds = ["library_docs", "external_tools", "rules"] as const;
@@ -82,14 +83,12 @@ function pairOf(kind: DocumentKind, told: { text: string; acknowledgement: strin
   return pair;
 }
 
-/** Above this share of the window nothing may go; what the request needs comes before all documentation. */
-const overflowAt = 0.9;
 /** The share of the window that documentation may have at most, so that there is room for a conversation. */
 const largestShare = 0.5;
 
 /**
  * How many pairs have to be left out, first to last (CTX-02). `needed`: the tokens of what must be there in any case, which
- * is all but the documentation and the history before the request.
+ * is all but the documentation and the history before the request: it comes before all documentation.
  */
 export function pairsToDrop(pairs: readonly DocumentPair[], needed: number, limit: number): number {
   const room = Math.min(limit * overflowAt - needed, limit * largestShare);

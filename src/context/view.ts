@@ -3,7 +3,7 @@ import type { ConversationSummary } from "../state.ts";
 import { countMessage } from "./tokens.ts";
 
 /** Above this share of the window the oldest messages are left out of the view, down to `target` (COMP-14). */
-const overflowAt = 0.9;
+export const overflowAt = 0.9;
 const target = 0.8;
 
 /** The part of the history that the model sees. */

@@ -1,7 +1,7 @@
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { alternativePlans, handle, type AlternativePlan } from "../error-strategy.ts";
-import { isAppError } from "../errors.ts";
+import { isAppError, type AppError } from "../errors.ts";
 import { learnLimit } from "../models/learned-limits.ts";
 import { hasBegun } from "../models/resilience.ts";
 import { ask, modelOf, offeredTools } from "./ask-model.ts";
@@ -11,6 +11,7 @@ import { promptOf } from "./prompt.ts";
 import { emit, type LoopCall } from "./request.ts";
 import { servicesOf } from "./services.ts";
 import type { LoopState } from "./state.ts";
+import { tooLong, wayThatFits } from "./too-long.ts";
 import { isOutOfTime } from "./within-time.ts";
 
 /** An answer, with the state it was asked in; or why there is none, and the other ways that nobody has tried. */
@@ -20,7 +21,7 @@ export type StagedAnswer =
 
 /**
  * Asks the model, and in another way where the usual one fails for good (stages one and two of ERR-03). Each other way is
- * taken once, and told as `degraded` (ERR-13). Never throws.
+ * taken once, and told as `degraded` (ERR-13). What is too long for the model is not sent (COMP-14). Never throws.
  */
 export async function askInStages(
   state: LoopState,
@@ -29,11 +30,22 @@ export async function askInStages(
 ): Promise<StagedAnswer> {
   let asked = state;
   let plans = possiblePlans(state, call);
+  const take = (plan: AlternativePlan, { code, message }: AppError): void => {
+    plans = plans.filter((other) => other !== plan);
+    asked = { ...asked, alternative: plan };
+    emit(config, { type: "degraded", plan, error_type: code, reason: message });
+  };
   for (;;) {
     try {
       const prompt = promptOf(asked, call);
-      checkPrompt(prompt, call, config);
-      return { kind: "answer", answer: await ask(prompt, asked, call, config), prompt, state: asked };
+      const problem = tooLong(prompt, asked, call, config);
+      const plan = problem && wayThatFits(plans, asked, call, config);
+      if (problem === undefined) {
+        checkPrompt(prompt, call, config);
+        return { kind: "answer", answer: await ask(prompt, asked, call, config), prompt, state: asked };
+      }
+      if (plan === undefined) return { kind: "failed", error: problem, plans: [] };
+      take(plan, problem);
     } catch (error) {
       const worked = workedMs(call.clock, state, Date.now());
       const isLate = isOutOfTime(error) || remainingMs(worked, call.limits) === 0;
@@ -41,10 +53,7 @@ export async function askInStages(
       if (error.code === "context_overflow") learn(asked, call, error.message, config);
       const decision = handle(error, "another_way", { plans, hasBegun: hasBegun(error) });
       if (decision.kind !== "retry_with_alternative") return { kind: "failed", error, plans };
-      const { plan } = decision;
-      plans = plans.filter((other) => other !== plan);
-      asked = { ...asked, alternative: plan };
-      emit(config, { type: "degraded", plan, error_type: error.code, reason: error.message });
+      take(decision.plan, error);
     }
   }
 }

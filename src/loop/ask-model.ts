@@ -119,7 +119,7 @@ export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
 
 /** Whether the model sees less than was said and done: a summary, the newest messages only, what pruning left, a cut result. */
 function hidesSome(state: LoopState, call: LoopCall): boolean {
-  if (call.summary !== null || (state.view?.first ?? 0) > 0) return true;
+  if (call.summary !== null || (state.view?.first ?? 0) > 0 || state.view?.form !== undefined) return true;
   const { deleted, cleared } = shownOf(state, call, state.view?.zone ?? Infinity);
   if (deleted + cleared > 0) return true;
   return call.hasCutResult || state.messages.some((message) => isCutResult(message));

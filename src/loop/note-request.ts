@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "../context/tokens.ts";
+import { coreParts } from "../prompts/injector.ts";
 import type { RequestHead } from "../storage/model-requests.ts";
 import { toLangChainTools } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -51,7 +52,8 @@ function headOf(messages: readonly BaseMessage[], call: LoopCall): RequestHead {
   const documentation = call.documentation ?? [];
   const known = heads.get(call);
   if (known?.system === system && isSameList(known.documentation, documentation)) return known;
-  const parts = call.parts ?? [{ name: "system", section: "system_prompt", text: system }];
+  const all = call.parts ?? [{ name: "system", section: "system_prompt", text: system }];
+  const parts = system === call.system ? all : coreParts(call.parts ?? []);
   const head: RequestHead = {
     system,
     parts: parts.map(({ name, section, text }) => ({ name, section, characters: text.length })),

@@ -1,4 +1,5 @@
 import { HumanMessage, isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import { lastLines } from "../context/compaction.ts";
 import { fitSummary, plainSummary } from "../context/compress.ts";
 import { shorten } from "../context/shorten.ts";
 import { noteOf } from "../guardrails/manager.ts";
@@ -11,6 +12,7 @@ import { pruneNote } from "../prompts/prune-note.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { withoutTools } from "../prompts/without-tools.ts";
 import { writeTool } from "../tools/conversation/deletion-list.ts";
+import { messagesInView, systemInView } from "./plan-view.ts";
 import type { LoopCall } from "./request.ts";
 import { findingsOf } from "./review.ts";
 import { hasHints, hinted, shownOf } from "./shown.ts";
@@ -21,16 +23,23 @@ import type { LoopState } from "./state.ts";
  * (LOOP-18), in whole characters: a name that the model made up may hold half of one.
  */
 export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
-  const { first = 0, zone = Infinity } = state.view ?? {};
-  const shown = shownOf(state, call, zone);
+  const { zone = Infinity } = state.view ?? {};
+  const { tokens } = shownOf(state, call, zone);
+  const shown = messagesInView(state, call);
   const instruction = call.instruction === undefined ? [] : [new HumanMessage(call.instruction.toWellFormed())];
-  const messages = hinted([...shown.history.slice(first), ...instruction, ...shown.turn], state, call);
+  const messages = hinted([...shown.history, ...instruction, ...shown.turn], state, call);
   const less = lessOf(messages, state, call);
   const body = less?.body ?? withForcedRounds(messages, call.prompts);
   const news = call.news === undefined ? [] : [call.news.text];
-  const notes = [...(less?.notes ?? []), ...news, ...roomNote(shown.tokens, zone, call), ...notesFor(state, call)];
+  const notes = [
+    ...leftNote(shown.left, call),
+    ...(less?.notes ?? []),
+    ...news,
+    ...roomNote(tokens, zone, call),
+    ...notesFor(state, call),
+  ];
   return [
-    systemMessage(call.system),
+    systemMessage(systemInView(state, call)),
     ...(call.documentation ?? []),
     ...body,
     ...notes.map((note) => new HumanMessage(note.toWellFormed())),
@@ -54,6 +63,12 @@ function lessOf(
   const { goal, completed, todo } = fitSummary(plainSummary(left, summary));
   const lines = [goal, ...completed, ...todo].filter((line) => line !== "").map((line) => `- ${line}`);
   return { body, notes: [leftOut({ summary: lines.join("\n") }, prompts)] };
+}
+
+/** What was done since the request and has no room any more, in a few lines, so that it is not done again (COMP-14). */
+function leftNote(left: readonly BaseMessage[], { prompts }: LoopCall): string[] {
+  const lines = lastLines(left);
+  return lines.length === 0 ? [] : [leftOut({ summary: lines.map((line) => `- ${line}`).join("\n") }, prompts)];
 }
 
 /** The messages with a few words between two replies, as a forced one or a deletion leaves them: two replies in a row are refused by some providers. */

@@ -37,6 +37,8 @@ export const ViewPlan = z.object({
   left_out: z.number().int().optional(),
   /** Tokens that the conversation may take before old tool results are cleared (PRUNE-06). */
   zone: z.number().int().optional(),
+  /** The form that the view has because it would not fit otherwise (COMP-14); absent: everything from `first` on is shown. */
+  form: z.number().int().optional(),
 });
 export type ViewPlan = z.infer<typeof ViewPlan>;
 

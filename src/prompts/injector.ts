@@ -40,6 +40,8 @@ export interface SystemPart {
   name: string;
   section: SystemSection;
   text: string;
+  /** Data that was gathered for the turn: it goes where the window has no room for it (COMP-14). */
+  isOptional?: true;
 }
 
 /**
@@ -56,7 +58,10 @@ export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompt
     pieces.push({ name, section, text: `${layerSeparator}${text}` });
   };
   const addLayers = (layers: readonly ContextLayer[] = []): void => {
-    for (const { name, text } of layers) add(name, "implicit_context", `<!-- context: ${name} -->\n${text}`);
+    for (const { name, text } of layers) {
+      const marked = `${layerSeparator}<!-- context: ${name} -->\n${text}`;
+      pieces.push({ name, section: "implicit_context", text: marked, isOptional: true });
+    }
   };
   if (task !== undefined) add("task", "system_prompt", task);
   addLayers(context.before);
@@ -78,6 +83,11 @@ export function systemText(parts: SystemParts, prompts: Prompts = builtInPrompts
 /** The text that the pieces make. */
 export function textOfParts(parts: readonly SystemPart[]): string {
   return parts.map(({ text }) => text).join("");
+}
+
+/** The pieces that a model cannot do without (COMP-14). */
+export function coreParts(parts: readonly SystemPart[]): SystemPart[] {
+  return parts.filter(({ isOptional }) => isOptional !== true);
 }
 
 /** The text of a system message for a sub-agent (AGENT-04): its own prompt stands for the identity, protected like it. */

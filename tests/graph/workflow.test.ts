@@ -170,14 +170,14 @@ describe("compress", () => {
 
   it("suggests a new conversation when the user's own words are too many", async () => {
     const flow = await start({
-      contextLimit: 2000,
+      contextLimit: 8000,
       handler: (request) => (task(request) === "compress" ? { text: JSON.stringify(summary) } : { text: "Fine." }),
     });
     await flow.send("tell me something");
-    const state = await flow.send(`repeat: ${"word ".repeat(1400)}`);
+    const state = await flow.send(`repeat: ${"word ".repeat(2400)}`, { mode: "reply", compress: true });
     expect(state.messages.at(-1)?.text).toBe("Fine.");
     expect(flow.events.find((event) => event.type === "suggest_new_conversation")).toMatchObject({
-      limit: 2000,
+      limit: 8000,
       attempts: 2,
     });
   });

@@ -1,0 +1,162 @@
+import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { cutMessage } from "./cut-message.ts";
+import { countMessages } from "./tokens.ts";
+import { chooseWindow, overflowAt } from "./view.ts";
+
+/**
+ * What is done when a view would take more than 90 % of the window (COMP-14), mildest first: the oldest turns are left out,
+ * then what of the system text is data, then texts of this turn are cut, then there is only the last reply and the request.
+ */
+type OverflowStep = "history" | "system_text" | "turn" | "extreme";
+
+/** One way to show less; each is harder than the one before. */
+interface Form {
+  step: OverflowStep;
+  /** Characters of each text of the newest round, and of the others since the request; the user's words stay whole. */
+  newest: number;
+  older: number;
+  /** Characters of the reply before the request, where no whole turn before it has room; 0: it is not shown. */
+  reply: number;
+}
+
+const whole = { newest: Infinity, older: Infinity, reply: 0 };
+const withReply = (step: OverflowStep): Form[] => [8000, 2000, 500].map((reply) => ({ ...whole, step, reply }));
+
+const forms: readonly Form[] = [
+  { ...whole, step: "history" },
+  ...withReply("history"),
+  { ...whole, step: "system_text" },
+  ...withReply("extreme"),
+  { step: "turn", newest: Infinity, older: 1000, reply: 0 },
+  { step: "turn", newest: 8000, older: 300, reply: 0 },
+  { step: "turn", newest: 2000, older: 100, reply: 0 },
+  ...[8000, 2000, 500, 100, 0].map((newest): Form => ({ step: "extreme", newest, older: 0, reply: 0 })),
+];
+
+/** Where less than so many characters of a text are shown, its reasoning is not. */
+const reasoningLength = 2000;
+
+/** What a view is made of. Tokens are estimates. */
+export interface ViewParts {
+  /** What may be shown of the conversation before this turn's own messages; valid, as `turn` is. */
+  history: BaseMessage[];
+  turn: BaseMessage[];
+  /** Tokens of what is always there, and of the parts of the system text that can be done without. */
+  core: number;
+  optional: number;
+  /** Tokens that each message takes beside its own. */
+  eachTokens?: number;
+  limit: number;
+}
+
+/** How a view is brought into its window. */
+export interface FittedView {
+  /** Index of the first message that is shown of the history, where no form says otherwise. */
+  first: number;
+  /** Estimated tokens of all of it. */
+  tokens: number;
+  /** Which form it has, where not everything can be shown; for `inForm` and `stepOf`. */
+  form?: number;
+}
+
+/**
+ * Chooses the mildest form in which the view takes at most 90 % of the window. Where there is none the hardest is chosen, and
+ * whoever asks the model has to look at `tokens`. Depends on nothing else, so the same parts have the same view.
+ */
+export function fitView({ history, turn, core, optional, eachTokens = 0, limit }: ViewParts): FittedView {
+  const weigh = (messages: readonly BaseMessage[]): number => countMessages(messages) + messages.length * eachTokens;
+  const isFitting = ({ tokens }: FittedView): boolean => tokens <= limit * overflowAt;
+  const ofTurn = weigh(turn);
+  const fixed = { history: core + optional, system_text: core };
+  let view: FittedView = { first: 0, tokens: 0 };
+  let bare: FittedView | undefined;
+  for (const [form, { step, reply }] of forms.entries()) {
+    if (reply === 0 && bare !== undefined) return bare;
+    if (reply === 0 && (step === "history" || step === "system_text")) {
+      if (step === "system_text" && optional === 0) continue;
+      const fixedTokens = fixed[step] + ofTurn;
+      const { first, tokens } = chooseWindow(history, { summary: null, fixedTokens, limit, eachTokens });
+      view = { first, tokens: fixedTokens + tokens, ...(form === 0 && first === 0 ? {} : { form }) };
+      if (isFitting(view) && !isBare(history, first)) return view;
+      if (isFitting(view)) bare = view;
+      continue;
+    }
+    if (reply > 0 && bare === undefined) continue;
+    const shown = inForm(form, { history, first: view.first, turn });
+    const ofForm = step === "history" ? fixed.history : fixed.system_text;
+    const shorter = { first: view.first, tokens: ofForm + weigh(shown.history) + weigh(shown.turn), form };
+    if (isFitting(shorter)) return shorter;
+    if (reply === 0) view = shorter;
+  }
+  return view;
+}
+
+/** Whether nothing before the request is shown although there is something. */
+function isBare(history: readonly BaseMessage[], first: number): boolean {
+  return first > 0 && !history.slice(first + 1).some((message) => isHumanMessage(message));
+}
+
+const lastForm: Form = { step: "extreme", newest: 0, older: 0, reply: 0 };
+
+/** The step that a form belongs to. */
+export function stepOf(form: number): OverflowStep {
+  return forms[form]?.step ?? "extreme";
+}
+
+/** What a form shows. */
+export interface ShownInForm {
+  history: BaseMessage[];
+  turn: BaseMessage[];
+  /** What was said and done since the request and is not shown. */
+  left: BaseMessage[];
+}
+
+/**
+ * The messages in a form, from `first` on. Calls keep their results and the user's last request is word for word; the given
+ * messages are not changed (law 5, law 6).
+ */
+export function inForm(
+  form: number | undefined,
+  { history, first, turn }: { history: readonly BaseMessage[]; first: number; turn: readonly BaseMessage[] },
+): ShownInForm {
+  const { step, newest, older, reply } = forms[form ?? 0] ?? lastForm;
+  const shown = { history: history.slice(first), turn: [...turn], left: [] };
+  if (form === undefined) return shown;
+  if (reply > 0) return { ...shown, history: [...replyBefore(history, first, reply), ...shown.history] };
+  if (step === "history" || step === "system_text") return shown;
+  if (step === "extreme") return lastOnly(history, turn, newest);
+  const isNew = new Set(lastRound(turn.length > 0 ? turn : shown.history));
+  const cut = (message: BaseMessage): BaseMessage => cutTo(message, isNew.has(message) ? newest : older);
+  return { ...shown, history: shown.history.map(cut), turn: shown.turn.map(cut) };
+}
+
+function replyBefore(history: readonly BaseMessage[], request: number, longest: number): BaseMessage[] {
+  const reply = history.slice(0, request).findLast((message) => isReply(message));
+  return reply === undefined ? [] : [cutTo(reply, longest)];
+}
+
+function lastOnly(history: readonly BaseMessage[], turn: readonly BaseMessage[], newest: number): ShownInForm {
+  const request = history.findLastIndex((message) => isHumanMessage(message));
+  const asked = request === -1 ? [] : history.slice(request, request + 1);
+  const since = history.slice(request + 1);
+  const round = lastRound(turn.length > 0 ? turn : since);
+  const isShown = new Set(round);
+  const left = [...since, ...turn].filter((message) => !isShown.has(message));
+  const cut = round.map((message) => cutTo(message, newest));
+  return turn.length > 0 ? { history: asked, turn: cut, left } : { history: [...asked, ...cut], turn: [], left };
+}
+
+/** The last reply with the results of its calls. */
+function lastRound(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  const last = messages.findLastIndex((message) => isAIMessage(message));
+  return messages.slice(Math.max(0, last));
+}
+
+function isReply(message: BaseMessage): boolean {
+  return isAIMessage(message) && (message.tool_calls ?? []).length === 0 && message.text !== "";
+}
+
+function cutTo(message: BaseMessage, longest: number): BaseMessage {
+  if (isHumanMessage(message) || longest === Infinity) return message;
+  return cutMessage(message, { longest, dropsReasoning: longest <= reasoningLength });
+}

@@ -1,0 +1,102 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { weigh } from "../context/compress.ts";
+import { hintTokens } from "../context/hints.ts";
+import { fitView, inForm, stepOf, type FittedView } from "../context/overflow.ts";
+import { safeZoneTokens } from "../context/safe-zone.ts";
+import { countMessages, countText } from "../context/tokens.ts";
+import { withLearned } from "../models/learned-limits.ts";
+import { modelLimits } from "../models/model-limits.ts";
+import { coreParts, textOfParts } from "../prompts/injector.ts";
+import { toLangChainTools } from "../tools/registry.ts";
+import type { Tool } from "../tools/tool.ts";
+import { checkView } from "./check-context.ts";
+import { chooseDocumentation } from "./documentation.ts";
+import { emit, type LoopCall } from "./request.ts";
+import { hasHints, shownOf, tellPruning, type Shown } from "./shown.ts";
+import { profilesOf, servicesOf } from "./services.ts";
+import type { LoopState, ViewPlan } from "./state.ts";
+
+/** Decides what the model sees in this iteration, and tells what it does not see and how full its window is. */
+export function planView(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): ViewPlan {
+  const limit = withLearned(servicesOf(config).loadModel, call.model, windowOf(call.model, config));
+  const zone = safeZoneTokens(call.limits.safe_zone, limit);
+  const shown = shownOf(state, call, zone);
+  tellPruning(shown, call, config);
+  const system = countText(call.system);
+  const rest = countText(call.instruction ?? "") + toolTokens(call.tools);
+  const eachTokens = hasHints(call) ? hintTokens : 0;
+  const fixed = system + rest + countMessages(shown.turn) + shown.turn.length * eachTokens;
+  const left_out = chooseDocumentation(state, call, { fixed, limit }, config);
+  const documentation = countMessages(call.documentation ?? []);
+  const core = call.parts === undefined ? system : countText(coreText(call));
+  const optional = system - core;
+  const parts = { ...shown, core: core + rest + documentation, optional, eachTokens, limit };
+  const view = fitView(parts);
+  const { first, tokens, form } = view;
+  tellOverflow(view, shown, { before: system + rest + documentation, eachTokens, limit }, call, config);
+  emit(config, { type: "context_usage", ...weigh(tokens, limit) });
+  checkView(tokens, limit, call, config);
+  const whole = system + rest + documentation + countMessages(call.history) + countMessages(state.messages);
+  const plan: ViewPlan = { first, tokens, whole, zone };
+  return { ...plan, ...(left_out === 0 ? {} : { left_out }), ...(form === undefined ? {} : { form }) };
+}
+
+/** Once for each step of a call. */
+function tellOverflow(
+  { form, tokens }: FittedView,
+  { history, turn }: Shown,
+  { before, eachTokens, limit }: { before: number; eachTokens: number; limit: number },
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): void {
+  if (form === undefined) return;
+  const step = stepOf(form);
+  if (call.told.has(`overflow ${step}`)) return;
+  call.told.add(`overflow ${step}`);
+  const all = countMessages(history) + countMessages(turn) + (history.length + turn.length) * eachTokens;
+  emit(config, { type: "context_overflow", step, tokens_before: before + all, tokens_after: tokens, limit });
+}
+
+/** The messages in the form that was decided: what stands before the instruction of the call, and after it. */
+export function messagesInView(state: LoopState, call: LoopCall): ReturnType<typeof inForm> {
+  const { first = 0, zone = Infinity, form } = state.view ?? {};
+  const { history, turn } = shownOf(state, call, zone);
+  return inForm(form, { history, first, turn });
+}
+
+/** The system text in the form that was decided: the same through all iterations (LOOP-05), unless there is no room. */
+export function systemInView({ view }: Pick<LoopState, "view">, call: LoopCall): string {
+  const isWhole = view?.form === undefined || stepOf(view.form) === "history";
+  return isWhole || call.parts === undefined ? call.system : coreText(call);
+}
+
+/** Tokens that a model may read, by its profile and the operator's word. */
+export function windowOf(model: string, config: LangGraphRunnableConfig): number {
+  return modelLimits(model, servicesOf(config).contextLimit, profilesOf(config)).context;
+}
+
+function coreText({ parts = [] }: LoopCall): string {
+  return textOfParts(coreParts(parts));
+}
+
+const tokensOfTools = new WeakMap<object, number>();
+
+/** What the model is told of the tools, in estimated tokens: those of a foreign server may have long schemas. */
+export function toolTokens(tools: readonly Tool[]): number {
+  let tokens = 0;
+  for (const tool of tools) {
+    let known = tokensOfTools.get(tool);
+    if (known === undefined) {
+      known = countText(JSON.stringify(toLangChainTools([tool])[0]));
+      tokensOfTools.set(tool, known);
+    }
+    tokens += known;
+  }
+  return tokens;
+}
+
+/** Estimated tokens of a request as it is sent. */
+export function requestTokens(prompt: readonly BaseMessage[], tools: readonly Tool[]): number {
+  return countMessages(prompt) + toolTokens(tools);
+}

@@ -1,0 +1,118 @@
+import { isToolMessage } from "@langchain/core/messages";
+import { afterEach, describe, expect, it } from "vitest";
+import { countText } from "../../src/context/tokens.ts";
+import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
+import { strictProblems } from "./strict-provider.ts";
+
+let running: TestWorkflow | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
+  running = await startWorkflow(options);
+  return running;
+}
+
+const free = { mode: "free_work", tools: ["read_file"] };
+const reads = (path: string): ModelStep => ({ toolCalls: [{ name: "read_file", arguments: { path } }] });
+const textsOf = ({ messages }: ModelRequest): string[] => messages.map(wireText);
+/** The words, the calls and the definitions of tools of a request; without the marks of the wire. */
+const tokensOf = (request: ModelRequest): number => {
+  const calls = request.messages.flatMap(({ tool_calls }) => tool_calls ?? []);
+  return (
+    countText(textsOf(request).join("") + calls.map((call) => call.function["arguments"]).join("")) +
+    countText(JSON.stringify(request.body.tools ?? []))
+  );
+};
+const stepsOf = ({ events }: TestWorkflow): string[] =>
+  events.flatMap((event) => (event.type === "context_overflow" ? [event.step] : []));
+
+function expectSent(flow: TestWorkflow, limit: number): void {
+  for (const request of flow.model.requests) {
+    expect(strictProblems(request.messages)).toEqual([]);
+    expect(tokensOf(request)).toBeLessThan(limit);
+  }
+}
+
+describe("a turn that outgrows the window", () => {
+  const long = Array.from({ length: 12 }, (_, at) => [`f${at}.txt`, `${at} ${"text ".repeat(900)}`] as const);
+
+  it("goes on with texts cut, then with the last round, each request valid and within the window", async () => {
+    const limit = 5000;
+    const flow = await start({
+      files: Object.fromEntries(long),
+      contextLimit: limit,
+      handler: ({ index }) => (index < 12 ? reads(`f${index}.txt`) : { text: "I have read them all." }),
+    });
+    const limits = { safe_zone: "1M", stagnation_threshold: 50 };
+    const { messages } = await flow.send("Read all twelve files", { ...free, limits });
+    expect(messages.at(-1)?.text).toBe("I have read them all.");
+    expect(messages.filter(isToolMessage).every(({ text }) => text.length > 4000)).toBe(true);
+    expect(stepsOf(flow)).toEqual(["turn"]);
+    expectSent(flow, limit);
+    for (const request of flow.model.requests) expect(textsOf(request)).toContain("Read all twelve files");
+  });
+
+  it("ends up with the request, the last round, and a few lines about the others", async () => {
+    const limit = 1800;
+    const flow = await start({
+      files: Object.fromEntries(long),
+      contextLimit: limit,
+      handler: ({ index }) => (index < 12 ? reads(`f${index}.txt`) : { text: "I have read them all." }),
+    });
+    const limits = { safe_zone: "1M", stagnation_threshold: 50 };
+    const { messages } = await flow.send("Read all twelve files", { ...free, limits });
+    expect(messages.at(-1)?.text).toBe("I have read them all.");
+    expect(stepsOf(flow)).toContain("extreme");
+    expectSent(flow, limit);
+    const notes = flow.model.requests.flatMap(textsOf).filter((text) => text.includes("earlier messages are left out"));
+    expect(notes.at(-1)).toContain("assistant: calls read_file");
+  });
+});
+
+describe("a request beside which data has no room", () => {
+  const references = [{ type: "file", source: "notes.md", content: "note ".repeat(4000) }];
+
+  it("is sent with the system text's core", async () => {
+    const flow = await start({ contextLimit: 4000, handler: () => ({ text: "Yes." }) });
+    const { messages } = await flow.send("Look at my notes", { mode: "reply", references });
+    expect(messages.at(-1)?.text).toBe("Yes.");
+    expect(stepsOf(flow)).toEqual(["system_text"]);
+    const [system = ""] = textsOf(flow.model.requests.at(-1) as ModelRequest);
+    expect(system).toContain("<!-- layer: identity -->");
+    expect(system).not.toContain("note note");
+    expectSent(flow, 4000);
+  });
+});
+
+describe("a request that cannot be brought into the window", () => {
+  const words = "word ".repeat(4000);
+
+  it("is not sent, and the error says what takes how much", async () => {
+    const flow = await start({ contextLimit: 3000, handler: () => ({ text: "Never." }) });
+    await expect(flow.send(words, { mode: "reply" })).rejects.toMatchObject({
+      code: "context_overflow",
+      message: expect.stringMatching(
+        /about \d+ tokens, and openai:scripted reads 3000: the system text \d+, .*what is said/u,
+      ),
+      suggestion: expect.stringContaining("shorter message"),
+    });
+    expect(flow.model.requests).toEqual([]);
+    expect((await flow.state()).messages.map(({ text }) => text)).toEqual([words]);
+  });
+
+  it("goes without tools where those are too many, and the turn says so", async () => {
+    const flow = await start({ contextLimit: 2500, handler: () => ({ text: "Open it by hand." }) });
+    const { messages } = await flow.send("Read a.txt", { mode: "free_work" });
+    expect(messages.at(-1)?.text).toBe("Open it by hand.");
+    expect(flow.model.requests.map(({ toolNames }) => toolNames)).toEqual([[]]);
+    expect(flow.events.find(({ type }) => type === "degraded")).toMatchObject({
+      plan: "without_tools",
+      error_type: "context_overflow",
+    });
+    expectSent(flow, 2500);
+  });
+});
