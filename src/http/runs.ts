@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import type { Language } from "../error-texts.ts";
-import { isAppError } from "../errors.ts";
+import { AppError, isAppError } from "../errors.ts";
 import type { StreamMode } from "../events.ts";
 import { expireSession } from "../sessions/approvals.ts";
 import { keptConfigurable, lastingKeys } from "../sessions/configuration.ts";
@@ -76,11 +76,22 @@ function checkedBody({ graphs }: HttpServices, body: RunBody): RunBody {
   const assistant = graphs.findAssistant(body.assistant_id);
   if (assistant === undefined || !checksMessages(graphs.get(assistant.graph_id))) return body;
   const { input, command } = body;
+  if ((input === undefined || input === null) && (command === undefined || command === null)) refuseCompression(body);
   return {
     ...body,
     input: readInputMessages(input, "input"),
     ...(command && { command: readCommandMessages(command) }),
   };
+}
+
+/** Without an input a run goes on after its last step, and compression is the first one: it would be passed over (COMP-11). */
+function refuseCompression({ context }: RunBody): void {
+  const wanted = context?.["compress"];
+  if (wanted === undefined || wanted === null || wanted === false) return;
+  const message = "context.compress: a run without input goes on where the last one ended, and compresses nothing.";
+  throw new AppError("invalid_parameter", message, {
+    suggestion: 'Send the input {"messages": []}, or use POST /threads/:thread_id/compress.',
+  });
 }
 
 /** How a reader follows a run. */

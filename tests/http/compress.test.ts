@@ -88,3 +88,41 @@ describe("POST /threads/:id/compress", () => {
     expect(again.status).toBe(409);
   });
 });
+
+describe("a run that is to compress", () => {
+  it.each([[{ compress: true }], [{ compress: { keep_recent: 5 } }]])(
+    "is refused without an input, which would pass %j over",
+    async (context) => {
+      for (const input of [{ input: null }, {}]) {
+        const body = { assistant_id: "agent", ...input, context };
+        const [status, text] = await fixture.ask("POST", `/threads/${id}/runs/wait`, body);
+        expect(status).toBe(400);
+        expect(text).toMatch(/without input.*compresses nothing/u);
+      }
+    },
+  );
+
+  it("is no reason to refuse a run without input that does not want it", async () => {
+    const body = { assistant_id: "agent", input: null, context: { compress: false } };
+    expect((await fixture.ask("POST", `/threads/${id}/runs/wait`, body))[0]).toBe(200);
+  });
+});
+
+describe("a compression whose model takes its time", () => {
+  it("holds up no other request of the thread: what needs it to be idle is told so at once", async () => {
+    const other = await fixture.talk(...Array.from({ length: 6 }, (_, at) => `hello again ${at}`));
+    fixture.model.push({ fault: { kind: "hang" } });
+    const { run_id } = z
+      .looseObject({ run_id: z.string() })
+      .parse(await fixture.json("POST", `/threads/${other}/compress`, { keep_recent: 5 }));
+    const asks = (): boolean => JSON.stringify(fixture.model.requests.at(-1)?.messages).includes("task: compress");
+    await expect.poll(asks, { timeout: 5000 }).toBe(true);
+    const added = { messages: [{ role: "user", content: "And this" }] };
+    const [status, text] = await fixture.ask("POST", `/threads/${other}/messages`, added);
+    // Somebody who waited for the turn of the thread in vain would be told so after ten seconds.
+    expect([status, text]).toEqual([409, expect.not.stringContaining("has not ended within")]);
+    expect((await fixture.ask("POST", `/threads/${other}/runs`, { assistant_id: "agent", input: added }))[0]).toBe(422);
+    expect((await fixture.ask("GET", `/threads/${other}/state`))[0]).toBe(200);
+    await fixture.server.client.runs.cancel(other, run_id, true);
+  });
+});
