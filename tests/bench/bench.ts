@@ -10,7 +10,7 @@ import { measureRuns, measureTokens } from "./runs.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers.ts";
 import { measureTextCalls } from "./text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process,loop,context,calls]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process,loop,context,session,calls]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)

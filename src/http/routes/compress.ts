@@ -4,7 +4,8 @@ import { CompressionPreview, previewCompression, keptIds } from "../../sessions/
 import { usualModel } from "../../sessions/usual-model.ts";
 import { readMessages } from "../../sessions/conversation.ts";
 import { lastRunOf } from "../../sessions/last-run.ts";
-import { requireSession } from "../../sessions/sessions.ts";
+import { readValues, requireSession } from "../../sessions/sessions.ts";
+import { ChatSummaries, summariesOf } from "../../sessions/summaries.ts";
 import { CompressionRequest } from "../../state.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
@@ -18,10 +19,28 @@ const CompressBody = CompressionRequest.omit({ only: true });
 const tag = "Threads";
 const errors = { 404: "No such thread or message", 409: "There is nothing to compress, or the graph keeps no summary" };
 
-/** `/threads/:id/compress`: what a compression would do, and the run that does it (COMP-11). Messages are never deleted. */
+/**
+ * `/threads/:id/compress`: what a compression would do, and the run that does it (COMP-11); `…/summaries`: what the
+ * conversation came to (MEM-02). Messages are never deleted.
+ */
 export function compressRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const { storage } = services;
+
+  routes.get(
+    "/threads/:thread_id/summaries",
+    describe({
+      tag,
+      summary: "What the conversation had come to after every ten messages, oldest first, and what it comes to now",
+      answer: ChatSummaries,
+      errors: { 404: errors[404] },
+    }),
+    path(ThreadPath),
+    async (context) => {
+      const { session_id } = await requireSession(storage, context.req.valid("param").thread_id);
+      return answerJson(context, await summariesOf(session_id, await readValues(storage, session_id)));
+    },
+  );
 
   routes.post(
     "/threads/:thread_id/compress/preview",
