@@ -5,6 +5,8 @@ import { collectContext } from "../context/collect.ts";
 import type { CollectionContext } from "../context/collectors/collector.ts";
 import { circuitEndings } from "../context/collectors/circuit-file.ts";
 import { collectors } from "../context/collectors/index.ts";
+import { searchWorkspace } from "../context/search-workspace.ts";
+import { textOf } from "../context/tokens.ts";
 import { documentLayer, referencesLayer } from "../context/layers.ts";
 import { emit } from "../loop/request.ts";
 import { promptsOf, servicesOf, sessionIdOf } from "../loop/services.ts";
@@ -71,7 +73,7 @@ async function collected(
   context: RunContext,
   config: LangGraphRunnableConfig,
 ): Promise<GatheredContext["before"]> {
-  const { workspace, defaultModel, contextLimit, collectors: added = [] } = servicesOf(config);
+  const { workspace, tasks, defaultModel, contextLimit, collectors: added = [] } = servicesOf(config);
   const where: CollectionContext = {
     workspace,
     circuit_file: state.circuit_file_path,
@@ -80,6 +82,8 @@ async function collected(
     error: state.error_context,
     metrics: state.last_metrics,
     now: Date.now(),
+    request: textOf(state.messages.findLast(isHumanMessage)?.content ?? ""),
+    search: searchWorkspace({ workspace, tasks, sessionId: sessionIdOf(config) }),
   };
   const readable = availableContext(modelLimits(context.model ?? defaultModel, contextLimit), 0);
   return await collectContext([...collectors, ...added], where, {

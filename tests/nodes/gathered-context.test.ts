@@ -84,6 +84,17 @@ describe("what is collected about the session's circuit", () => {
     expect(systemOf(0)).toContain("## Wishes\n\nThe customer wants it small.");
   });
 
+  it("also tells which other files name what the request names (CTX-09)", async () => {
+    app = await startWorkflow({
+      files: { "amp.cir": "Amplifier\nR7 a 0 1k\n", "notes/a.md": "R7 gets hot\nR70 does not\n", "b.bin": "R7" },
+      script: [{ text: "Yes." }],
+    });
+    await app.update({ circuit_file_path: "amp.cir" });
+    await app.send("why is r7 or R7 so large", { mode: "free_work" });
+    expect(systemOf(0)).toContain("## Found in the workspace\n\nnotes/a.md:1: R7 gets hot");
+    expect(systemOf(0)).not.toContain("R70");
+  });
+
   it("also comes for a circuit that only the editor shows", async () => {
     app = await startWorkflow({
       files: { "lib/amp.cir": "Amplifier\nR1 a 0 1k\n" },

@@ -1,3 +1,5 @@
+import type { SearchText } from "../search-workspace.ts";
+
 /** Where to look, for one request (CTX-08). Paths are as the session has them: relative to the workspace. */
 export interface CollectionContext {
   workspace: string;
@@ -10,6 +12,10 @@ export interface CollectionContext {
   metrics: Readonly<Record<string, number>> | null;
   /** Milliseconds since 1970. */
   now: number;
+  /** The user's words; absent where nobody has said any. */
+  request?: string;
+  /** Searches the workspace (CTX-12); absent: nothing is searched for. */
+  search?: SearchText;
 }
 
 /** What is kept first when room is short; a lower number comes first (CTX-10). */
