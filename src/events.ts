@@ -140,6 +140,8 @@ export type CustomEvent =
       implicit_needs: string[];
     }
   | { type: "orchestration_changed"; from_state: TurnState; to_state: TurnState }
+  /** Another model is asked than the one that answered last (LLM-19). */
+  | { type: "model_changed"; from_model: string; to_model: string }
   | { type: "work_mode_changed"; from_mode: string; to_mode: string }
   /** A run begins to work on the session, and works on it no more; between them the mode is not switched (STATE-11). */
   | { type: "workflow_locked" | "workflow_unlocked" }

@@ -1,8 +1,10 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { z } from "zod";
 import type { LoopOutcome } from "../loop/loop.ts";
 import { advance, type TurnState } from "../loop/orchestration.ts";
 import { emit } from "../loop/request.ts";
 import type { GraphState, Orchestration } from "../state.ts";
+import { modelForWork } from "./node-model.ts";
 import { lastToolOf, runContext } from "./node-request.ts";
 
 /** What the beginning of a turn sets: its modes, and the orchestration at `plan`. */
@@ -20,6 +22,7 @@ export function beginTurn(state: GraphState, config: LangGraphRunnableConfig): T
   if (work_mode !== state.work_mode) {
     emit(config, { type: "work_mode_changed", from_mode: state.work_mode, to_mode: work_mode });
   }
+  tellModel(state, modelForWork("main", [], context, config), config);
   const from = goesOn ? orchestration.state : advance(config, orchestration.state, "idle");
   return {
     work_mode,
@@ -27,6 +30,20 @@ export function beginTurn(state: GraphState, config: LangGraphRunnableConfig): T
     orchestration: { ...orchestration, state: advance(config, from, "plan") },
     clarification: null,
   };
+}
+
+const Answered = z.object({ model_name: z.string() });
+
+/** Tells that another model is asked than before, of which the last reply with counted tokens says who it was. */
+function tellModel(
+  { messages }: Pick<GraphState, "messages">,
+  to_model: string,
+  config: LangGraphRunnableConfig,
+): void {
+  const last = messages.findLast((message) => Answered.safeParse(message.additional_kwargs["llm_metadata"]).success);
+  const from_model = Answered.safeParse(last?.additional_kwargs["llm_metadata"]).data?.model_name;
+  if (from_model === undefined || from_model === to_model) return;
+  emit(config, { type: "model_changed", from_model, to_model });
 }
 
 /** Notes what a loop call did for the turn, and where the turn is now (STATE-04). */

@@ -34,6 +34,7 @@ function lineOf(event: CustomEvent): Line | undefined {
       const { tool_call_id, tool_name, status } = event;
       return { level: "debug", fields: { tool_call_id, tool_name, status } };
     }
+    case "model_changed":
     case "work_mode_changed":
     case "agentic_loop.complete": {
       const { type: _, ...fields } = event;

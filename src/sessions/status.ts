@@ -57,6 +57,9 @@ export const SessionActivity = z.object({
   waits_for: z.array(Waiting).describe("Questions to the user"),
   usage_ratio: z.number().describe("Share of the model's window that the conversation takes"),
   compress_button_state: z.enum(["normal", "warning", "critical"]),
+  model: z
+    .object({ name: z.string(), display_name: z.string() })
+    .describe("The model that the last run chose; where it chose none, the server's main one"),
   work_mode: WorkMode.nullable(),
   workflow_locked: z.boolean().describe("A run works on the thread: its mode cannot be switched"),
 });
@@ -87,7 +90,8 @@ export async function readActivity(
   const messages = messagesIn(values);
   const conversation_state = live?.activity.conversation ?? restingState(last, session, messages);
   const { orchestration, work_mode, conversation_summary } = Told.parse(values ?? {});
-  const { context } = modelLimits(modelOf(last) ?? usual.model, usual.contextLimit, usual.profile);
+  const model = modelOf(last) ?? usual.model;
+  const { context } = modelLimits(model, usual.contextLimit, usual.profile);
   const window = live?.activity.window ?? usage(messages, conversation_summary, context);
   return {
     conversation_state: withText(conversation_state, live?.text),
@@ -100,6 +104,7 @@ export async function readActivity(
     usage_ratio: window.ratio,
     compress_button_state: buttonStates[window.level],
     orchestration: orchestration && { ...orchestration, state: live?.activity.turn ?? orchestration.state },
+    model: { name: model, display_name: usual.profile(model).display_name },
     work_mode,
     workflow_locked: isBusy,
   };

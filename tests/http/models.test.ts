@@ -117,6 +117,21 @@ describe("/models", () => {
   });
 });
 
+it("the model of a thread is in its status: that of its last run, else the server's", async () => {
+  const { server } = fixture;
+  const id = await fixture.talk();
+  const path = `/threads/${id}/status`;
+  await json("PATCH", "/models/openai:scripted", { display_name: "Ours" });
+  expect(await json("GET", path)).toMatchObject({ model: { name: "openai:scripted", display_name: "Ours" } });
+  const input = { messages: [{ role: "user", content: "hello" }] };
+  await server.client.runs.wait(id, "agent", { input, context: { mode: "reply", model: "offline" } });
+  expect(await json("GET", path)).toMatchObject({ model: { name: "offline", display_name: "Offline" } });
+  await json("PUT", "/models/roles", { main: "openai:next" });
+  expect(await json("GET", `/threads/${await fixture.talk()}/status`)).toMatchObject({
+    model: { name: "openai:next", display_name: "next" },
+  });
+});
+
 describe("/providers", () => {
   it("adds one with its key, which goes to its address and into no answer", async () => {
     const { model, server } = fixture;

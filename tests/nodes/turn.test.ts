@@ -91,6 +91,20 @@ describe("the modes of a session", () => {
   });
 });
 
+describe("the model of a session (LLM-19)", () => {
+  it("may be another in each run, and its change is told once", async () => {
+    const flow = await start({ script: Array.from({ length: 4 }, () => ({ text: "Hi." })) });
+    await flow.send("hello", { model: "openai:one" });
+    await flow.send("hello", { model: "openai:one" });
+    await flow.send("hello", { model: "openai:two" });
+    await flow.send("hello", { model: "openai:two" });
+    expect(flow.model.requests.map(({ body }) => body.model)).toEqual(["one", "one", "two", "two"]);
+    expect(flow.events.filter(({ type }) => type === "model_changed")).toEqual([
+      { type: "model_changed", from_model: "openai:one", to_model: "openai:two" },
+    ]);
+  });
+});
+
 describe("several intents in one message (DECOMP-06)", () => {
   it("run in their order, even when the model gives no plan", async () => {
     const flow = await start({
