@@ -6,17 +6,17 @@ import { changeDeletionList, DeletionChange, writeTool } from "../tools/conversa
  * A call counts when it has a result that is no error; of a reply that has no results yet, the first `open` calls count.
  */
 export function deletionList(messages: readonly BaseMessage[], open = 0): string[] {
-  let list: string[] = [];
+  const list = new Set<string>();
   for (const [index, message] of messages.entries()) {
     if (!isAIMessage(message)) continue;
     for (const [place, call] of (message.tool_calls ?? []).entries()) {
       if (call.name !== writeTool) continue;
       const counts = index === messages.length - 1 ? place < open : succeeded(messages, index, call.id);
       const change = counts ? DeletionChange.safeParse(call.args) : undefined;
-      if (change?.success === true) list = changeDeletionList(list, change.data);
+      if (change?.success === true) changeDeletionList(list, change.data);
     }
   }
-  return list;
+  return [...list];
 }
 
 /** Whether the call has a result, among those right after its reply, and was not refused. */

@@ -17,7 +17,11 @@ export const conversationMessageIdsWrite = defineTool({
   kinds: ["Query"],
   operation: async () => ({ type: "Query" }),
   run: async () => success("Noted."),
-  reads: (change, conversation) => listResult(changeDeletionList(conversation.deletions, change), conversation),
+  reads: (change, conversation) => {
+    const list = new Set(conversation.deletions);
+    changeDeletionList(list, change);
+    return listResult([...list], conversation);
+  },
   isDefault: false,
   example: { title: "Two messages", body: '{"message_ids": "9226b3a4,204e1cd8", "action": "append"}' },
 });

@@ -29,15 +29,11 @@ export function idsIn(text: string): string[] {
   return ids.filter((id) => id !== "");
 }
 
-/** The list after a change; every id is there once. */
-export function changeDeletionList(list: readonly string[], { message_ids, action }: DeletionChange): string[] {
-  const ids = idsIn(message_ids);
-  switch (action) {
-    case "create":
-      return [...new Set(ids)];
-    case "append":
-      return [...new Set([...list, ...ids])];
-    case "delete":
-      return list.filter((id) => !ids.includes(id));
+/** Changes the list in place: what a long session has marked is read before each call of the model. */
+export function changeDeletionList(list: Set<string>, { message_ids, action }: DeletionChange): void {
+  if (action === "create") list.clear();
+  for (const id of idsIn(message_ids)) {
+    if (action === "delete") list.delete(id);
+    else list.add(id);
   }
 }
