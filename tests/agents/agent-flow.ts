@@ -6,9 +6,11 @@ import { wireText, type ModelRequest, type ModelStep } from "../support/model-se
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 /** The files of agents, as they lie in a workspace. */
-export function agentFiles(agents: Record<string, { tools?: string; model?: string; prompt?: string }>) {
+export function agentFiles(
+  agents: Record<string, { tools?: string; model?: string; prompt?: string; rules?: boolean }>,
+) {
   return Object.fromEntries(
-    Object.entries(agents).map(([name, { tools: toolText, model, prompt = `You are ${name}.` }]) => [
+    Object.entries(agents).map(([name, { tools: toolText, model, prompt = `You are ${name}.`, rules = false }]) => [
       `.autocoderagents/${name}.md`,
       [
         "---",
@@ -16,6 +18,7 @@ export function agentFiles(agents: Record<string, { tools?: string; model?: stri
         `description: Does the work of ${name}`,
         ...(toolText === undefined ? [] : [`tools: ${toolText}`]),
         ...(model === undefined ? [] : [`model: ${model}`]),
+        ...(rules ? ["include_rules: true"] : []),
         "---",
         prompt,
       ].join("\n"),

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { createAgentFolders } from "../../src/agents/agent-folders.ts";
 import { loadConfig } from "../../src/config.ts";
+import { openDocumentation } from "../../src/context/open-documentation.ts";
 import { workflow } from "../../src/graph/workflow.ts";
 import { createLogger } from "../../src/logger.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
@@ -14,6 +15,7 @@ import type { ModelServer } from "../support/model-server.ts";
 /** Runs of the workflow over a storage, as a process has them, with the agents of a workspace. */
 export function agentRuns(storage: Storage, workspace: string, model: ModelServer): Runs {
   const logger = createLogger("silent");
+  const home = join(workspace, "home");
   const services = {
     ledger: storage.ledger,
     tasks: storage.tasks,
@@ -22,7 +24,11 @@ export function agentRuns(storage: Storage, workspace: string, model: ModelServe
     defaultModel: "openai:scripted",
     contextLimit: undefined,
     loadModel: createModelLoader(loadConfig({ OPENAI_API_KEY: "key", OPENAI_BASE_URL: model.url })),
-    agents: createAgentFolders({ workspace, home: join(workspace, "home"), toolNames: Object.keys(tools), logger }),
+    documentation: openDocumentation(
+      { workspace, dataDir: join(workspace, "data"), toolHelp: "comments", home },
+      logger,
+    ).sources,
+    agents: createAgentFolders({ workspace, home, toolNames: Object.keys(tools), logger }),
   };
   const graphs = serve({ agent: workflow.compile() }, storage.checkpointer);
   return new Runs({ storage, graphs, services: () => services, logger, maxConcurrent: 8, retryDelay: 1 });

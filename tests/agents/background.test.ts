@@ -110,6 +110,26 @@ it("answers at once with the ids, and works on in a session of its own after the
   expect(after.every(({ report }) => (report?.tokens ?? 0) > 0)).toBe(true);
 });
 
+it("tells an agent the user's rules where its file says so, and no other", async () => {
+  await mkdir(join(workspace, ".autocoderrules"));
+  await writeFile(join(workspace, ".autocoderrules/style.md"), "---\nalwaysApply: true\n---\nWrite in verse.");
+  for (const [path, text] of Object.entries(agentFiles({ one: { rules: true } }))) {
+    await writeFile(join(workspace, path), text);
+  }
+  await begin((asked) => {
+    if (askedBy(asked) !== "caller") return { text: "Done." };
+    const isSent = asked.messages.some(({ role }) => role === "tool");
+    return isSent ? { text: "Sent." } : sends({ one: "Do it", two: "Do it" });
+  });
+  await say("Send them");
+  for (const agent of await agents()) await untilOver(agent);
+  const isTold = (name: string): boolean[] =>
+    model.requests
+      .filter((one) => askedBy(one) === name)
+      .map(({ messages: told }) => told.map(wireText).join("\n").includes("Write in verse."));
+  expect([isTold("one"), isTold("two")]).toEqual([[true], [false]]);
+});
+
 it("gives an agent its own prompt and tools, no agents of its own, and not the caller's conversation", async () => {
   await begin(
     scriptsOf({

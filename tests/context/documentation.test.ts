@@ -318,4 +318,34 @@ describe("documentation that there is no room for", () => {
     expect(sent(running, 0).map(({ role }) => role)).toEqual(["system", "user"]);
     expect(running.events.filter(({ type }) => type === "documentation_dropped")).toMatchObject([{ kinds: ["rules"] }]);
   });
+
+  it.each([
+    ["what was left out", 6_000, ["Write in verse."], ["Counts words"]],
+    ["all of it", 60_000, ["Counts words", "Write in verse."], []],
+  ])(
+    "is chosen again as before when a restart comes before the model is asked: %s",
+    async (_name, limit, told, not) => {
+      const long = Array.from({ length: 4 }, (_, at): [string, string] => [
+        `.autocodertools/count${at}.sh`,
+        `# Usage: Counts words ${"of a file ".repeat(400)}`,
+      ]);
+      const running = await start({
+        files: { ".autocoderrules/style.md": always("Write in verse."), ...Object.fromEntries(long) },
+        script: [{ text: "Hello." }],
+        contextLimit: limit,
+      });
+      const { services } = running;
+      const { loadModel } = services;
+      services.loadModel = () => {
+        throw new Error("power cut");
+      };
+      await expect(running.send("Say hello, my friend", context)).rejects.toThrow("power cut");
+      services.loadModel = loadModel;
+      await running.goOn(context);
+      const texts = sent(running, 0).map(({ text }) => text);
+      expect(texts).toHaveLength(2 + 2 * told.length);
+      for (const [index, part] of told.entries()) expect(texts[1 + 2 * index]).toContain(part);
+      for (const part of not) expect(texts.join("\n")).not.toContain(part);
+    },
+  );
 });
