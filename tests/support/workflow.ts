@@ -27,6 +27,10 @@ export interface TestWorkflowOptions extends ModelServerOptions {
   signal?: AbortSignal;
 }
 
+interface StreamMetadata {
+  langgraph_checkpoint_ns: string;
+}
+
 /** The workflow in process: real graph, real tools in a folder of its own, the scripted model behind the real client. */
 export interface TestWorkflow {
   workspace: string;
@@ -86,10 +90,11 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
     });
     for await (const chunk of stream) {
       // With subgraphs and a list of modes a chunk is [namespace, mode, payload]; only our own events are custom.
-      const [, mode, payload] = chunk as unknown as [string[], string, CustomEvent | [BaseMessage]];
+      const [, mode, payload] = chunk as unknown as [string[], string, CustomEvent | [BaseMessage, StreamMetadata]];
       if (!Array.isArray(payload)) events.push(payload);
       else if (mode === "messages" && payload[0].id !== undefined) {
         heard.set(payload[0].id, (heard.get(payload[0].id) ?? "") + payload[0].text);
+        services.progress?.heard(payload[1].langgraph_checkpoint_ns, payload[0]);
       }
     }
     return await read();
