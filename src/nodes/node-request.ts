@@ -108,7 +108,7 @@ export function nodeRequest(
     silent: options.silent ?? false,
     // What a model wrote as an agent's task is no word of the user's.
     ...(context.agent === undefined ? {} : { userRequest: context.agent.user_request }),
-    ...(context.fallback_model === undefined ? {} : { fallbackModel: context.fallback_model }),
+    ...fallbackOf(context, config),
     ...(context.on_error === undefined ? {} : { onError: context.on_error }),
     ...(context.tool_policy === undefined ? {} : { toolPolicy: context.tool_policy }),
     ...(context.result_mode === undefined ? {} : { resultMode: context.result_mode }),
@@ -118,6 +118,12 @@ export function nodeRequest(
       ? {}
       : { forcedTool: context.selected_tool }),
   };
+}
+
+/** Who is asked where the model cannot be: as the run says, else as the server does. */
+function fallbackOf(context: RunContext, config: LangGraphRunnableConfig): Pick<LoopRequest, "fallbackModel"> {
+  const fallbackModel = context.fallback_model ?? rolesOf(config).fallback;
+  return fallbackModel === undefined ? {} : { fallbackModel };
 }
 
 /** What the run says of the price is about its own model; of any other, and without a word, the registry knows (LOOP-17). */
