@@ -17,6 +17,7 @@ import { listen } from "./http/listen.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { openAgents, type RunServices } from "./loop/services.ts";
 import { createModelLoader } from "./models/load-model.ts";
+import { ModelServices } from "./models/model-services.ts";
 import { openModels, type ModelRegistry } from "./models/registry.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
 import type { Prompts } from "./prompts/prompts.ts";
@@ -65,18 +66,18 @@ export async function startServer(
   const toolSources = openMcpSources(config, workspace, logger);
   const storage = openStorage(config, workspace);
   try {
-    const graphs = await loadGraphs(config.graphs, storage.checkpointer);
-    for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
+    const graphs = await openGraphs(config, storage, logger);
     const prompts = openPrompts(config.dataDir, logger, countText);
     const { callBack, counter, hooks } = openWatchers(config, logger);
     const documentation = openDocumentation({ ...config, workspace }, logger);
     const models = openModels(config, logger);
-    const lent = { ...lentServices(config, storage, workspace, logger), ...lentModels(config, models, prompts) };
-    const services = { ...lent, hooks, toolSources, callBack, documentation: documentation.sources };
+    const modelServices = new ModelServices({ createRate });
+    const lent = lentServices(config, storage, workspace, logger);
+    const lentModel = lentModels(config, models, prompts, modelServices);
+    const services = { ...lent, ...lentModel, hooks, toolSources, callBack, documentation: documentation.sources };
     const operations = createOperations({ store: storage.operations, locks: services.locks, workspace });
     const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
-    const tracing = createTracing(config, () => models.storedKeys());
-    if (tracing === undefined) skipIdleTracing();
+    const tracing = openTracing(config, models);
     const runs = new Runs({
       storage,
       graphs,
@@ -89,8 +90,8 @@ export async function startServer(
     });
     const manual = createManualTools({ services, storage, runs, graphs, counter });
     const tokens = createTokenCounter(logger);
-    const parts = { config, storage, runs, operations, manual, prompts, models, tokens, documentation, graphs, logger };
-    const api = createApi(parts);
+    const shared = { config, prompts, models, modelServices, tokens, documentation, graphs, logger };
+    const api = createApi({ ...shared, storage, runs, operations, manual });
     // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
     const recovered = Promise.withResolvers<void>();
     const { server, url } = await listen(config, (request, bindings) =>
@@ -116,6 +117,19 @@ export async function startServer(
     await storage.close();
     throw error;
   }
+}
+
+/** The graphs that can be served; of the others the log says why not. */
+async function openGraphs(config: Config, storage: Storage, logger: Logger): Promise<Graphs> {
+  const graphs = await loadGraphs(config.graphs, storage.checkpointer);
+  for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
+  return graphs;
+}
+
+function openTracing(config: Config, models: ModelRegistry): ReturnType<typeof createTracing> {
+  const tracing = createTracing(config, () => models.storedKeys());
+  if (tracing === undefined) skipIdleTracing();
+  return tracing;
 }
 
 /** Who watches what happens, and changes nothing: callbacks, the log and the statistics of tools. */
@@ -158,8 +172,9 @@ function lentModels(
   config: Config,
   models: ModelRegistry,
   prompts: Prompts,
+  services: ModelServices,
 ): Required<Pick<RunServices, "loadModel" | "models" | "prompts">> {
-  return { loadModel: createModelLoader(config, { models, prompts }), models, prompts };
+  return { loadModel: createModelLoader(config, { models, prompts, services }), models, prompts };
 }
 
 function lentServices(

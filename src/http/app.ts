@@ -4,6 +4,7 @@ import type { TokenCounter } from "../context/token-counter.ts";
 import type { Documentation } from "../context/open-documentation.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
+import type { ModelServices } from "../models/model-services.ts";
 import type { ModelRegistry } from "../models/registry.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -32,6 +33,7 @@ import { messageRoutes } from "./routes/messages.ts";
 import { metaRoutes } from "./routes/meta.ts";
 import { modelTestRoutes } from "./routes/model-test.ts";
 import { modelRoutes } from "./routes/models.ts";
+import { modelServiceRoutes } from "./routes/model-services.ts";
 import { namespaceRoutes } from "./routes/namespaces.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { partialRoutes } from "./routes/partial.ts";
@@ -82,6 +84,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   modelRoutes,
   modelTestRoutes,
   providerRoutes,
+  modelServiceRoutes,
   identityRoutes,
   ruleRoutes,
   externalToolRoutes,
@@ -97,6 +100,7 @@ export interface ServerParts {
   manual: ManualTools;
   prompts: EditablePrompts;
   models: ModelRegistry;
+  modelServices: ModelServices;
   tokens: TokenCounter;
   documentation: Documentation;
   graphs: Graphs;
