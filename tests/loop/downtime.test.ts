@@ -54,6 +54,42 @@ describe("the time of a turn (LOOP-03, C-28)", () => {
     expect(messages.at(-1)?.additional_kwargs["end_reason"]).toBe("answered");
   });
 
+  it("counts a tool beside a call that waits for a person, since it begins when all calls of the reply are decided", async () => {
+    const both: ModelStep = {
+      toolCalls: [
+        { name: "read_file", arguments: { path: "a.txt" } },
+        { name: "ask_followup_question", arguments: { question: "Which?" } },
+      ],
+    };
+    running = await startWorkflow({
+      files: { "a.txt": "A" },
+      handler: ({ index }) => {
+        pass(10);
+        return index === 0 ? both : { text: "June it is." };
+      },
+    });
+    const flow = running;
+    const read = (): boolean =>
+      flow.events.some((event) => event.type === "agentic_loop.tool_result" && event.tool_name === "read_file");
+    await flow.send("Print the report", context);
+    expect(read()).toBe(false);
+    pass(3600);
+    const { ledger } = flow.services;
+    flow.services.ledger = {
+      ...ledger,
+      start: (call) => {
+        pass(200);
+        return ledger.start(call);
+      },
+    };
+    const { messages } = await flow.answer("June", context);
+    expect(read()).toBe(true);
+    expect(messages.at(-1)?.additional_kwargs["end_reason"]).toBe("answered");
+    expect(flow.events).toContainEqual(
+      expect.objectContaining({ type: "agentic_loop.complete", duration_ms: 220_000 }),
+    );
+  });
+
   it("counts what was worked before the server went down, and after", async () => {
     const work: ModelStep[] = [reads, reads, { text: "It says A." }];
     const seconds = [200, 150, 0];
