@@ -9,6 +9,7 @@ const zhipuThinking: ProfilePart = {
   thinking: "optional",
 };
 const writesCalls: ProfilePart = { tool_calls: "text" };
+const canThink: ProfilePart = { thinking: "optional" };
 const seesImages: ProfilePart = { vision: true };
 const usd = (input: number, output: number): ProfilePart => ({ price: { input, output, currency: "USD" } });
 
@@ -47,6 +48,9 @@ export const builtInModels: Readonly<Record<string, ProfilePart>> = {
   "siliconflow:*": { structured_output: "json_object" },
   "siliconflow:deepseek-ai/DeepSeek-R1*": { thinking: "always" },
   "siliconflow:Pro/deepseek-ai/DeepSeek-R1*": { thinking: "always" },
+  "siliconflow:Qwen/Qwen3-8B*": canThink,
+  "siliconflow:Qwen/Qwen3-14B*": canThink,
+  "siliconflow:Qwen/Qwen3-32B*": canThink,
 
   "deepseek:*": { context: 128_000, output: 8_192, structured_output: "json_object" },
   "deepseek:deepseek-chat": { display_name: "DeepSeek Chat", ...usd(0.28, 0.42) },
@@ -58,6 +62,9 @@ export const builtInModels: Readonly<Record<string, ProfilePart>> = {
   },
 
   "qwen:*": { structured_output: "json_object" },
+  "qwen:qwen3-8b*": canThink,
+  "qwen:qwen3-14b*": canThink,
+  "qwen:qwen3-32b*": canThink,
   "qwen:qwen-plus": { display_name: "Qwen Plus", vision_model: "qwen:qwen-vl-plus" },
   "qwen:qwen-max": { display_name: "Qwen Max", vision_model: "qwen:qwen-vl-plus" },
   "qwen:qwen-vl*": { ...seesImages },

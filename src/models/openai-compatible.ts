@@ -1,12 +1,17 @@
-import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
-import type { BaseMessage } from "@langchain/core/messages";
-import type { ChatGenerationChunk } from "@langchain/core/outputs";
-import { ChatOpenAI, ChatOpenAICompletions, type ChatOpenAIFields } from "@langchain/openai";
+import { ChatOpenAI, type ChatOpenAIFields } from "@langchain/openai";
 import { callDefaults } from "./call-defaults.ts";
 import { fetchWithin } from "./fetch-within.ts";
 import type { Provider } from "./provider.ts";
-import type { Timeouts } from "./timeouts.ts";
-import { watchStream } from "./watch-stream.ts";
+import {
+  compatibleQuirks,
+  deepseekQuirks,
+  openaiQuirks,
+  qwenQuirks,
+  siliconflowQuirks,
+  zhipuQuirks,
+  type Quirks,
+} from "./vendors/quirks.ts";
+import { VendorCompletions } from "./vendors/vendor-completions.ts";
 
 /** What differs between vendors that speak OpenAI's chat completions (design.md, section 4, Models). */
 type Vendor = Pick<Provider, "title" | "baseUrl" | "keyName" | "environment">;
@@ -14,28 +19,8 @@ type Vendor = Pick<Provider, "title" | "baseUrl" | "keyName" | "environment">;
 /** The SDK insists on a key; servers that need none ignore this one. */
 const noKey = "none";
 
-/** Chat completions whose streams never end in silence or half-way unnoticed. */
-class WatchedCompletions extends ChatOpenAICompletions {
-  readonly #timeouts: Timeouts;
-
-  constructor(fields: ChatOpenAIFields, timeouts: Timeouts) {
-    super(fields);
-    this.#timeouts = timeouts;
-  }
-
-  override async *_streamResponseChunks(
-    messages: BaseMessage[],
-    options: this["ParsedCallOptions"],
-    runManager?: CallbackManagerForLLMRun,
-  ): AsyncGenerator<ChatGenerationChunk> {
-    const open = (signal: AbortSignal): AsyncGenerator<ChatGenerationChunk> =>
-      super._streamResponseChunks(messages, { ...options, signal }, runManager);
-    yield* watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
-  }
-}
-
 /** A provider that speaks OpenAI's chat completions: those below, and every one that a user adds (LLM-20). */
-export function openAiCompatible(vendor: Vendor): Provider {
+export function openAiCompatible(vendor: Vendor, quirks: Quirks = compatibleQuirks): Provider {
   return {
     ...vendor,
     create(name, options, { address, apiKey, timeouts, profile }) {
@@ -56,7 +41,7 @@ export function openAiCompatible(vendor: Vendor): Provider {
         timeout: timeouts.totalMs,
         ...callDefaults(profile, options),
       };
-      return new ChatOpenAI({ ...fields, completions: new WatchedCompletions(fields, timeouts) });
+      return new ChatOpenAI({ ...fields, completions: new VendorCompletions(fields, { quirks, profile, options }, timeouts) });
     },
     unreachableHint: `Check the network, and the address of ${vendor.title}.`,
     unknownModelHint: (name) => `Check the name "${name}" against the list of models of ${vendor.title}.`,
@@ -64,41 +49,56 @@ export function openAiCompatible(vendor: Vendor): Provider {
 }
 
 /** OpenAI, or any server that speaks its protocol at `OPENAI_BASE_URL` (there the key is optional). */
-export const openai = openAiCompatible({
-  title: "OpenAI",
-  baseUrl: "https://api.openai.com/v1",
-  keyName: "OPENAI_API_KEY",
-  environment: (config) => config.openai,
-});
+export const openai = openAiCompatible(
+  {
+    title: "OpenAI",
+    baseUrl: "https://api.openai.com/v1",
+    keyName: "OPENAI_API_KEY",
+    environment: (config) => config.openai,
+  },
+  openaiQuirks,
+);
 
 /** Zhipu GLM (LLM-04). */
-export const zhipu = openAiCompatible({
-  title: "Zhipu",
-  baseUrl: "https://open.bigmodel.cn/api/paas/v4",
-  keyName: "ZHIPU_API_KEY",
-  environment: (config) => ({ apiKey: config.vendorKeys["zhipu"] }),
-});
+export const zhipu = openAiCompatible(
+  {
+    title: "Zhipu",
+    baseUrl: "https://open.bigmodel.cn/api/paas/v4",
+    keyName: "ZHIPU_API_KEY",
+    environment: (config) => ({ apiKey: config.vendorKeys["zhipu"] }),
+  },
+  zhipuQuirks,
+);
 
 /** SiliconFlow (LLM-13): names are typed by hand, `Provider/Model`. */
-export const siliconflow = openAiCompatible({
-  title: "SiliconFlow",
-  baseUrl: "https://api.siliconflow.cn/v1",
-  keyName: "SILICONFLOW_API_KEY",
-  environment: (config) => ({ apiKey: config.vendorKeys["siliconflow"] }),
-});
+export const siliconflow = openAiCompatible(
+  {
+    title: "SiliconFlow",
+    baseUrl: "https://api.siliconflow.cn/v1",
+    keyName: "SILICONFLOW_API_KEY",
+    environment: (config) => ({ apiKey: config.vendorKeys["siliconflow"] }),
+  },
+  siliconflowQuirks,
+);
 
 /** DeepSeek (LLM-20). */
-export const deepseek = openAiCompatible({
-  title: "DeepSeek",
-  baseUrl: "https://api.deepseek.com/v1",
-  keyName: "DEEPSEEK_API_KEY",
-  environment: (config) => ({ apiKey: config.vendorKeys["deepseek"] }),
-});
+export const deepseek = openAiCompatible(
+  {
+    title: "DeepSeek",
+    baseUrl: "https://api.deepseek.com/v1",
+    keyName: "DEEPSEEK_API_KEY",
+    environment: (config) => ({ apiKey: config.vendorKeys["deepseek"] }),
+  },
+  deepseekQuirks,
+);
 
 /** Qwen through DashScope's compatible mode (LLM-20). */
-export const qwen = openAiCompatible({
-  title: "Qwen",
-  baseUrl: "https://dashscope.aliyuncs.com/compatible-mode/v1",
-  keyName: "DASHSCOPE_API_KEY",
-  environment: (config) => ({ apiKey: config.vendorKeys["qwen"] }),
-});
+export const qwen = openAiCompatible(
+  {
+    title: "Qwen",
+    baseUrl: "https://dashscope.aliyuncs.com/compatible-mode/v1",
+    keyName: "DASHSCOPE_API_KEY",
+    environment: (config) => ({ apiKey: config.vendorKeys["qwen"] }),
+  },
+  qwenQuirks,
+);

@@ -37,6 +37,8 @@ export interface ModelStep {
   /** Stops before piece `after` until the promise settles: lets a test act in the middle of a stream. */
   hold?: { after: number; until: Promise<unknown> };
   finishReason?: string;
+  /** Bytes that are answered as they are, instead of all the above: what a vendor has sent. */
+  wire?: string;
   fault?: ModelFault;
 }
 

@@ -157,6 +157,12 @@ export class ModelServer {
       sendError(response, fault.status, body);
       return;
     }
+    if (step.wire !== undefined) {
+      const type = step.wire.startsWith("{") ? "application/json" : "text/event-stream; charset=utf-8";
+      response.writeHead(200, { "content-type": type });
+      response.end(step.wire);
+      return;
+    }
     const answer = this.#write(step, request);
     response.writeHead(200, { "content-type": answer.contentType, "cache-control": "no-cache" });
     if (fault === undefined && step.hold === undefined && (step.delayMs ?? 0) === 0) {

@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { AppError } from "../../errors.ts";
+import type { Quirks } from "./quirks.ts";
+
+const Count = z.number().nullish();
+const Usage = z.looseObject({
+  prompt_tokens: Count,
+  completion_tokens: Count,
+  total_tokens: Count,
+  prompt_tokens_details: z.looseObject({ cached_tokens: Count }).nullish(),
+  prompt_cache_hit_tokens: Count,
+});
+
+const Call = z.looseObject({
+  index: z.number().nullish(),
+  id: z.string().nullish(),
+  function: z.looseObject({ name: z.string().nullish(), arguments: z.unknown().optional() }).nullish(),
+});
+
+const Said = z.looseObject({
+  content: z.union([z.string(), z.array(z.looseObject({ text: z.string().optional() }))]).nullish(),
+  reasoning_content: z.string().nullish(),
+  reasoning: z.unknown().optional(),
+  tool_calls: z.array(Call).nullish(),
+});
+type Said = z.infer<typeof Said>;
+
+/** An answer, or a piece of one, as far as vendors differ about it. */
+const Answer = z.looseObject({
+  choices: z
+    .array(
+      z.looseObject({
+        delta: Said.nullish(),
+        message: Said.nullish(),
+        finish_reason: z.string().nullish(),
+      }),
+    )
+    .nullish(),
+  usage: Usage.nullish(),
+});
+
+/**
+ * An answer, or a piece of a streamed one, in the words of OpenAI: reasoning by one name, cached tokens in one place (LLM-10), no
+ * empty ids. What has none of the expected form is left to the client. Throws `network` for an answer that broke off.
+ */
+export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks): T {
+  const read = Answer.safeParse(answer);
+  if (!read.success) return answer;
+  const { choices, usage, ...rest } = read.data;
+  const plain = {
+    ...rest,
+    ...(choices === undefined || choices === null
+      ? {}
+      : { choices: choices.map((choice) => plainChoice(choice, brokenEnds)) }),
+    ...(usage === undefined || usage === null ? {} : { usage: plainUsage(usage) }),
+  };
+  // The same fields with the same meaning, of which the client knows more than is read here.
+  return plain as T;
+}
+
+type Choice = NonNullable<z.infer<typeof Answer>["choices"]>[number];
+
+function plainChoice({ delta, message, finish_reason, ...rest }: Choice, brokenEnds: readonly string[]): object {
+  if (typeof finish_reason === "string" && brokenEnds.includes(finish_reason)) throw brokenOff(finish_reason);
+  return {
+    ...rest,
+    ...(delta === undefined || delta === null ? {} : { delta: plainSaid(delta) }),
+    ...(message === undefined || message === null ? {} : { message: plainSaid(message) }),
+    // An empty reason says that the answer goes on.
+    finish_reason: finish_reason === "" ? null : finish_reason,
+  };
+}
+
+function plainSaid({ content, reasoning_content, reasoning, tool_calls, ...rest }: Said): object {
+  const thoughts = reasoning_content ?? (typeof reasoning === "string" ? reasoning : "");
+  const calls = (tool_calls ?? []).map((call, place) => plainCall(call, place));
+  return {
+    ...rest,
+    content: Array.isArray(content) ? content.map(({ text = "" }) => text).join("") : content,
+    ...(thoughts === "" ? {} : { reasoning_content: thoughts }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+/** Later pieces of a call name nothing; an empty name or id would be taken for one. Arguments are text. */
+function plainCall({ index, id, function: called, ...rest }: z.infer<typeof Call>, place: number): object {
+  const { name, arguments: written, ...more } = called ?? {};
+  return {
+    ...rest,
+    index: index ?? place,
+    ...(id === undefined || id === null || id === "" ? {} : { id }),
+    function: {
+      ...more,
+      ...(name === undefined || name === null || name === "" ? {} : { name }),
+      ...(written === undefined || written === null
+        ? {}
+        : { arguments: typeof written === "string" ? written : JSON.stringify(written) }),
+    },
+  };
+}
+
+function plainUsage({ prompt_cache_hit_tokens, prompt_tokens_details, ...usage }: z.infer<typeof Usage>): object {
+  const input = usage.prompt_tokens ?? 0;
+  const output = usage.completion_tokens ?? 0;
+  const cached = prompt_tokens_details?.cached_tokens ?? prompt_cache_hit_tokens;
+  return {
+    ...usage,
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: usage.total_tokens ?? input + output,
+    ...(cached === undefined || cached === null
+      ? { prompt_tokens_details: prompt_tokens_details ?? undefined }
+      : { prompt_tokens_details: { ...prompt_tokens_details, cached_tokens: cached } }),
+  };
+}
+
+function brokenOff(reason: string): AppError {
+  return new AppError("network", `The vendor broke the answer off (${reason}).`, {
+    suggestion: "Try again in a moment, or choose another model.",
+    recoverable: true,
+  });
+}

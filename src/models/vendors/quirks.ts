@@ -1,0 +1,72 @@
+/**
+ * What a vendor that speaks OpenAI's chat completions does in another way than OpenAI. All of it is data; what is done about
+ * it is in `request.ts` and `answer.ts`. The table of docs/providers.md names the test of each.
+ */
+export interface Quirks {
+  /** The field that lets a model think or not which can do both; absent: there is none. */
+  thinkingField?: "thinking" | "enable_thinking";
+  /**
+   * Which of the model's own thoughts go back to it: of all messages that call tools (the vendor refuses a request
+   * without), of those since the user's last words, or none (some refuse a request with them).
+   */
+  reasoningBack: "calls" | "turn" | "none";
+  /** When a tool can be forced. Where it cannot be, it is the only one that is offered. */
+  forcedTool: "always" | "unless_thinking" | "never";
+  /** Whether the model thinks also where its answer is not streamed, or must be JSON. */
+  thinksUnstreamed: boolean;
+  thinksInJson: boolean;
+  /** Whether a temperature may be sent while it thinks, and the highest that there is. */
+  thinkingTemperature: boolean;
+  highestTemperature: number;
+  /** Images have to stand before the text of their message (LLM-07). */
+  imagesFirst: boolean;
+  /** Reasons for the end of an answer which mean that it broke off. */
+  brokenEnds: readonly string[];
+}
+
+/** OpenAI's own rules. Its reasoning models keep their thoughts and refuse a temperature. */
+export const openaiQuirks: Quirks = {
+  reasoningBack: "none",
+  forcedTool: "always",
+  thinksUnstreamed: true,
+  thinksInJson: true,
+  thinkingTemperature: false,
+  highestTemperature: 2,
+  imagesFirst: false,
+  brokenEnds: [],
+};
+
+/** Servers of the user's own (vLLM, LM Studio, llama.cpp, gateways): nothing is sent that OpenAI does not know. */
+export const compatibleQuirks: Quirks = { ...openaiQuirks, thinkingTemperature: true };
+
+/** Zhipu GLM (LLM-04, LLM-05, LLM-07): thoughts between calls are to be handed back, and only `auto` chooses tools. */
+export const zhipuQuirks: Quirks = {
+  ...compatibleQuirks,
+  thinkingField: "thinking",
+  reasoningBack: "turn",
+  forcedTool: "never",
+  highestTemperature: 1,
+  imagesFirst: true,
+  brokenEnds: ["network_error"],
+};
+
+/** SiliconFlow (LLM-13): many models of others, among them ones (DeepSeek R1) that refuse thoughts in a request. */
+export const siliconflowQuirks: Quirks = { ...compatibleQuirks, thinkingField: "enable_thinking" };
+
+/** DeepSeek: since V3.2 a message that calls tools must bear the thoughts before it, in every later request too. */
+export const deepseekQuirks: Quirks = {
+  ...compatibleQuirks,
+  thinkingField: "thinking",
+  reasoningBack: "calls",
+  forcedTool: "unless_thinking",
+  brokenEnds: ["insufficient_system_resource"],
+};
+
+/** Qwen (DashScope): several models think only where they stream, and none where a tool is forced or JSON is wanted. */
+export const qwenQuirks: Quirks = {
+  ...compatibleQuirks,
+  thinkingField: "enable_thinking",
+  forcedTool: "unless_thinking",
+  thinksUnstreamed: false,
+  thinksInJson: false,
+};

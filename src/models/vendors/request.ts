@@ -1,0 +1,127 @@
+import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { callDefaults, thinksFirst } from "../call-defaults.ts";
+import type { ModelProfile } from "../model-profile.ts";
+import type { ModelOptions } from "../provider.ts";
+import type { Quirks } from "./quirks.ts";
+
+/** A message as it goes over the wire. */
+export interface SentMessage {
+  role: string;
+  content?: unknown;
+}
+
+/** The body of a request, as far as vendors differ about it. */
+export interface SentRequest {
+  messages: readonly SentMessage[];
+  stream?: boolean | null;
+  tools?: readonly object[] | undefined;
+  tool_choice?: unknown;
+  response_format?: unknown;
+  temperature?: number | null | undefined;
+  max_tokens?: number | null | undefined;
+}
+
+/** Who is asked, and what the run has chosen. */
+export interface Asked {
+  quirks: Quirks;
+  profile: ModelProfile;
+  options: ModelOptions;
+}
+
+/** The request as this vendor takes it; `messages` are those it was made of. The one that is given stays as it is. */
+export function vendorRequest(request: SentRequest, messages: readonly BaseMessage[], asked: Asked): SentRequest {
+  const { quirks, profile, options } = asked;
+  const wanted = thinksFirst(profile, options);
+  const thinks = wanted && (profile.thinking === "always" || mayThink(request, quirks));
+  return {
+    ...withForcedTool(request, thinks, quirks),
+    ...(wanted && !thinks ? unthinking(asked) : {}),
+    ...temperatureOf(wanted === thinks ? request.temperature : unthinking(asked).temperature, thinks, quirks),
+    ...thinkingOf(thinks, asked),
+    messages: withReasoning(request.messages, messages, thinks ? quirks.reasoningBack : "none").map((message) =>
+      quirks.imagesFirst ? imagesFirst(message) : message,
+    ),
+  };
+}
+
+function mayThink({ stream, response_format, tool_choice }: SentRequest, quirks: Quirks): boolean {
+  if (stream !== true && !quirks.thinksUnstreamed) return false;
+  if (response_format !== undefined && !quirks.thinksInJson) return false;
+  return !(isForced(tool_choice) && quirks.forcedTool === "unless_thinking");
+}
+
+/** What is asked of a model that does not think in this one call (LLM-05). */
+function unthinking({ profile, options }: Asked): Pick<SentRequest, "temperature" | "max_tokens"> {
+  const { temperature, maxTokens } = callDefaults(profile, { ...options, thinking: false });
+  return { temperature, max_tokens: maxTokens };
+}
+
+function temperatureOf(
+  temperature: number | null | undefined,
+  thinks: boolean,
+  { thinkingTemperature, highestTemperature }: Quirks,
+): Pick<SentRequest, "temperature"> {
+  if (temperature === undefined || temperature === null) return {};
+  if (thinks && !thinkingTemperature) return { temperature: undefined };
+  return { temperature: Math.min(temperature, highestTemperature) };
+}
+
+function thinkingOf(thinks: boolean, { quirks, profile }: Asked): Record<string, unknown> {
+  if (profile.thinking !== "optional") return {};
+  if (quirks.thinkingField === "thinking") return { thinking: { type: thinks ? "enabled" : "disabled" } };
+  return quirks.thinkingField === undefined ? {} : { [quirks.thinkingField]: thinks };
+}
+
+function isForced(choice: unknown): boolean {
+  return choice === "required" || functionName(choice) !== undefined;
+}
+
+/** The name in a tool, and in a choice of one: they are of the same form. */
+function functionName(tool: unknown): string | undefined {
+  if (typeof tool !== "object" || tool === null || !("function" in tool)) return undefined;
+  const { function: named } = tool;
+  return typeof named === "object" && named !== null && "name" in named ? String(named.name) : undefined;
+}
+
+function withForcedTool(request: SentRequest, thinks: boolean, { forcedTool }: Quirks): SentRequest {
+  const { tool_choice, tools, ...rest } = request;
+  const isTaken = forcedTool === "always" || (forcedTool === "unless_thinking" && !thinks);
+  if (isTaken || !isForced(tool_choice)) return request;
+  const name = functionName(tool_choice);
+  const offered = name === undefined ? tools : tools?.filter((tool) => functionName(tool) === name);
+  return { ...rest, tools: offered };
+}
+
+/** Puts the model's thoughts where the vendor wants them; the client itself never sends them back. */
+function withReasoning(
+  sent: readonly SentMessage[],
+  messages: readonly BaseMessage[],
+  back: Quirks["reasoningBack"],
+): readonly SentMessage[] {
+  if (back === "none") return sent;
+  const turn = messages.findLastIndex((message) => isHumanMessage(message));
+  const thoughts = messages.flatMap((message, index) => {
+    if (!isAIMessage(message)) return [];
+    const kept: unknown = message.additional_kwargs["reasoning_content"];
+    const text = typeof kept === "string" ? kept : "";
+    const isWanted = back === "calls" ? (message.tool_calls ?? []).length > 0 : index > turn && text !== "";
+    // Of a message from elsewhere nothing is known; a vendor that insists takes an empty text.
+    return [isWanted ? text : undefined];
+  });
+  let next = 0;
+  return sent.map((message) => {
+    if (message.role !== "assistant") return message;
+    const reasoning_content = thoughts[next];
+    next += 1;
+    return reasoning_content === undefined ? message : { ...message, reasoning_content };
+  });
+}
+
+function imagesFirst(message: SentMessage): SentMessage {
+  const { content } = message;
+  if (!Array.isArray(content)) return message;
+  const parts: unknown[] = content;
+  const isImage = (part: unknown): boolean =>
+    typeof part === "object" && part !== null && "type" in part && part.type === "image_url";
+  return { ...message, content: [...parts.filter((part) => isImage(part)), ...parts.filter((part) => !isImage(part))] };
+}

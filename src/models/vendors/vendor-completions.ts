@@ -1,0 +1,71 @@
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
+import { ChatOpenAICompletions, type ChatOpenAIFields } from "@langchain/openai";
+import type { Timeouts } from "../timeouts.ts";
+import { watchStream } from "../watch-stream.ts";
+import { plainAnswer } from "./answer.ts";
+import type { Quirks } from "./quirks.ts";
+import { vendorRequest, type Asked, type SentRequest } from "./request.ts";
+
+/** Under this name the messages of a call reach the place where its request is written. */
+const sources = Symbol("sources");
+
+interface WithSources {
+  signal?: AbortSignal | null | undefined;
+  [sources]?: readonly BaseMessage[];
+}
+
+/**
+ * Chat completions as a vendor wants them: requests and answers are changed by its quirks, and streams never end in silence or
+ * half-way unnoticed.
+ */
+export class VendorCompletions extends ChatOpenAICompletions {
+  readonly #asked: Asked;
+  readonly #timeouts: Timeouts;
+
+  constructor(fields: ChatOpenAIFields, asked: Asked, timeouts: Timeouts) {
+    super(fields);
+    this.#asked = asked;
+    this.#timeouts = timeouts;
+  }
+
+  override async _generate(
+    messages: BaseMessage[],
+    options: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): Promise<ChatResult> {
+    const request = { ...options.options, [sources]: messages };
+    return await super._generate(messages, { ...options, options: request }, runManager);
+  }
+
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    options: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    const open = (signal: AbortSignal): AsyncGenerator<ChatGenerationChunk> => {
+      const request = { ...options, signal, [sources]: messages };
+      return super._streamResponseChunks(messages, request, runManager);
+    };
+    yield* watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
+  }
+
+  /** One signature for both of the client's, streamed and not, so that both go through the same place. */
+  override async completionWithRetry(request: SentRequest, options: WithSources = {}): Promise<never> {
+    const { [sources]: messages = [], ...rest } = options;
+    const written = vendorRequest(request, messages, this.#asked);
+    // The client's types tell apart what is streamed and what is not; here it is the same.
+    const answer: unknown = await super.completionWithRetry(written as never, rest);
+    const { quirks } = this.#asked;
+    return (isStream(answer) ? plainChunks(answer, quirks) : plainAnswer(answer, quirks)) as never;
+  }
+}
+
+function isStream(answer: unknown): answer is AsyncIterable<unknown> {
+  return typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
+}
+
+async function* plainChunks(chunks: AsyncIterable<unknown>, quirks: Quirks): AsyncGenerator<unknown> {
+  for await (const chunk of chunks) yield plainAnswer(chunk, quirks);
+}

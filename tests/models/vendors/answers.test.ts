@@ -1,0 +1,113 @@
+import { HumanMessage, type AIMessageChunk } from "@langchain/core/messages";
+import { concat } from "@langchain/core/utils/stream";
+import { afterEach, describe, expect, it } from "vitest";
+import { usageOf } from "../../../src/loop/reply-message.ts";
+import { plainAnswer } from "../../../src/models/vendors/answer.ts";
+import { compatibleQuirks, deepseekQuirks, zhipuQuirks } from "../../../src/models/vendors/quirks.ts";
+import { startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
+import { vendorModel, wire } from "./vendor-model.ts";
+
+const servers: ModelServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map(async (server) => await server.close()));
+});
+
+async function serve(...script: ModelStep[]): Promise<ModelServer> {
+  const server = await startModelServer({ script });
+  servers.push(server);
+  return server;
+}
+
+/** The vendors, the file of each, what it tells of its thoughts, and the tokens that its cache has saved. */
+const vendors = [
+  ["openai:gpt-4o-mini", "openai", false, 128],
+  ["zhipu:glm-4.7", "glm", true, 128],
+  ["siliconflow:deepseek-ai/DeepSeek-R1", "siliconflow", true, undefined],
+  ["deepseek:deepseek-reasoner", "deepseek", true, 128],
+  ["qwen:qwen-plus", "qwen", true, 128],
+  ["own:qwen3-8b", "compatible", true, undefined],
+] as const;
+
+async function read(model: ReturnType<typeof vendorModel>): Promise<{ sum: AIMessageChunk; thoughts: string[] }> {
+  const chunks: AIMessageChunk[] = [];
+  for await (const chunk of await model.stream([new HumanMessage("What is in notes.txt?")])) chunks.push(chunk);
+  const sum = chunks.reduce((left, right) => concat(left, right));
+  const thoughts = chunks.flatMap((chunk) => chunk.additional_kwargs["reasoning_content"] ?? []).map(String);
+  return { sum, thoughts };
+}
+
+const call = { name: "read_file", args: { path: "notes.txt" }, id: "call_1" };
+
+describe.each(vendors)("an answer of %s", (name, file, thinks, cached) => {
+  it("has its call whole, and its thoughts as they were streamed", async () => {
+    const server = await serve({ wire: wire(`${file}-call.sse`) });
+    const { sum, thoughts } = await read(vendorModel(name, server));
+    expect(sum.tool_calls).toMatchObject([call]);
+    expect(sum.invalid_tool_calls ?? []).toEqual([]);
+    expect(thoughts).toEqual(thinks ? ["I have to ", "read the file."] : []);
+    expect(sum.text).toBe("");
+    server.assertFinished();
+  });
+
+  it("keeps words and thoughts apart", async () => {
+    const server = await serve({ wire: wire(`${file}-answer.sse`) });
+    const { sum, thoughts } = await read(vendorModel(name, server));
+    expect(sum.text).toBe("The file says: 4.");
+    expect(thoughts).toEqual(thinks ? ["It says ", "four."] : []);
+  });
+
+  it("tells the tokens that were used and those that the cache has saved", async () => {
+    const server = await serve({ wire: wire(`${file}-call.sse`) }, { wire: wire(`${file}-whole.json`) });
+    const model = vendorModel(name, server);
+    const used = { input_tokens: 300, output_tokens: 40, total_tokens: 340 };
+    const streamed = usageOf((await read(model)).sum);
+    // A server of one's own tells nothing while it streams.
+    if (file === "compatible") expect(streamed).toBeUndefined();
+    else expect(streamed).toMatchObject(used);
+    expect(streamed?.input_token_details?.cache_read).toBe(cached);
+    const whole = usageOf(await model.invoke("What is in notes.txt?"));
+    expect(whole).toMatchObject(used);
+    expect(whole?.input_token_details?.cache_read).toBe(cached);
+  });
+
+  it("is the same where it is not streamed", async () => {
+    const server = await serve({ wire: wire(`${file}-whole.json`) });
+    const whole = await vendorModel(name, server).invoke("What is in notes.txt?");
+    expect(whole.tool_calls).toMatchObject([call]);
+    expect(whole.additional_kwargs["reasoning_content"]).toBe(thinks ? "I have to read the file." : undefined);
+  });
+});
+
+describe("an answer that the vendor breaks off", () => {
+  it.each([
+    ["zhipu:glm-4.7", "glm", "network_error"],
+    ["deepseek:deepseek-reasoner", "deepseek", "insufficient_system_resource"],
+  ])("of %s is a failure that may pass, and no call of it is whole", async (name, file, reason) => {
+    const bytes = wire(`${file}-call.sse`).replace('"finish_reason":"tool_calls"', `"finish_reason":"${reason}"`);
+    const server = await serve({ wire: bytes });
+    await expect(read(vendorModel(name, server))).rejects.toMatchObject({ code: "network", recoverable: true });
+  });
+});
+
+describe("plainAnswer", () => {
+  it("leaves what it does not know as it is", () => {
+    for (const answer of ["text", null, { choices: "none" }, { choices: [{ delta: 3 }] }]) {
+      expect(plainAnswer(answer, compatibleQuirks)).toBe(answer);
+    }
+    const known = { id: "x", choices: [{ index: 0, delta: { content: "a", refusal: null }, finish_reason: null }] };
+    expect(plainAnswer(known, zhipuQuirks)).toEqual(known);
+  });
+
+  it("reads words in parts, and counts that are missing", () => {
+    const parts = [{ type: "text", text: "a" }, { type: "reference" }, { type: "text", text: "b" }];
+    const plain = plainAnswer(
+      { choices: [{ delta: { content: parts } }], usage: { prompt_tokens: 3, completion_tokens: null } },
+      deepseekQuirks,
+    );
+    expect(plain).toMatchObject({
+      choices: [{ delta: { content: "ab" } }],
+      usage: { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 },
+    });
+  });
+});

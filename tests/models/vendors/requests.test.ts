@@ -1,0 +1,180 @@
+import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { afterEach, describe, expect, it } from "vitest";
+import type { ModelOptions } from "../../../src/models/provider.ts";
+import type { ProfileRows } from "../../../src/models/profiles.ts";
+import { startModelServer, type ModelRequest, type ModelServer } from "../../support/model-server.ts";
+import { vendorModel } from "./vendor-model.ts";
+
+const servers: ModelServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map(async (server) => await server.close()));
+});
+
+const tool = (name: string): object => ({
+  type: "function",
+  function: { name, description: "d", parameters: { type: "object", properties: {} } },
+});
+
+interface Sending {
+  options?: ModelOptions;
+  rows?: ProfileRows;
+  messages?: BaseMessage[];
+  call?: Record<string, unknown>;
+  streamed?: boolean;
+}
+
+/** What a vendor is sent. */
+async function sent(name: string, sending: Sending = {}): Promise<ModelRequest["body"]> {
+  const { options, rows, messages = [new HumanMessage("hello")], call = {}, streamed = true } = sending;
+  const server = await startModelServer({ script: [{ text: "ok" }] });
+  servers.push(server);
+  const model = vendorModel(name, server, options, rows).withConfig(call);
+  if (streamed) for await (const _ of await model.stream(messages));
+  else await model.invoke(messages);
+  server.assertFinished();
+  const [request] = server.requests;
+  if (request === undefined) throw new Error("nothing was sent");
+  return request.body;
+}
+
+/** A turn that is over and one under way: each with a call and its result. */
+const twoTurns = [
+  new SystemMessage("rules"),
+  new HumanMessage("first"),
+  assistant("old thoughts", "a1"),
+  new ToolMessage({ tool_call_id: "a1", content: "3" }),
+  new AIMessage({ content: "three", additional_kwargs: { reasoning_content: "last thoughts" } }),
+  new HumanMessage("second"),
+  assistant("new thoughts", "a2"),
+  new ToolMessage({ tool_call_id: "a2", content: "4" }),
+  assistant(undefined, "a3"),
+  new ToolMessage({ tool_call_id: "a3", content: "5" }),
+];
+
+function assistant(reasoning_content: string | undefined, id: string): AIMessage {
+  const additional_kwargs = reasoning_content === undefined ? {} : { reasoning_content };
+  return new AIMessage({ content: "", additional_kwargs, tool_calls: [{ name: "add", args: {}, id }] });
+}
+
+const thoughtsIn = ({ messages }: ModelRequest["body"]): unknown[] =>
+  messages.filter(({ role }) => role === "assistant").map((message) => message["reasoning_content"]);
+
+describe("thoughts on their way back", () => {
+  it.each([
+    // Without the thoughts before a call the vendor refuses every later request; what is not known is empty.
+    ["deepseek:deepseek-reasoner", ["old thoughts", undefined, "new thoughts", ""]],
+    ["zhipu:glm-4.7", [undefined, undefined, "new thoughts", undefined]],
+    // DeepSeek R1 refuses a request with them.
+    ["siliconflow:deepseek-ai/DeepSeek-R1", [undefined, undefined, undefined, undefined]],
+    ["qwen:qwen3-max", [undefined, undefined, undefined, undefined]],
+    ["openai:gpt-5", [undefined, undefined, undefined, undefined]],
+    ["own:qwen3-8b", [undefined, undefined, undefined, undefined]],
+  ])("of %s", async (name, thoughts) => {
+    expect(thoughtsIn(await sent(name, { messages: twoTurns }))).toEqual(thoughts);
+    expect(thoughtsIn(await sent(name, { messages: twoTurns, streamed: false }))).toEqual(thoughts);
+  });
+
+  it("do not go to a model that does not think now", async () => {
+    const request = await sent("zhipu:glm-4.7", { messages: twoTurns, options: { thinking: false } });
+    expect(thoughtsIn(request)).toEqual([undefined, undefined, undefined, undefined]);
+    expect(thoughtsIn(await sent("deepseek:deepseek-chat", { messages: twoTurns }))).not.toContain("old thoughts");
+  });
+});
+
+describe("thinking", () => {
+  it.each<[string, ModelOptions, object]>([
+    ["zhipu:glm-4.7", {}, { thinking: { type: "enabled" }, temperature: 1, max_tokens: 65_536 }],
+    ["zhipu:glm-4.7", { temperature: 0.3 }, { thinking: { type: "enabled" }, temperature: 1 }],
+    ["zhipu:glm-4.7", { thinking: false }, { thinking: { type: "disabled" }, temperature: 0.7, max_tokens: 32_768 }],
+    ["zhipu:glm-4.7", { thinking: false, temperature: 0.3 }, { thinking: { type: "disabled" }, temperature: 0.3 }],
+  ])("of %s with %o is asked for as %o", async (name, options, fields) => {
+    expect(await sent(name, { options })).toMatchObject(fields);
+  });
+
+  const optional: ProfileRows = { "own:x": { thinking: "optional" } };
+
+  it.each([
+    ["deepseek:deepseek-reasoner", {}],
+    ["openai:gpt-5", {}],
+    ["qwen:qwen-max", {}],
+    ["own:x", optional],
+  ])("of %s is not spoken of, where it has no choice or nobody knows how", async (name, rows) => {
+    const request = await sent(name, { rows });
+    expect(request).not.toHaveProperty("thinking");
+    expect(request).not.toHaveProperty("enable_thinking");
+  });
+
+  it("of Qwen goes by its own field, and not where an answer is whole, JSON, or a forced call", async () => {
+    const name = "qwen:qwen3-8b";
+    expect(await sent(name)).toHaveProperty("enable_thinking", true);
+    expect(await sent(name, { options: { thinking: false } })).toHaveProperty("enable_thinking", false);
+    expect(await sent(name, { streamed: false })).toHaveProperty("enable_thinking", false);
+    const json = { response_format: { type: "json_object" } };
+    expect(await sent(name, { call: json })).toHaveProperty("enable_thinking", false);
+    const forced = { tools: [tool("a"), tool("b")], tool_choice: "a" };
+    expect(await sent(name, { call: forced })).toMatchObject({
+      enable_thinking: false,
+      tool_choice: { type: "function", function: { name: "a" } },
+    });
+  });
+
+  it("of SiliconFlow's models goes by its field", async () => {
+    expect(await sent("siliconflow:Qwen/Qwen3-8B")).toHaveProperty("enable_thinking", true);
+  });
+
+  it("of OpenAI's models leaves no choice of the temperature", async () => {
+    expect(await sent("openai:gpt-5", { options: { temperature: 0.2 } })).not.toHaveProperty("temperature");
+    expect(await sent("openai:gpt-4o", { options: { temperature: 0.2 } })).toHaveProperty("temperature", 0.2);
+  });
+});
+
+describe("a forced tool", () => {
+  const forced = { tools: [tool("a"), tool("b")], tool_choice: "a" };
+  const choice = { type: "function", function: { name: "a" } };
+
+  it.each([
+    ["openai:gpt-4o", ["a", "b"], choice],
+    ["own:qwen3-8b", ["a", "b"], choice],
+    ["siliconflow:deepseek-ai/DeepSeek-R1", ["a", "b"], choice],
+    ["deepseek:deepseek-chat", ["a", "b"], choice],
+    ["deepseek:deepseek-reasoner", ["a"], undefined],
+    ["zhipu:glm-4.7", ["a"], undefined],
+  ])("of %s", async (name, offered, chosen) => {
+    const request = await sent(name, { call: forced });
+    expect(request.tools?.map(({ function: called }) => called.name)).toEqual(offered);
+    expect(request["tool_choice"]).toEqual(chosen);
+  });
+
+  it("of any name leaves all tools to a vendor that knows no force", async () => {
+    const request = await sent("zhipu:glm-4.7", { call: { ...forced, tool_choice: "required" } });
+    expect(request.tools).toHaveLength(2);
+    expect(request).not.toHaveProperty("tool_choice");
+  });
+});
+
+describe("images", () => {
+  const messages = [
+    new HumanMessage({
+      content: [
+        { type: "text", text: "What is this?" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+      ],
+    }),
+  ];
+
+  it.each([
+    ["zhipu:glm-4.6v", ["image_url", "text"]],
+    ["openai:gpt-4o", ["text", "image_url"]],
+    ["qwen:qwen-vl-plus", ["text", "image_url"]],
+  ])("of a message to %s stand as %s", async (name, order) => {
+    const [message] = (await sent(name, { messages })).messages;
+    expect(message?.content).toMatchObject(order.map((type) => ({ type })));
+  });
+});
+
+it("asks Zhipu for no temperature that it does not have", async () => {
+  const options = { thinking: false, temperature: 1.6 };
+  expect(await sent("zhipu:glm-4.7", { options })).toHaveProperty("temperature", 1);
+  expect(await sent("deepseek:deepseek-chat", { options })).toHaveProperty("temperature", 1.6);
+});
