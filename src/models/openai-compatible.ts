@@ -41,7 +41,10 @@ export function openAiCompatible(vendor: Vendor, quirks: Quirks = compatibleQuir
         timeout: timeouts.totalMs,
         ...callDefaults(profile, options),
       };
-      return new ChatOpenAI({ ...fields, completions: new VendorCompletions(fields, { quirks, profile, options }, timeouts) });
+      return new ChatOpenAI({
+        ...fields,
+        completions: new VendorCompletions(fields, { quirks, profile, options }, timeouts),
+      });
     },
     unreachableHint: `Check the network, and the address of ${vendor.title}.`,
     unknownModelHint: (name) => `Check the name "${name}" against the list of models of ${vendor.title}.`,

@@ -5,6 +5,7 @@ import { createModel } from "../../../src/models/load-model.ts";
 import { openAiCompatible } from "../../../src/models/openai-compatible.ts";
 import { profileOf, type ProfileRows } from "../../../src/models/profiles.ts";
 import type { ModelOptions } from "../../../src/models/provider.ts";
+import { timeoutsOf } from "../../../src/models/timeouts.ts";
 import type { ModelServer } from "../../support/model-server.ts";
 
 const config = loadConfig({
@@ -33,8 +34,9 @@ export function vendorModel(
   const all = { ...options, fetch: towards(server) };
   if (!name.startsWith("own:")) return createModel(name, all, config);
   const own = openAiCompatible({ title: "Own", baseUrl: "http://127.0.0.1:1/v1" });
-  const connection = { address: own.baseUrl, apiKey: undefined, timeoutSeconds: undefined };
-  return own.create(name.slice("own:".length), all, { ...connection, profile: profileOf(name, rows) });
+  const profile = profileOf(name, rows);
+  const connection = { address: own.baseUrl, apiKey: undefined, timeouts: timeoutsOf(profile, false), profile };
+  return own.create(name.slice("own:".length), all, connection);
 }
 
 /** What a vendor has sent, byte for byte. */

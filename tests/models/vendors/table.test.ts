@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import {
+  compatibleQuirks,
+  deepseekQuirks,
+  openaiQuirks,
+  qwenQuirks,
+  siliconflowQuirks,
+  zhipuQuirks,
+  type Quirks,
+} from "../../../src/models/vendors/quirks.ts";
+
+const vendors: Record<string, Quirks> = {
+  openai: openaiQuirks,
+  zhipu: zhipuQuirks,
+  siliconflow: siliconflowQuirks,
+  deepseek: deepseekQuirks,
+  qwen: qwenQuirks,
+  own: compatibleQuirks,
+};
+
+const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
+
+/** The rows of the table, each by its columns. */
+function table(): Record<string, string>[] {
+  const lines = read("../../../docs/providers.md").split("\n");
+  const start = lines.findIndex((line) => line.startsWith("| quirk |"));
+  const cells = (line: string): string[] =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+  const columns = cells(lines[start] ?? "");
+  const end = lines.indexOf("", start);
+  return lines
+    .slice(start + 2, end)
+    .map((line) => Object.fromEntries(cells(line).map((cell, place) => [columns[place] ?? "", cell])));
+}
+
+function written(value: unknown): string {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return "–";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") return `${value}`;
+  return z.array(z.string()).or(z.string()).parse(value).toString();
+}
+
+it("says of every quirk and vendor what the data says", () => {
+  const rows = new Map(table().map((row) => [row["quirk"]?.replaceAll("`", ""), row]));
+  const quirks = new Set(Object.values(vendors).flatMap((quirk) => Object.keys(quirk)));
+  for (const quirk of quirks) {
+    const told = Object.keys(vendors).map((vendor) => rows.get(quirk)?.[vendor]);
+    expect([quirk, ...told]).toEqual([
+      quirk,
+      ...Object.values(vendors).map((data) => written(new Map<string, unknown>(Object.entries(data)).get(quirk))),
+    ]);
+  }
+});
+
+it("names a test for every row, which is about every vendor that differs", () => {
+  const rows = table();
+  expect(rows.length).toBeGreaterThan(10);
+  for (const { quirk, test, own, ...cells } of rows) {
+    const [, file = "", title = ""] = /^`([^`]+)` “([^”]+)”$/u.exec(test ?? "") ?? [];
+    const text = read(file === "" ? "none" : file);
+    expect(text, `${quirk}: ${title}`).toContain(title);
+    for (const vendor of Object.keys(vendors)) {
+      const differs = vendor !== "own" && cells[vendor] !== own;
+      if (differs) expect(text, `${quirk} of ${vendor}`).toContain(`"${vendor}:`);
+    }
+  }
+});
