@@ -18,10 +18,12 @@ describe("the checks around model calls (CTX-20)", () => {
 
   it("warn once when the window is nearly full, and tell of an error when what cannot be left out is too much", async () => {
     app = await startWorkflow({ contextLimit: 8000, handler: () => ({ text: "Yes." }) });
-    const content = "word ".repeat(6500);
-    await app.send("look", { mode: "free_work", references: [{ type: "file", source: "a.txt", content }] });
+    await app.send("look", { mode: "free_work" });
+    expect(checks()).toEqual([]);
+    const used = app.events.find((event) => event.type === "context_usage")?.tokens ?? 0;
+    await app.send("word".repeat(7600 - used), { mode: "free_work", compress: false });
     expect(checks()).toHaveLength(1);
     expect(checks()[0]).toMatchObject({ moment: "before_call", severity: "error" });
-    expect(app.model.requests).toHaveLength(1);
+    expect(app.model.requests).toHaveLength(2);
   });
 });
