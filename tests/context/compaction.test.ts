@@ -15,7 +15,10 @@ import { fitSummary, plainSummary } from "../../src/context/compress.ts";
 import { repairToolPairs } from "../../src/context/repair.ts";
 import type { CompactionPlan } from "../../src/context/compaction.ts";
 import type { ConversationSummary } from "../../src/state.ts";
+import { strictProblems } from "../loop/strict-provider.ts";
+import { systemText } from "../../src/prompts/injector.ts";
 import { randomHistory } from "./random-history.ts";
+import { toWire } from "./random-messages.ts";
 
 /** `HISTORIES=10000 vitest run tests/context/compaction.test.ts` is the long form. */
 const runs = Number(process.env["HISTORIES"] ?? 1500);
@@ -64,6 +67,12 @@ describe("any compression of any history", () => {
         expect(places).toEqual(places.toSorted((a, b) => a - b));
         const request = history.findLast((message) => isHumanMessage(message));
         expect(visible).toContain(request);
+        // As it is sent: the summary stands in the system text, whose own words stay as they are.
+        const context = { summary, facts: {} };
+        const system = systemText({ context });
+        expect(system.startsWith(systemText({ context: { summary: null, facts: {} } }))).toBe(true);
+        expect(system).toContain(JSON.stringify(summary.goal));
+        expect(strictProblems([{ role: "system", content: system }, ...toWire(visible)])).toEqual([]);
         expect(plan.attempts).toBeLessThanOrEqual(3);
         // Only the user's own words can keep it above.
         const allowed = Math.max(toleratedRatio * limit, visibleTokens([request as BaseMessage], null) + 1900);
