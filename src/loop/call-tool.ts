@@ -13,7 +13,7 @@ import { handOver } from "./hand-over.ts";
 import { emit, loopCall, move, note } from "./request.ts";
 import { toToolMessage, type AnsweredCall } from "./result-message.ts";
 import { lookAt, toolContext } from "./rulings.ts";
-import { runIdOf, servicesOf } from "./services.ts";
+import { profilesOf, runIdOf, servicesOf } from "./services.ts";
 import { announcing } from "./slow-call.ts";
 import type { EndReason, LoopUpdate } from "./state.ts";
 import { writtenArguments, type ToolTask } from "./tool-task.ts";
@@ -143,7 +143,7 @@ async function runOnce(
     executeCall(call, servicesOf(config), {
       retries: limits.max_tool_retries,
       timeoutSeconds: limits.tool_timeout_seconds ?? tool.timeoutSeconds,
-      maxParallel: callsAtOnce(loopCall(config)),
+      maxParallel: callsAtOnce(loopCall(config), profilesOf(config)),
       onRetry: (attempt, reason) => emit(config, { type: "retry", what: `tool_${tool.name}`, attempt, reason }),
     }),
   );

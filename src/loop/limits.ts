@@ -1,5 +1,5 @@
 import { mostAgents } from "../agents/delegation.ts";
-import { builtInProfiles } from "../models/profiles.ts";
+import type { ReadProfile } from "../models/model-profile.ts";
 import type { LoopLimits, ModelPrice, ToolPolicy } from "../state.ts";
 import type { EndReason } from "./state.ts";
 
@@ -27,9 +27,12 @@ export function callsPerReply(call: { limits: LoopLimits; forcedTool?: string; t
  * How many calls of one session run at once: one after the other unless the policy is `auto` (QUEUE-04), and where the model
  * writes its calls as text (XML-10, C-04).
  */
-export function callsAtOnce(call: { limits: LoopLimits; model: string; toolPolicy?: ToolPolicy }): number {
+export function callsAtOnce(
+  call: { limits: LoopLimits; model: string; toolPolicy?: ToolPolicy },
+  profileOf: ReadProfile,
+): number {
   const { limits, model, toolPolicy = "auto" } = call;
-  return toolPolicy === "auto" && builtInProfiles(model).tool_calls === "native" ? limits.max_parallel_tools : 1;
+  return toolPolicy === "auto" && profileOf(model).tool_calls === "native" ? limits.max_parallel_tools : 1;
 }
 
 /** Milliseconds the loop has worked until now, never less than its state says. Reads the clock's past off the state once. */

@@ -33,7 +33,7 @@ export function subAgent(runAgentLoop: RunAgentLoop) {
   return async (task: AgentTask, config: LangGraphRunnableConfig): Promise<LoopUpdate> => {
     const report = await servicesOf(config).locks.withSlot(
       `${sessionIdOf(config)}/agents`,
-      callsAtOnce(loopCall(config)),
+      callsAtOnce(loopCall(config), profilesOf(config)),
       config.signal ?? new AbortController().signal,
       () => work(task, runAgentLoop, config),
     );

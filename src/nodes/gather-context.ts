@@ -9,7 +9,7 @@ import { searchWorkspace } from "../context/search-workspace.ts";
 import { textOf } from "../context/tokens.ts";
 import { documentLayer, referencesLayer } from "../context/layers.ts";
 import { emit } from "../loop/request.ts";
-import { promptsOf, servicesOf, sessionIdOf } from "../loop/services.ts";
+import { profilesOf, promptsOf, rolesOf, servicesOf, sessionIdOf } from "../loop/services.ts";
 import { availableContext, modelLimits } from "../models/model-limits.ts";
 import type { GraphState, RunContext } from "../state.ts";
 import { ContextShares } from "../user-context.ts";
@@ -73,7 +73,7 @@ async function collected(
   context: RunContext,
   config: LangGraphRunnableConfig,
 ): Promise<GatheredContext["before"]> {
-  const { workspace, tasks, defaultModel, contextLimit, collectors: added = [] } = servicesOf(config);
+  const { workspace, tasks, contextLimit, collectors: added = [] } = servicesOf(config);
   const where: CollectionContext = {
     workspace,
     circuit_file: state.circuit_file_path,
@@ -85,7 +85,8 @@ async function collected(
     request: textOf(state.messages.findLast(isHumanMessage)?.content ?? ""),
     search: searchWorkspace({ workspace, tasks, sessionId: sessionIdOf(config) }),
   };
-  const readable = availableContext(modelLimits(context.model ?? defaultModel, contextLimit), 0);
+  const model = context.model ?? rolesOf(config).main;
+  const readable = availableContext(modelLimits(model, contextLimit, profilesOf(config)), 0);
   return await collectContext([...collectors, ...added], where, {
     signal: config.signal,
     budget: collectedTokens(readable, context.context_shares ?? usualShares, state.error_context !== null),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { reachedLimit, recursionLimit, remainingMs, restart, workedMs } from "../../src/loop/limits.ts";
+import { callsAtOnce, reachedLimit, recursionLimit, remainingMs, restart, workedMs } from "../../src/loop/limits.ts";
+import { builtInProfiles } from "../../src/models/profiles.ts";
 import { LoopLimits } from "../../src/state.ts";
 
 const limits = LoopLimits.parse({});
@@ -49,5 +50,18 @@ describe("the limits of the loop", () => {
 
   it("fire before LangGraph's own limit", () => {
     expect(recursionLimit(limits)).toBeGreaterThanOrEqual(limits.max_iterations * 4 + 2);
+  });
+
+  it.each([
+    ["auto", "native", 3],
+    ["serial", "native", 1],
+    ["guarded", "native", 1],
+    ["auto", "text", 1],
+    ["auto", "tags", 1],
+  ] as const)("let a model with the policy %s and %s calls have %i calls at once (QUEUE-04, XML-10)", (...row) => {
+    const [toolPolicy, tool_calls, atOnce] = row;
+    // The server's own profile counts, not the built-in one.
+    const profileOf = (model: string) => ({ ...builtInProfiles(model), tool_calls });
+    expect(callsAtOnce({ limits, model: "openai:any", toolPolicy }, profileOf)).toBe(atOnce);
   });
 });
