@@ -61,20 +61,52 @@ export function assembleContext(gathered: readonly GatheredItem[], budget: numbe
 /** Tokens that the mark of a cut takes. */
 const markTokens = 12;
 
-/** The beginning (two thirds) and the end of a text, in whole lines, within a number of tokens; empty where none fits. */
+/**
+ * The beginning (two thirds) and the end of a text within a number of tokens, in whole lines as far as they fit: of a line
+ * that is longer than what its share has left, a piece. Empty where nothing fits.
+ */
 export function cutToTokens(text: string, tokens: number): string {
   const room = tokens - markTokens;
   if (room <= 0) return "";
-  const lines = text.split("\n");
-  const head = fitting(lines, (room * 2) / 3);
-  const tail = fitting(lines.slice(head.length).toReversed(), room / 3).toReversed();
-  const left = lines.length - head.length - tail.length;
-  if (left <= 0) return text;
-  return [...head, `[… ${left} lines left out …]`, ...tail].join("\n");
+  if (countText(text) <= room) return text;
+  const head = beginningOf(text, (room * 2) / 3);
+  const tail = endOf(text.slice(head.length), room / 3);
+  const left = text.slice(head.length, text.length - tail.length);
+  if (left === "") return text;
+  const areLines = (head === "" || head.endsWith("\n")) && (tail === "" || left.endsWith("\n"));
+  const what = areLines ? `${left.replace(/\n$/u, "").split("\n").length} lines` : `${left.length} characters`;
+  return [head.replace(/\n$/u, ""), `[… ${what} left out …]`, tail].filter((part) => part !== "").join("\n");
 }
 
-function fitting(lines: readonly string[], tokens: number): string[] {
-  let left = tokens;
-  const end = lines.findIndex((line) => (left -= countText(`${line}\n`)) < 0);
-  return lines.slice(0, end === -1 ? lines.length : end);
+/** Whole lines; where they leave more than half of the room, also the beginning of the next. */
+function beginningOf(text: string, tokens: number): string {
+  const most = longest(tokens, (length) => text.slice(0, length));
+  const whole = text.slice(0, most).lastIndexOf("\n") + 1;
+  if (countText(text.slice(0, whole)) >= tokens / 2) return text.slice(0, whole);
+  return text.slice(0, isHighHalf(text, most - 1) ? most - 1 : most);
+}
+
+/** The same from the end. */
+function endOf(text: string, tokens: number): string {
+  const most = longest(tokens, (length) => text.slice(Math.max(0, text.length - length)));
+  const from = Math.max(0, text.length - most);
+  const next = from === 0 ? 0 : text.indexOf("\n", from - 1) + 1;
+  if (next > 0 && countText(text.slice(next)) >= tokens / 2) return text.slice(next);
+  return text.slice(isHighHalf(text, from - 1) ? from + 1 : from);
+}
+
+/** The most characters whose tokens fit; no character is less than a quarter of a token. */
+function longest(tokens: number, part: (length: number) => string): number {
+  let [fits, tooMany] = [0, Math.floor(tokens * 4) + 1];
+  while (tooMany - fits > 1) {
+    const middle = Math.floor((fits + tooMany) / 2);
+    if (countText(part(middle)) <= tokens) fits = middle;
+    else tooMany = middle;
+  }
+  return fits;
+}
+
+function isHighHalf(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0xd8_00 && code <= 0xdb_ff;
 }

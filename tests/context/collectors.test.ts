@@ -200,4 +200,26 @@ describe("the assembler (CTX-14)", () => {
     expect(countText(cut)).toBeLessThanOrEqual(100);
     expect(cutToTokens(lines(300), 5)).toBe("");
   });
+
+  it("keeps the beginning and the end of a text that is one long line", () => {
+    const cut = cutToTokens(`begin${"x".repeat(10_000)}end`, 100);
+    expect(cut).toMatch(/^beginx+\n\[… \d+ characters left out …\]\nx+end$/u);
+    expect(countText(cut)).toBeLessThanOrEqual(100);
+    expect(cutToTokens(`title\n${"x".repeat(10_000)}`, 100)).toMatch(/^title\nx{100,}\n\[/u);
+  });
+
+  it("cuts any text to its tokens, from its own beginning to its own end, and no character in half", () => {
+    const text = fc
+      .array(fc.oneof(fc.string({ unit: "binary", maxLength: 400 }), fc.constant("\n")))
+      .map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(text, fc.integer({ min: 13, max: 300 }), (whole, tokens) => {
+        const cut = cutToTokens(whole, tokens);
+        expect(countText(cut)).toBeLessThanOrEqual(tokens);
+        expect(cut.isWellFormed()).toBe(true);
+        const [head = "", tail = ""] = cut.split(/\n?\[… \d+ (?:lines|characters) left out …\]\n?/u);
+        expect(whole.startsWith(head) && whole.endsWith(tail)).toBe(true);
+      }),
+    );
+  });
 });
