@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { searchHits } from "../../src/context/collectors/search-hits.ts";
+import { searchHits, searchHitsWithin } from "../../src/context/collectors/search-hits.ts";
 import { extractKeywords, searchTerms } from "../../src/context/keywords.ts";
 
 describe("the keywords of a request (CIRC-06)", () => {
@@ -61,5 +61,24 @@ describe("what is found of them (CTX-12)", () => {
     const search = (): never => expect.unreachable();
     expect(await searchHits.collect({ ...where, request: "gain" }, signal, warn)).toBeNull();
     expect(await searchHits.collect({ ...where, request: "hello there", search }, signal, warn)).toBeNull();
+  });
+
+  it("is nothing, and no warning, where the search takes too long; what else fails is told", async () => {
+    const endless = (_: readonly string[], ends: AbortSignal): Promise<never> =>
+      new Promise((__, reject) => {
+        ends.addEventListener("abort", () => reject(ends.reason), { once: true });
+      });
+    const hurried = searchHitsWithin(5);
+    expect(await hurried.collect({ ...where, request: "gain", search: endless }, signal, warn)).toBeNull();
+    const stop = new AbortController();
+    const stopped = searchHits.collect({ ...where, request: "gain", search: endless }, stop.signal, warn);
+    stop.abort(new Error("stopped"));
+    await expect(stopped).rejects.toThrow("stopped");
+    const broken = async (): Promise<never> => {
+      throw new Error("no disk");
+    };
+    await expect(searchHits.collect({ ...where, request: "gain", search: broken }, signal, warn)).rejects.toThrow(
+      "no disk",
+    );
   });
 });

@@ -1,32 +1,60 @@
 import { cutToTokens } from "../assembler.ts";
 import { extractKeywords, searchTerms } from "../keywords.ts";
-import { priorities, type Collector } from "./collector.ts";
+import type { SearchHit } from "../search-workspace.ts";
+import { priorities, type CollectionContext, type Collector } from "./collector.ts";
 
 /** Names that are searched for, lines that are shown, and their tokens at most (CTX-12). */
 const [mostTerms, mostHits, mostTokens] = [20, 10, 2000];
 
+/** Milliseconds of a search: in a workspace too large for it nothing is found, which is nothing to be warned of each turn. */
+const searchTime = 500;
+
 /** Lines of other files that name what the request names (CTX-09): devices first, other words last (CIRC-06). */
-export const searchHits: Collector = {
-  name: "search_hits",
-  title: "Found in the workspace",
-  priority: priorities.low,
-  reserved: 0,
-  async collect({ circuit_file, request, search }, signal) {
-    if (search === undefined || request === undefined) return null;
-    const terms = searchTerms(extractKeywords(request)).slice(0, mostTerms);
-    if (terms.length === 0) return null;
-    const patterns = terms.map((term) => term.toLowerCase());
-    const rank = (text: string): number => {
-      const lower = text.toLowerCase();
-      const first = patterns.findIndex((pattern) => lower.includes(pattern));
-      return first === -1 ? patterns.length : first;
-    };
-    // The circuit itself is shown whole.
-    const hits = (await search(terms, signal))
-      .filter(({ path }) => path !== circuit_file)
-      .map((hit) => ({ ...hit, rank: rank(hit.text) }))
-      .toSorted((left, right) => left.rank - right.rank);
-    const lines = hits.slice(0, mostHits).map(({ path, line, text }) => `${path}:${line}: ${text}`);
-    return lines.length === 0 ? null : cutToTokens(lines.join("\n"), mostTokens);
-  },
-};
+export const searchHits: Collector = searchHitsWithin(searchTime);
+
+/** The same with another time for the search, in milliseconds. */
+export function searchHitsWithin(time: number): Collector {
+  return {
+    name: "search_hits",
+    title: "Found in the workspace",
+    priority: priorities.low,
+    reserved: 0,
+    collect: (context, signal) => collectHits(context, signal, time),
+  };
+}
+
+async function collectHits(context: CollectionContext, signal: AbortSignal, time: number): Promise<string | null> {
+  const { circuit_file, request, search } = context;
+  if (search === undefined || request === undefined) return null;
+  const terms = searchTerms(extractKeywords(request)).slice(0, mostTerms);
+  if (terms.length === 0) return null;
+  const patterns = terms.map((term) => term.toLowerCase());
+  const rank = (text: string): number => {
+    const lower = text.toLowerCase();
+    const first = patterns.findIndex((pattern) => lower.includes(pattern));
+    return first === -1 ? patterns.length : first;
+  };
+  // The circuit itself is shown whole.
+  const hits = (await searchFor(time, signal, (ends) => search(terms, ends)))
+    .filter(({ path }) => path !== circuit_file)
+    .map((hit) => ({ ...hit, rank: rank(hit.text) }))
+    .toSorted((left, right) => left.rank - right.rank);
+  const lines = hits.slice(0, mostHits).map(({ path, line, text }) => `${path}:${line}: ${text}`);
+  return lines.length === 0 ? null : cutToTokens(lines.join("\n"), mostTokens);
+}
+
+/** What is found in time; nothing where that is not enough. A stop is thrown. */
+async function searchFor(
+  time: number,
+  signal: AbortSignal,
+  search: (ends: AbortSignal) => Promise<SearchHit[]>,
+): Promise<SearchHit[]> {
+  const limit = AbortSignal.timeout(time);
+  try {
+    return await search(AbortSignal.any([signal, limit]));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (limit.aborted) return [];
+    throw error;
+  }
+}
