@@ -33,7 +33,8 @@ export function tooLong(
       `${tools.length} tools ${ofTools}, what is said ${tokens - system - ofTools}.`,
     {
       suggestion:
-        "Send a shorter message, offer fewer tools (tools, or chat_mode: chat), or choose a model that reads more.",
+        "Send a shorter message or fewer references, offer fewer tools (tools, or chat_mode: chat), or choose a model " +
+        "that reads more.",
     },
   );
 }

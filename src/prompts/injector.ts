@@ -40,7 +40,7 @@ export interface SystemPart {
   name: string;
   section: SystemSection;
   text: string;
-  /** Data that was gathered for the turn: it goes where the window has no room for it (COMP-14). */
+  /** Data that was collected for the turn: it goes where the window has no room for it (COMP-14). */
   isOptional?: true;
 }
 
@@ -57,19 +57,20 @@ export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompt
   const add = (name: string, section: SystemSection, text: string): void => {
     pieces.push({ name, section, text: `${layerSeparator}${text}` });
   };
-  const addLayers = (layers: readonly ContextLayer[] = []): void => {
+  const addLayers = (layers: readonly ContextLayer[] = [], optional: Pick<SystemPart, "isOptional"> = {}): void => {
     for (const { name, text } of layers) {
       const marked = `${layerSeparator}<!-- context: ${name} -->\n${text}`;
-      pieces.push({ name, section: "implicit_context", text: marked, isOptional: true });
+      pieces.push({ name, section: "implicit_context", text: marked, ...optional });
     }
   };
   if (task !== undefined) add("task", "system_prompt", task);
-  addLayers(context.before);
+  addLayers(context.before, { isOptional: true });
   const lines = Object.entries(context.facts)
     .filter(([, value]) => value !== null && value !== "")
     .map(([name, value]) => `${name}: ${value}`);
   if (context.summary !== null) lines.push(`Summary of the earlier conversation: ${summaryText(context.summary)}`);
   if (lines.length > 0) add("context", "system_prompt", `<!-- layer: context -->\n${lines.join("\n")}`);
+  // What the user shows and refers to belongs to the request (MSG-09).
   addLayers(context.after);
   prompts.onSystemText?.(pieces.map(({ text }) => text));
   return pieces;

@@ -74,17 +74,35 @@ describe("a turn that outgrows the window", () => {
 });
 
 describe("a request beside which data has no room", () => {
-  const references = [{ type: "file", source: "notes.md", content: "note ".repeat(4000) }];
+  const references = [{ type: "file", source: "notes.md", content: "note ".repeat(28_000) }];
 
-  it("is sent with the system text's core", async () => {
-    const flow = await start({ contextLimit: 4000, handler: () => ({ text: "Yes." }) });
-    const { messages } = await flow.send("Look at my notes", { mode: "reply", references });
+  it("is sent without what was collected for it, but with what the user refers to", async () => {
+    const circuit = ["Amplifier", ...Array.from({ length: 400 }, (_, at) => `R${at} node${at} 0 1k`), ".end"].join(
+      "\n",
+    );
+    const flow = await start({
+      files: { "amp.cir": circuit },
+      contextLimit: 40_000,
+      handler: () => ({ text: "Yes." }),
+    });
+    const document = { path: "amp.cir" };
+    const { messages } = await flow.send("Look at my notes", { mode: "reply", references, document });
     expect(messages.at(-1)?.text).toBe("Yes.");
     expect(stepsOf(flow)).toEqual(["system_text"]);
     const [system = ""] = textsOf(flow.model.requests.at(-1) as ModelRequest);
     expect(system).toContain("<!-- layer: identity -->");
-    expect(system).not.toContain("note note");
-    expectSent(flow, 4000);
+    expect(system).toContain("note note");
+    expect(system).not.toContain("R1 node1");
+    expectSent(flow, 40_000);
+  });
+
+  it("is refused where what the user refers to has no room, with words on what to do", async () => {
+    const flow = await start({ contextLimit: 30_000, handler: () => ({ text: "Never." }) });
+    await expect(flow.send("Look at my notes", { mode: "reply", references })).rejects.toMatchObject({
+      code: "context_overflow",
+      suggestion: expect.stringContaining("fewer references"),
+    });
+    expect(flow.model.requests).toEqual([]);
   });
 });
 
