@@ -76,6 +76,7 @@ async function collected(
   const { workspace, tasks, contextLimit, collectors: added = [] } = servicesOf(config);
   const where: CollectionContext = {
     workspace,
+    session: sessionIdOf(config),
     circuit_file: state.circuit_file_path,
     sim_result: state.sim_result_path,
     design_goals: state.design_goals_path,

@@ -99,6 +99,8 @@ describe("the collectors of circuits", () => {
       "amp.cir:4: the file models/gone.inc is not there",
       "amp.cir:10: the name of the node 2x begins with a digit",
       "amp.cir:11: .subckt open has no .ends",
+      "amp.cir:7: warning: only one element is connected to the node vcc",
+      "amp.cir:11: warning: the sub-circuit open is not used in this file",
     ]);
     expect(told).toContain("> 10: R2 a 2x 10k");
   });

@@ -3,6 +3,8 @@ import type { SearchText } from "../search-workspace.ts";
 /** Where to look, for one request (CTX-08). Paths are as the session has them: relative to the workspace. */
 export interface CollectionContext {
   workspace: string;
+  /** Whose failures are remembered; absent where nobody has any. */
+  session?: string;
   circuit_file: string | null;
   sim_result: string | null;
   design_goals: string | null;

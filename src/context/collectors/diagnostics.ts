@@ -1,12 +1,17 @@
 import { dirname, join, normalize } from "node:path/posix";
+import { createFailureHistory } from "../failure-history.ts";
+import { createFaultCache } from "../fault-cache.ts";
+import { netlistWarnings } from "../netlist-warnings.ts";
 import { readNetlist } from "../netlist.ts";
 import { readIfThere, readWorkspaceText } from "../workspace-text.ts";
-import { priorities, type Collector } from "./collector.ts";
+import { priorities, type CollectionContext, type Collector } from "./collector.ts";
 
 /** Lines shown before and after one with a fault. */
 const around = 5;
 /** Faults told at once; what comes after them follows from them as a rule. */
 const mostFaults = 10;
+/** Earlier failures that are told (CIRC-05). */
+const mostFailures = 3;
 
 /** A fault of a file, at a line from 1. */
 interface Fault {
@@ -14,25 +19,51 @@ interface Fault {
   message: string;
 }
 
-/** What is wrong with the circuit before anything is run, and what the session knows of the last failure (CIRC-04). */
+/** What the lines of files have told, while the files are as they were; and what has failed before. */
+const checked = createFaultCache<Fault[]>();
+const failures = createFailureHistory();
+
+/**
+ * What is wrong with the circuit before anything is run and what is seldom meant, what the session knows of the last
+ * failure (CIRC-04), and what has failed before that since a simulation of the circuit succeeded (CIRC-05).
+ */
 export const diagnostics: Collector = {
   name: "diagnostics",
   title: "Diagnostics",
   priority: priorities.critical,
   reserved: 500,
-  async collect({ workspace, circuit_file: path, error }, signal) {
-    const told = error === null || error === "" ? [] : [`Simulation: ${error}`];
+  async collect(context, signal) {
+    const { workspace, circuit_file: path, error } = context;
+    const told = [...(error === null || error === "" ? [] : [`Simulation: ${error}`]), ...earlierFailures(context)];
     if (path === null) return told.length === 0 ? null : told.join("\n");
-    const { text } = await readWorkspaceText(workspace, path, signal);
+    const { text, modified } = await readWorkspaceText(workspace, path, signal);
     const lines = text.split(/\r?\n/u);
-    const faults = [...faultsOf(lines), ...(await missingFiles(text, { workspace, path, signal }))];
-    const shown = faults.toSorted((left, right) => left.line - right.line).slice(0, mostFaults);
+    const found = checked.get(join(workspace, path), modified, () => [...faultsOf(lines), ...netlistWarnings(text)]);
+    const faults = [...found, ...(await missingFiles(text, { workspace, path, signal }))];
+    const inOrder = faults.toSorted(
+      (left, right) => Number(isWarning(left)) - Number(isWarning(right)) || left.line - right.line,
+    );
+    const shown = inOrder.slice(0, mostFaults);
     const more = faults.length > shown.length ? [`[… ${faults.length - shown.length} more left out …]`] : [];
     const texts = shown.map(({ line, message }) => `${path}:${line}: ${message}\n${surroundings(lines, line)}`);
     const all = [...told, ...texts, ...more];
     return all.length === 0 ? null : all.join("\n");
   },
 };
+
+const isWarning = ({ message }: Fault): boolean => message.startsWith("warning: ");
+
+/** Keeps what failed now, or forgets all of it after a success; gives what failed before, the newest first. */
+function earlierFailures(context: CollectionContext): string[] {
+  const { session = "", workspace, circuit_file: path, error, metrics, now } = context;
+  if (path === null) return [];
+  const circuit = `${session}/${join(workspace, path)}`;
+  const hasFailed = error !== null && error !== "";
+  if (hasFailed) failures.add(circuit, error, now);
+  else if (metrics !== null) failures.clear(circuit);
+  const before = failures.of(circuit).slice(hasFailed ? 1 : 0, mostFailures + (hasFailed ? 1 : 0));
+  return before.map(({ message, at }) => `Failed before, ${Math.floor((now - at) / 60_000)} minutes ago: ${message}`);
+}
 
 /** What can be told from the lines alone: quotation marks, sub-circuits that do not end, odd names of nodes. */
 export function faultsOf(lines: readonly string[]): Fault[] {

@@ -1,0 +1,126 @@
+/** Something at a line (from 1) that is no fault, and is seldom meant. */
+export interface NetlistWarning {
+  line: number;
+  message: string;
+}
+
+/** How many of an element's words after its name are nodes, by its first letter; others have no fixed shape. */
+const shapes: readonly (readonly [kinds: string, nodes: number])[] = [
+  ["RCLVIDBFHW", 2],
+  ["QJZ", 3],
+  ["EGMSTO", 4],
+];
+/** What stands for the nodes of a source that follows a formula; the nodes in the formula are not told apart. */
+const formula = /^(?:poly|value|table|laplace|freq|cur|vol)\b/u;
+const ground = ["0", "gnd"];
+
+/** The top of a circuit or one sub-circuit: how often its nodes are named, and where first. */
+interface Scope {
+  nodes: Map<string, { line: number; uses: number }>;
+}
+
+/**
+ * Nodes that only one element is connected to, and sub-circuits that nothing uses (CIRC-04). At the top of a file nodes are
+ * looked at only where no other file is included, which may be connected to them, and unused sub-circuits only where the
+ * file is no mere library.
+ */
+export function netlistWarnings(text: string): NetlistWarning[] {
+  const [top, used]: [Scope, Set<string>] = [{ nodes: new Map() }, new Set()];
+  const [scopes, open]: [Scope[], Scope[]] = [[], []];
+  const defined: { name: string; line: number }[] = [];
+  const everywhere = new Set(ground);
+  let isPart = false;
+  let hasElements = false;
+  for (const { line, words } of statements(text)) {
+    const [first = "", second = ""] = words;
+    const scope = open.at(-1) ?? top;
+    if (/^\.(?:include|inc|lib)$/u.test(first)) isPart = true;
+    if (first === ".global") for (const node of words.slice(1)) everywhere.add(node);
+    if (first === ".subckt") {
+      const inner: Scope = { nodes: new Map() };
+      open.push(inner);
+      scopes.push(inner);
+      defined.push({ name: second, line });
+      // What a sub-circuit shows is connected outside.
+      for (const port of words.slice(2)) use(inner, port, line, 2);
+    } else if (first === ".ends") open.pop();
+    if (!/^[a-z]/u.test(first)) continue;
+    hasElements ||= scope === top;
+    const { subcircuit, formula: unclear = [] } = connect(scope, words, line);
+    for (const word of unclear) everywhere.add(word);
+    if (subcircuit !== undefined) used.add(subcircuit);
+  }
+  const looked = isPart || !hasElements ? scopes : [top, ...scopes];
+  const unused = hasElements ? defined.filter(({ name }) => !used.has(name)) : [];
+  return [
+    ...looked.flatMap((scope) => floating(scope, everywhere)),
+    ...unused.map(({ name, line }) => ({ line, message: `warning: the sub-circuit ${name} is not used in this file` })),
+  ];
+}
+
+function floating({ nodes }: Scope, everywhere: ReadonlySet<string>): NetlistWarning[] {
+  return [...nodes]
+    .filter(([node, { uses }]) => uses === 1 && !everywhere.has(node))
+    .map(([node, { line }]) => ({ line, message: `warning: only one element is connected to the node ${node}` }));
+}
+
+function use({ nodes }: Scope, node: string, line: number, uses: number): void {
+  const known = nodes.get(node);
+  nodes.set(node, { line: known?.line ?? line, uses: (known?.uses ?? 0) + uses });
+}
+
+/** Counts what an element is connected to, and what it measures. */
+function connect(scope: Scope, words: readonly string[], line: number): ReturnType<typeof connections> {
+  const found = connections(words);
+  for (const node of found.nodes) use(scope, node, line, 1);
+  for (const [, node = ""] of words.join(" ").matchAll(/\bv\(\s*([^\s,()]+)/gu)) use(scope, node, line, 1);
+  return found;
+}
+
+/** The nodes of an element, and the sub-circuit that it is one of. */
+function connections(words: readonly string[]): {
+  nodes: readonly string[];
+  subcircuit?: string;
+  formula?: readonly string[];
+} {
+  const [name = "", ...given] = words;
+  const kind = name.charAt(0).toUpperCase();
+  const end = given.findIndex((word) => word.includes("=") || word === "params:");
+  const plain = end === -1 ? given : given.slice(0, end);
+  if (kind === "X") {
+    const subcircuit = plain.at(-1);
+    return { nodes: plain.slice(0, -1), ...(subcircuit === undefined ? {} : { subcircuit }) };
+  }
+  const count = shapes.find(([kinds]) => kinds.includes(kind))?.[1] ?? 0;
+  if (/[EG]/u.test(kind) && formula.test(plain[2] ?? "")) return { nodes: plain.slice(0, 2), formula: plain.slice(2) };
+  // The substrate of a transistor may be named or not; what comes last is its model.
+  const hasModel = kind === "Q" || kind === "M";
+  return { nodes: plain.slice(0, hasModel ? Math.min(4, Math.max(3, plain.length - 1)) : count) };
+}
+
+/** The lines without title, comments and `.control` parts, with those that continue them, in small letters. */
+function* statements(text: string): Generator<{ line: number; words: string[] }> {
+  let [begun, whole, isControl] = [0, "", false];
+  const split = (): string[] =>
+    whole
+      .replaceAll(/\s*=\s*/gu, "=")
+      .trim()
+      .split(/\s+/u);
+  for (const [index, written] of text.split(/\r?\n/u).entries()) {
+    const line = written
+      .replace(/[;$] .*$|;.*$/u, "")
+      .trim()
+      .toLowerCase();
+    if (index === 0 || line === "" || line.startsWith("*")) continue;
+    if (line.startsWith("+")) {
+      whole += ` ${line.slice(1)}`;
+      continue;
+    }
+    if (whole !== "") yield { line: begun, words: split() };
+    whole = "";
+    if (line === ".end") return;
+    if (/^\.(?:control|endc)\b/u.test(line)) isControl = line.startsWith(".control");
+    else if (!isControl) [begun, whole] = [index + 1, line];
+  }
+  if (whole !== "") yield { line: begun, words: split() };
+}
