@@ -4,13 +4,15 @@ export interface Netlist {
   /** Comments before the first element. */
   description: string[];
   subcircuits: { name: string; line: number }[];
-  /** `.include` and `.lib`: the file, and the section of a library. */
+  /** `.include`, `.lib` and the `file=` of a `.model`: the file, and the section of a library. */
   includes: { path: string; section: string | null; line: number }[];
   /** How many elements there are of each kind, by the first letter. */
   components: Record<string, number>;
 }
 
 const subcircuit = /^\.subckt\s+(\S+)/iu;
+/** A model whose data are in a file. */
+const modelFile = /^\.model\s.*?\bfile\s*=\s*(?:"([^"]+)"|'([^']+)'|([^\s()]+))/iu;
 const include = /^\.(include|inc|lib)\s+(?:"([^"]+)"|'([^']+)'|(\S+))(?:\s+(\S+))?/iu;
 
 /** Reads the lines of a SPICE file; lines are counted from 1, and the first one is the title. */
@@ -33,7 +35,8 @@ export function readNetlist(text: string): Netlist {
     const named = subcircuit.exec(line)?.[1];
     if (named !== undefined) found.subcircuits.push({ name: named, line: index + 1 });
     const [, , double, single, plain, section] = include.exec(line) ?? [];
-    const path = double ?? single ?? plain;
+    const [, ...model] = modelFile.exec(line) ?? [];
+    const path = double ?? single ?? plain ?? model.find((one) => one !== undefined);
     if (path !== undefined) found.includes.push({ path, section: section ?? null, line: index + 1 });
     // The first line is the title, whatever it looks like.
     const kind = index > 0 ? /^[a-z]\w/iu.exec(line)?.[0].charAt(0).toUpperCase() : undefined;

@@ -31,6 +31,9 @@ const files: Record<string, string> = {
   "models/npn.inc": ".model npn npn",
   "result.json": JSON.stringify({ metrics: { gain: 38.5 }, config: { temperature: 27 }, timestamp: changed / 1000 }),
   "broken.json": "{",
+  "lib/named.v2.cir": "Named",
+  "lib/named.v2_sim.json": JSON.stringify({ metrics: { gain: 2 }, timestamp: changed }),
+  "lib/named.v2_goals.json": JSON.stringify([{ metric: "gain", target: 3 }]),
   ".circuit_ai/design_goals.json": JSON.stringify({
     goals: [
       { metric: "gain", target: 40, priority: 1 },
@@ -90,6 +93,17 @@ describe("the collectors of circuits", () => {
     );
     expect(await designGoals.collect({ ...where, design_goals: "none.json" }, signal, warn)).toBeNull();
     await expect(designGoals.collect({ ...where, design_goals: "result.json" }, signal, warn)).rejects.toThrow("goals");
+  });
+
+  it("find the result and the goals that are named after the circuit, unless the session names others (CIRC-07)", async () => {
+    const named = { ...where, circuit_file: "lib/named.v2.cir", sim_result: null };
+    expect(await simulation.collect(named, signal, warn)).toContain(
+      "lib/named.v2_sim.json, 7 minutes old\nFigures: gain = 2",
+    );
+    expect(await designGoals.collect(named, signal, warn)).toContain("- gain: target 3, ");
+    expect(await simulation.collect({ ...named, sim_result: "result.json" }, signal, warn)).toContain("gain = 38.5");
+    const others = { ...named, design_goals: ".circuit_ai/design_goals.json" };
+    expect(await designGoals.collect(others, signal, warn)).toContain("- gain: target 40, ");
   });
 
   it("tell what is wrong with the circuit, each fault with its lines (CIRC-04)", async () => {

@@ -67,3 +67,35 @@ it("keeps the others when one cannot be read, and tells of that one", async () =
   expect(warnings).toHaveLength(1);
   expect(warnings[0]).toContain("raw.inc");
 });
+
+it("counts the distance of a file by the shortest way, whatever is named first", async () => {
+  const told = await collect({
+    "amp.cir": "t\n.include a.inc\n.include c.inc",
+    "a.inc": ".include b.inc",
+    "b.inc": ".include c.inc",
+    "c.inc": "R1 a b 1",
+  });
+  expect(told).toContain("c.inc\n```spice\nR1 a b 1\n```");
+});
+
+it("tells of files that include each other also where the circuit includes both", async () => {
+  const told = await collect({
+    "amp.cir": "t\n.include a.inc\n.include b.inc",
+    "a.inc": ".include b.inc",
+    "b.inc": ".include a.inc",
+  });
+  expect(told?.match(/They include each other: .*/gu)).toEqual(["They include each other: a.inc → b.inc → a.inc"]);
+});
+
+it("follows the files of models, and names that are absolute within the workspace", async () => {
+  const told = await collect({
+    "amp.cir": 't\n.model wave filesource (file="data/wave.txt" amploffset=[0])\n.model npn npn bf=100',
+    "data/wave.txt": "0 1\n",
+  });
+  expect(told).toBe("data/wave.txt\n```spice\n0 1\n```");
+  await writeFile(join(workspace, "amp.cir"), `t\n.include ${workspace}/data/wave.txt`);
+  const nothing = { sim_result: null, design_goals: null, error: null, metrics: null, now: 0 };
+  const context = { workspace, circuit_file: "amp.cir", ...nothing };
+  const { signal } = new AbortController();
+  expect(await dependencies.collect(context, signal, expect.unreachable)).toContain("data/wave.txt");
+});

@@ -12,10 +12,13 @@ const [deepest, shownDeepest, mostFiles] = [5, 3, 50];
 /** A file that the circuit includes, and how far away; `text` is `null` where it is missing, or cannot be read. */
 interface Dependency {
   path: string;
+  /** The shortest way to it. */
   depth: number;
   text: string | null;
   modified: number;
   isMissing: boolean;
+  /** The files that it includes itself. */
+  includes: readonly string[];
 }
 
 /**
@@ -29,29 +32,46 @@ export const dependencies: Collector = {
   reserved: 1000,
   async collect({ workspace, circuit_file: start }, signal, warn) {
     if (start === null) return null;
-    const found: Dependency[] = [];
-    const cycles: string[] = [];
-    const known = new Set([normalize(start)]);
-    const visit = async (path: string, way: readonly string[]): Promise<void> => {
+    const first = normalize(start);
+    const found = new Map<string, Dependency>();
+    const waiting = [{ path: first, depth: 0 }];
+    const known = new Set([first]);
+    // What is named first is read first: so each file is met on the shortest way.
+    for (const { path, depth } of waiting) {
       const file = await readOrWarn(workspace, path, { signal, warn });
-      if (way.length > 0) found.push({ path, depth: way.length, ...file });
-      if (file.text === null || way.length === deepest) return;
-      const here = [...way, path];
-      for (const { path: named } of readNetlist(file.text).includes) {
-        const next = inWorkspace(path, named);
-        if (next === null) continue;
-        if (here.includes(next)) cycles.push([...here.slice(here.indexOf(next)), next].join(" → "));
+      const named = file.text === null || depth === deepest ? [] : readNetlist(file.text).includes;
+      const includes = named.flatMap((one) => inWorkspace(workspace, path, one.path) ?? []);
+      found.set(path, { path, depth, ...file, includes });
+      for (const next of includes) {
         if (known.has(next) || known.size > mostFiles) continue;
         known.add(next);
-        await visit(next, here);
+        waiting.push({ path: next, depth: depth + 1 });
       }
-    };
-    await visit(normalize(start), []);
-    const sorted = found.toSorted((left, right) => left.depth - right.depth || right.modified - left.modified);
-    const sections = [...sorted.map(sectionOf), ...cycles.map((cycle) => `They include each other: ${cycle}`)];
+    }
+    const sorted = [...found.values()]
+      .filter(({ depth }) => depth > 0)
+      .toSorted((left, right) => left.depth - right.depth || right.modified - left.modified);
+    const cycles = cyclesFrom(first, found).map((cycle) => `They include each other: ${cycle.join(" → ")}`);
+    const sections = [...sorted.map(sectionOf), ...cycles];
     return sections.length === 0 ? null : sections.join("\n\n");
   },
 };
+
+/** The ways that lead back to where they began, each file followed once. */
+function cyclesFrom(first: string, found: ReadonlyMap<string, Dependency>): string[][] {
+  const cycles: string[][] = [];
+  const followed = new Set<string>();
+  const follow = (path: string, way: readonly string[]): void => {
+    const here = [...way, path];
+    followed.add(path);
+    for (const next of new Set(found.get(path)?.includes)) {
+      if (here.includes(next)) cycles.push([...here.slice(here.indexOf(next)), next]);
+      else if (!followed.has(next)) follow(next, here);
+    }
+  };
+  follow(first, []);
+  return cycles;
+}
 
 /** One file that cannot be read is told of, and leaves the others as they are. */
 async function readOrWarn(
@@ -69,7 +89,9 @@ async function readOrWarn(
   }
 }
 
-function inWorkspace(from: string, named: string): string | null {
+/** A file as the workspace names it, also where it is named absolutely; `null` outside of it. */
+function inWorkspace(workspace: string, from: string, named: string): string | null {
+  if (named.startsWith(`${workspace}/`)) return normalize(named.slice(workspace.length + 1));
   if (/^(?:[/~]|[a-z]:)/iu.test(named) || named.includes("\\")) return null;
   const path = normalize(join(dirname(from), named));
   return path.startsWith("..") ? null : path;

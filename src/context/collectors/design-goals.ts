@@ -2,8 +2,9 @@ import { z } from "zod";
 import { AppError } from "../../errors.ts";
 import { readIfThere } from "../workspace-text.ts";
 import { priorities, type Collector } from "./collector.ts";
+import { namedAfter } from "./named-after.ts";
 
-/** Where the goals of a project are, unless the session says otherwise. */
+/** Where the goals of a project are, unless the session says otherwise or a file is named after the circuit. */
 const usualPath = ".circuit_ai/design_goals.json";
 
 const Goal = z.looseObject({
@@ -27,11 +28,14 @@ export const designGoals: Collector = {
   priority: priorities.high,
   reserved: 300,
   async collect({ workspace, circuit_file, design_goals: path, metrics }, signal) {
-    if (path === null && circuit_file === null) return null;
-    const file = await readIfThere(workspace, path ?? usualPath, signal);
-    if (file === null) return null;
-    const goals = parse(file.text, path ?? usualPath);
-    return goals.length === 0 ? null : goals.map((goal) => lineOf(goal, metrics ?? {})).join("\n");
+    const named = circuit_file === null ? [] : [namedAfter(circuit_file, "_goals.json"), usualPath];
+    for (const place of path === null ? named : [path]) {
+      const file = await readIfThere(workspace, place, signal);
+      if (file === null) continue;
+      const goals = parse(file.text, place);
+      return goals.length === 0 ? null : goals.map((goal) => lineOf(goal, metrics ?? {})).join("\n");
+    }
+    return null;
   },
 };
 

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import { readWorkspaceText } from "../workspace-text.ts";
+import { readIfThere, readWorkspaceText } from "../workspace-text.ts";
 import { priorities, type Collector } from "./collector.ts";
+import { namedAfter } from "./named-after.ts";
 
 /** A file of results; tools that write more are read as far as these names go. */
 const SimulationResult = z.looseObject({
@@ -21,9 +22,14 @@ export const simulation: Collector = {
   title: "Last simulation",
   priority: priorities.medium,
   reserved: 500,
-  async collect({ workspace, sim_result: path, now }, signal) {
+  async collect({ workspace, sim_result, circuit_file, now }, signal) {
+    const path = sim_result ?? (circuit_file === null ? null : namedAfter(circuit_file, "_sim.json"));
     if (path === null) return null;
-    const { text, modified } = await readWorkspaceText(workspace, path, signal);
+    // A file that the session names has to be there; one that is only named after the circuit need not be.
+    const read = sim_result === null ? readIfThere : readWorkspaceText;
+    const file = await read(workspace, path, signal);
+    if (file === null) return null;
+    const { text, modified } = file;
     const { timestamp, metrics, analysis_type, config, error: written } = parse(text, path);
     const minutes = Math.max(0, Math.floor((now - timeOf(timestamp, modified)) / 60_000));
     const told = [
