@@ -31,6 +31,7 @@ import { createSqliteStorage, type SqliteStorage } from "./storage/sqlite/storag
 import type { Storage } from "./storage/storage.ts";
 import { createLocks } from "./tools/locks.ts";
 import { openMcpSources } from "./tools/mcp/mcp-source.ts";
+import { createChangedFiles } from "./context/changed-files.ts";
 import { createOperations } from "./tools/operations.ts";
 import { createRate } from "./tools/rates.ts";
 import { callbackHook } from "./tools/callback-hook.ts";
@@ -189,6 +190,7 @@ function lentServices(
     workspace,
     grants: (sessionId) => storage.approvals.grants(sessionId),
     operations: storage.operations,
+    changedFiles: createChangedFiles(),
     requests: storage.requests,
     criticalFiles: config.criticalFiles,
     confirmTasks: config.confirmTasks,

@@ -71,6 +71,7 @@ export function tellResult(call: AnsweredCall, result: ToolResult, config: LangG
   });
   if (result.operation !== undefined) {
     const { type: operation, ...more } = result.operation;
+    servicesOf(config).changedFiles?.note(more.path, Date.now());
     emit(config, { type: "operation_recorded", tool_call_id: call.id, operation, ...more });
   }
   const refused = result.errorType === "blocked" || result.errorType === "denied";

@@ -6,6 +6,7 @@ import { createAgentFolders, type AgentSource } from "../agents/agent-folders.ts
 import type { BackgroundAgent } from "../agents/background.ts";
 import type { CallBack } from "../callbacks/call-back.ts";
 import { currentConfig } from "../config.ts";
+import type { ChangedFiles } from "../context/changed-files.ts";
 import type { DocumentSource } from "../context/documentation.ts";
 import { openDocumentation } from "../context/open-documentation.ts";
 import type { Collector } from "../context/collectors/collector.ts";
@@ -62,6 +63,8 @@ export interface RunServices {
   grants?: (sessionId: string) => Promise<Pick<Grant, "tool" | "path_pattern">[]>;
   /** What tools change in the workspace, kept for undo; absent where nobody can undo it. */
   operations?: OperationStore;
+  /** What tools have changed just now (CTX-11); absent where nobody asks. */
+  changedFiles?: ChangedFiles;
   /** Where what the model is sent can be looked at (CTX-19); absent where nobody looks. */
   requests?: Pick<ModelRequestStore, "note">;
   /** Sources of context besides those of the house (CTX-10). */

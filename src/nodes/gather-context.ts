@@ -73,7 +73,8 @@ async function collected(
   context: RunContext,
   config: LangGraphRunnableConfig,
 ): Promise<GatheredContext["before"]> {
-  const { workspace, tasks, contextLimit, collectors: added = [] } = servicesOf(config);
+  const { workspace, tasks, contextLimit, collectors: added = [], changedFiles } = servicesOf(config);
+  const now = Date.now();
   const where: CollectionContext = {
     workspace,
     session: sessionIdOf(config),
@@ -82,7 +83,8 @@ async function collected(
     design_goals: state.design_goals_path,
     error: state.error_context,
     metrics: state.last_metrics,
-    now: Date.now(),
+    now,
+    changed: changedFiles?.recent(now) ?? [],
     request: textOf(state.messages.findLast(isHumanMessage)?.content ?? ""),
     search: searchWorkspace({ workspace, tasks, sessionId: sessionIdOf(config) }),
   };

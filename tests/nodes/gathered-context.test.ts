@@ -1,5 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
+import { createChangedFiles } from "../../src/context/changed-files.ts";
+import { createMemoryOperations } from "../support/memory-operations.ts";
 import { wireText } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
@@ -82,6 +84,22 @@ describe("what is collected about the session's circuit", () => {
     await app.update({ circuit_file_path: "amp.cir" });
     await app.send("look", { mode: "free_work" });
     expect(systemOf(0)).toContain("## Wishes\n\nThe customer wants it small.");
+  });
+
+  it("knows what tools have changed just now (CTX-11)", async () => {
+    const change = { name: "update_file", arguments: { path: "notes.md", content: "R7 is hot\n" } };
+    app = await startWorkflow({
+      files: { "amp.cir": "Amplifier\nR7 a 0 1k\n", "a.md": "R7 is small\n", "notes.md": "none\n" },
+      script: [{ toolCalls: [change] }, { text: "Done." }, { text: "Yes." }],
+    });
+    app.services.operations = createMemoryOperations();
+    app.services.changedFiles = createChangedFiles();
+    await app.update({ circuit_file_path: "amp.cir" });
+    await app.send("note it", { mode: "free_work" });
+    if ((await app.interrupts()).length > 0) await app.answer({ type: "approve" }, { mode: "free_work" });
+    await app.send("how is R7", { mode: "free_work" });
+    expect(app.services.changedFiles.recent(Date.now())).toEqual(["notes.md"]);
+    expect(systemOf(2)).toContain("## Found in the workspace\n\nnotes.md:1: R7 is hot\na.md:1: R7 is small");
   });
 
   it("also tells which other files name what the request names (CTX-09)", async () => {

@@ -14,6 +14,8 @@ export interface CollectionContext {
   metrics: Readonly<Record<string, number>> | null;
   /** Milliseconds since 1970. */
   now: number;
+  /** Files that tools have changed in the last 30 seconds, the newest first (CTX-11); absent where nobody notes them. */
+  changed?: readonly string[];
   /** The user's words; absent where nobody has said any. */
   request?: string;
   /** Searches the workspace (CTX-12); absent: nothing is searched for. */

@@ -9,7 +9,10 @@ const [mostTerms, mostHits, mostTokens] = [20, 10, 2000];
 /** Milliseconds of a search: in a workspace too large for it nothing is found, which is nothing to be warned of each turn. */
 const searchTime = 500;
 
-/** Lines of other files that name what the request names (CTX-09): devices first, other words last (CIRC-06). */
+/**
+ * Lines of other files that name what the request names (CTX-09): devices first, other words last (CIRC-06); of the same
+ * name those of files that have just changed (CTX-11).
+ */
 export const searchHits: Collector = searchHitsWithin(searchTime);
 
 /** The same with another time for the search, in milliseconds. */
@@ -24,7 +27,7 @@ export function searchHitsWithin(time: number): Collector {
 }
 
 async function collectHits(context: CollectionContext, signal: AbortSignal, time: number): Promise<string | null> {
-  const { circuit_file, request, search } = context;
+  const { circuit_file, request, search, changed = [] } = context;
   if (search === undefined || request === undefined) return null;
   const terms = searchTerms(extractKeywords(request)).slice(0, mostTerms);
   if (terms.length === 0) return null;
@@ -38,7 +41,10 @@ async function collectHits(context: CollectionContext, signal: AbortSignal, time
   const hits = (await searchFor(time, signal, (ends) => search(terms, ends)))
     .filter(({ path }) => path !== circuit_file)
     .map((hit) => ({ ...hit, rank: rank(hit.text) }))
-    .toSorted((left, right) => left.rank - right.rank);
+    .toSorted(
+      (left, right) =>
+        left.rank - right.rank || Number(changed.includes(right.path)) - Number(changed.includes(left.path)),
+    );
   const lines = hits.slice(0, mostHits).map(({ path, line, text }) => `${path}:${line}: ${text}`);
   return lines.length === 0 ? null : cutToTokens(lines.join("\n"), mostTokens);
 }
