@@ -51,9 +51,9 @@ export function callsOf(answer: AIMessageChunk): ReplyCall[] {
   }));
 }
 
-/** The name with a mark for each character that no name has; such a tool is then not found. */
-function asName(name: string): string {
-  return name === "" ? "unnamed" : name.replaceAll(/[^\w-]/gu, "_").slice(0, longestName);
+/** The name with a mark for each character that no name has; such a tool is then not found. Some models write none. */
+function asName(name: unknown): string {
+  return typeof name !== "string" || name === "" ? "unnamed" : name.replaceAll(/[^\w-]/gu, "_").slice(0, longestName);
 }
 
 /** Clients give whatever JSON the model wrote: a text, a list or nothing is no object, which a history must hold. */

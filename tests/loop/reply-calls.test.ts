@@ -26,6 +26,13 @@ describe("the calls of an answer", () => {
     expect(callsOf(answerWith([{ name }]))[0]?.name).toBe(expected);
   });
 
+  it("have a name also where the model wrote none", () => {
+    const answer = answerWith([{}]);
+    // The type promises a name; clients give what came.
+    for (const call of answer.tool_calls ?? []) Reflect.deleteProperty(call, "name");
+    expect(callsOf(answer)[0]?.name).toBe("unnamed");
+  });
+
   it("have short ids of their own", () => {
     const ids = callsOf(answerWith(["a", "a", "", "x".repeat(41), "functions.look:0"].map((id) => ({ id })))).map(
       ({ id }) => id,
