@@ -101,11 +101,7 @@ function connections(words: readonly string[]): {
 /** The lines without title, comments and `.control` parts, with those that continue them, in small letters. */
 function* statements(text: string): Generator<{ line: number; words: string[] }> {
   let [begun, whole, isControl] = [0, "", false];
-  const split = (): string[] =>
-    whole
-      .replaceAll(/\s*=\s*/gu, "=")
-      .trim()
-      .split(/\s+/u);
+  const split = (): string[] => whole.trim().replaceAll(/\s+/gu, " ").replaceAll(/ ?= ?/gu, "=").split(" ");
   for (const [index, written] of text.split(/\r?\n/u).entries()) {
     const line = written
       .replace(/[;$] .*$|;.*$/u, "")
