@@ -1,4 +1,4 @@
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { BaseChatModel, BaseChatModelCallOptions } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { AppError, errorMessage } from "../errors.ts";
@@ -10,6 +10,8 @@ import { toLangChainTools } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { callableTools, isForcedNow } from "./callable-tools.ts";
 import { ContinuedModel } from "./continued-model.ts";
+import { withUsage } from "./fill-usage.ts";
+import { heldToJson } from "./held-to-json.ts";
 import { remainingMs, workedMs } from "./limits.ts";
 import { requestNoter } from "./note-request.ts";
 import { emit, isCutResult, move, type LoopCall } from "./request.ts";
@@ -45,15 +47,17 @@ export async function ask(
   const bound = bindTools(model, whole, offered, { ...call, model: name });
   move(config, "stream_started", state.phase, state.iteration_count);
   const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));
-  return await withinTime(time, config.signal, (signal) =>
+  const request = (options: Partial<BaseChatModelCallOptions>): Promise<AIMessageChunk> =>
+    bound.invoke(prompt, { ...config, ...options, runName: `llm_call_iter_${state.iteration_count}` });
+  // What the program reads is JSON.
+  const isHeld = call.silent && profilesOf(config)(name).structured_output !== "none";
+  const answer = await withinTime(time, config.signal, (signal) =>
     callWithRetry(
       (attemptSignal) =>
         inTurn(services, attemptSignal, () =>
-          bound.invoke(prompt, {
-            ...config,
-            signal: attemptSignal,
-            runName: `llm_call_iter_${state.iteration_count}`,
-          }),
+          isHeld
+            ? heldToJson(model, (format) => request({ ...format, signal: attemptSignal }))
+            : request({ signal: attemptSignal }),
         ),
       {
         signal,
@@ -63,6 +67,7 @@ export async function ask(
       },
     ),
   );
+  return withUsage(answer, prompt);
 }
 
 /** Makes one request when the process may make another (QUEUE-04); the wait counts as time of the turn. */
