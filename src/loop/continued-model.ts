@@ -1,12 +1,9 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
-import {
-  BaseChatModel,
-  type BaseChatModelCallOptions,
-  type BindToolsInput,
-} from "@langchain/core/language_models/chat_models";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { isAIMessage, isAIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import { textOf } from "../context/tokens.ts";
+import { WrappedModel } from "../models/wrapped-model.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { asPart, cutEnd, isCutMark } from "./cut-output.ts";
 import { hintlessPieces, hintlessResult } from "./hintless.ts";
@@ -41,49 +38,17 @@ interface Answer {
  * A model whose answers do not end at the length limit (LOOP-15): the model is asked for the rest, and the pieces are one
  * message for whoever reads, streamed or not, with nothing said twice at the seams.
  */
-export class ContinuedModel extends BaseChatModel {
-  readonly #model: BaseChatModel;
+export class ContinuedModel extends WrappedModel {
   readonly #continuation: Continuation;
 
   constructor(model: BaseChatModel, continuation: Continuation) {
-    super({
-      ...(model.callbacks === undefined ? {} : { callbacks: model.callbacks }),
-      ...(model.tags === undefined ? {} : { tags: model.tags }),
-      ...(model.metadata === undefined ? {} : { metadata: model.metadata }),
-    });
-    this.#model = model;
+    super(model);
     this.#continuation = continuation;
-  }
-
-  override _llmType(): string {
-    // The base class asks before it has been told which model this is.
-    return #model in this ? this.#model._llmType() : "continued";
-  }
-
-  override invocationParams(options?: this["ParsedCallOptions"]): unknown {
-    return this.#model.invocationParams(options);
-  }
-
-  override getLsParams(options: this["ParsedCallOptions"]): ReturnType<BaseChatModel["getLsParams"]> {
-    return this.#model.getLsParams(options);
-  }
-
-  /** In traces the model is itself. */
-  override toJSON(): ReturnType<BaseChatModel["toJSON"]> {
-    return this.#model.toJSON();
-  }
-
-  override bindTools(
-    tools: BindToolsInput[],
-    more: Partial<BaseChatModelCallOptions> = {},
-  ): ReturnType<typeof this.withConfig> {
-    // Tools are call options; the model they reach reads them in OpenAI's format, in which they are given.
-    return this.withConfig({ ...more, tools } as Partial<BaseChatModelCallOptions>);
   }
 
   override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
     this.#continuation.onRequest?.(messages);
-    const first = await this.#model._generate(messages, options);
+    const first = await this.wrapped._generate(messages, options);
     let whole = first;
     for (let round = 1; round <= this.#continuation.rounds; round += 1) {
       const [generation] = whole.generations;
@@ -93,7 +58,7 @@ export class ContinuedModel extends BaseChatModel {
       try {
         const request = askForRest(messages, textOf(message.content), this.#continuation.prompts);
         this.#continuation.onRequest?.(request);
-        const next = await this.#model._generate(request, options);
+        const next = await this.wrapped._generate(request, options);
         const joined = join(message, next.generations[0]);
         if (joined === undefined) break;
         whole = { ...first, generations: [joined] };
@@ -152,7 +117,7 @@ export class ContinuedModel extends BaseChatModel {
     let held: string | undefined = before === "" ? undefined : "";
     let isOpen = false;
     this.#continuation.onRequest?.(messages);
-    for await (const chunk of this.#model._streamResponseChunks(messages, options)) {
+    for await (const chunk of this.wrapped._streamResponseChunks(messages, options)) {
       answer.id ??= chunk.message.id;
       answer.hasCalls ||= isAIMessageChunk(chunk.message) && (chunk.message.tool_call_chunks?.length ?? 0) > 0;
       let text = chunk.text;

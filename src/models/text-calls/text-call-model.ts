@@ -1,14 +1,15 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
-import {
+import type {
   BaseChatModel,
-  type BaseChatModelCallOptions,
-  type BindToolsInput,
+  BaseChatModelCallOptions,
+  BindToolsInput,
 } from "@langchain/core/language_models/chat_models";
 import { AIMessage, isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { ChatGeneration, ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import { builtInPrompts, type Prompts } from "../../prompts/prompts.ts";
 import { xmlToolsText, type CallGrammar } from "../../prompts/xml-tools.ts";
 import { hasClosingMark } from "../watch-stream.ts";
+import { WrappedModel } from "../wrapped-model.ts";
 import { createTextCallParser, type TextCallParser } from "./parser.ts";
 import { ChunkMaker, gather, withoutText } from "./reply-chunks.ts";
 import { listTools, type ListedTool } from "./tool-list.ts";
@@ -36,41 +37,17 @@ interface Written {
  * A model without tool calls of its own, made to have them (XML-01): tools, calls and results go to it as text, and the calls
  * in its replies come out as a message's calls, streamed or not. Whoever uses it sees no difference.
  */
-export class TextCallModel extends BaseChatModel<TextCallOptions> {
-  readonly #model: BaseChatModel;
+export class TextCallModel extends WrappedModel<TextCallOptions> {
   readonly #calls: TextCalls;
 
   constructor(model: BaseChatModel, calls: TextCalls) {
-    super({});
-    this.#model = model;
+    super(model);
     this.#calls = calls;
-  }
-
-  override _llmType(): string {
-    // The base class asks before it has been told which model this is.
-    return #model in this ? this.#model._llmType() : "text_calls";
-  }
-
-  override invocationParams(options?: this["ParsedCallOptions"]): unknown {
-    return this.#model.invocationParams(options);
-  }
-
-  override getLsParams(options: this["ParsedCallOptions"]): ReturnType<BaseChatModel["getLsParams"]> {
-    return this.#model.getLsParams(options);
-  }
-
-  /** In traces the model is itself. */
-  override toJSON(): ReturnType<BaseChatModel["toJSON"]> {
-    return this.#model.toJSON();
-  }
-
-  override bindTools(tools: BindToolsInput[], more: Partial<TextCallOptions> = {}): ReturnType<typeof this.withConfig> {
-    return this.withConfig({ ...more, tools });
   }
 
   override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
     const { written, rest } = this.#write(messages, options);
-    const result = await this.#model._generate(written.messages, rest);
+    const result = await this.wrapped._generate(written.messages, rest);
     const [first, ...others] = result.generations;
     return first === undefined ? result : { ...result, generations: [readWhole(first, written), ...others] };
   }
@@ -81,7 +58,7 @@ export class TextCallModel extends BaseChatModel<TextCallOptions> {
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     const { written, rest } = this.#write(messages, options);
-    for await (const chunk of readChunks(this.#model._streamResponseChunks(written.messages, rest), written)) {
+    for await (const chunk of readChunks(this.wrapped._streamResponseChunks(written.messages, rest), written)) {
       yield chunk;
       await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
     }
