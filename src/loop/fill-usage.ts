@@ -1,5 +1,6 @@
-import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { countMessage, countMessages } from "../context/tokens.ts";
+import { callsOf } from "./reply-calls.ts";
 import { usageOf } from "./reply-message.ts";
 
 /**
@@ -10,7 +11,9 @@ export function withUsage(answer: AIMessageChunk, prompt: readonly BaseMessage[]
   const usage = usageOf(answer);
   if (usage !== undefined && usage.total_tokens > 0) return answer;
   const input_tokens = countMessages(prompt);
-  const output_tokens = countMessage(answer);
+  // The calls as they will be kept: what a model wrote may be nested too deep to be written out.
+  const { content, additional_kwargs } = answer;
+  const output_tokens = countMessage(new AIMessage({ content, additional_kwargs, tool_calls: callsOf(answer) }));
   answer.additional_kwargs["usage_estimated"] = true;
   return Object.assign(answer, {
     usage_metadata: { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens },
