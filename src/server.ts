@@ -29,6 +29,7 @@ import { Runs } from "./runs/runs.ts";
 import { startApprovalSweep } from "./sessions/approval-sweep.ts";
 import { createManualTools } from "./sessions/manual-run.ts";
 import { startTitleWriter } from "./sessions/title-writer.ts";
+import { passStoreQueues } from "./storage/graph-store.ts";
 import { createSqliteStorage, type SqliteStorage } from "./storage/sqlite/storage.ts";
 import type { Run } from "./storage/records.ts";
 import type { Storage } from "./storage/storage.ts";
@@ -232,6 +233,7 @@ function lentServices(
 function openStorage({ dataDir, conversations }: Config, workspace: string): SqliteStorage {
   const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
+  passStoreQueues();
   const limits = { threads: cachedSessions, seconds: cacheSeconds };
   return createSqliteStorage(join(folder, "millrace.db"), undefined, limits);
 }

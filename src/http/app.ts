@@ -9,10 +9,10 @@ import type { OllamaService } from "../models/ollama/service.ts";
 import type { ModelRegistry } from "../models/registry.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { Runs } from "../runs/runs.ts";
-import { adminName, openDoor } from "../sessions/door.ts";
+import { openDoor } from "../sessions/door.ts";
 import type { ManualTools } from "../sessions/manual-run.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { ApiKey } from "../settings/api-keys.ts";
+import { adminName, type ApiKey } from "../settings/api-keys.ts";
 import type { Operations } from "../tools/operations.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "./environment.ts";
 import { answerError } from "./errors.ts";
@@ -45,6 +45,7 @@ import { providerRoutes } from "./routes/providers.ts";
 import { resultRoutes } from "./routes/results.ts";
 import { ruleRoutes } from "./routes/rules.ts";
 import { statelessRunRoutes } from "./routes/stateless-runs.ts";
+import { storeRoutes } from "./routes/store.ts";
 import { suggestionRoutes } from "./routes/suggestions.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { toolkitRoutes } from "./routes/toolkits.ts";
@@ -86,6 +87,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   partialRoutes,
   threadRunRoutes,
   statelessRunRoutes,
+  storeRoutes,
   promptRoutes,
   modelRoutes,
   modelTestRoutes,

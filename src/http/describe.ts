@@ -16,6 +16,7 @@ export interface RouteDescription {
     | "Tools"
     | "Thread runs"
     | "Stateless runs"
+    | "Store"
     | "Prompts"
     | "Models";
   summary: string;

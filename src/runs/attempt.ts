@@ -1,5 +1,7 @@
 import type { RunServices } from "../loop/services.ts";
 import { JsonObject, type Run } from "../storage/records.ts";
+import { ownerOfItems } from "../settings/api-keys.ts";
+import { GraphStore } from "../storage/graph-store.ts";
 import type { Storage } from "../storage/storage.ts";
 import { enabledToolkits } from "../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
@@ -54,6 +56,7 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
       toldMessages: resume ? await readToldMessages(storage.events, run.run_id, stop.signal) : undefined,
       signal: stop.signal,
       saver: active.fence.saver,
+      store: storeOf(run, storage),
       control: stop.control,
       tracer,
       tell: (event) => {
@@ -67,6 +70,11 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
   } catch (error) {
     return { ending: { kind: "failed", error: toRunError(error) }, paused: false, values: undefined };
   }
+}
+
+/** The store with the items of the session's owner, who is looked up when a graph uses it. */
+function storeOf({ session_id }: Run, { items, sessions }: Pick<Storage, "items" | "sessions">): GraphStore {
+  return new GraphStore(items, async () => ownerOfItems((await sessions.get(session_id))?.owner ?? null));
 }
 
 /** What the owner of the run's session may use (TOOL-13); only looked up where somebody may not use everything. */

@@ -1,6 +1,6 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { BaseMessage } from "@langchain/core/messages";
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
 import { Command, Send, isGraphDrained, isInterrupted, type RunControl } from "@langchain/langgraph";
 import { z } from "zod";
 import { errorMessage, explain, isAppError } from "../errors.ts";
@@ -52,6 +52,8 @@ export interface Walk {
   saver: BaseCheckpointSaver;
   /** By which a drain parks the walk before its next step. */
   control: RunControl;
+  /** What graphs keep beside conversations. */
+  store: BaseStore;
   /** Receives the run's spans, where the server is traced. */
   tracer: BaseCallbackHandler | undefined;
   /** What former attempts have told of messages; absent in a first one. */
@@ -121,6 +123,7 @@ function optionsOf(walk: Walk, modes: StreamMode[]) {
     subgraphs: plan.subgraphs,
     signal,
     control: walk.control,
+    store: walk.store,
     runId: run.run_id,
     configurable: configurableOf(walk, config.configurable ?? {}),
     context: kwargs.context,

@@ -1,12 +1,14 @@
 import { AppError } from "../errors.ts";
 import type { Runs } from "../runs/runs.ts";
 import { Turns } from "../runs/turns.ts";
+import { adminName, ownerOfItems } from "../settings/api-keys.ts";
 import type { Namespace, Session } from "../storage/records.ts";
 import type { ModelRequestStore } from "../storage/model-requests.ts";
 import type { Ledger, Storage } from "../storage/storage.ts";
 import type { Operations } from "../tools/operations.ts";
 import { CurrentChanges } from "./current-changes.ts";
 import type { ManualTools } from "./manual-run.ts";
+import { ownItems, type OwnItems } from "./own-items.ts";
 
 /** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
 export type SessionStorage = Pick<Storage, "approvals" | "checkpointer"> & {
@@ -57,10 +59,9 @@ export interface Door {
   operations: Operations;
   manual: ManualTools;
   namespaces: OwnNamespaces;
+  /** What is kept beside sessions. */
+  items: OwnItems;
 }
-
-/** The owner that also sees the sessions of nobody: those made before keys were asked for. */
-export const adminName = "admin";
 
 /**
  * The door of one owner (S4 in reliability.md): a session of somebody else, and what hangs on it, is for whoever comes
@@ -73,9 +74,10 @@ export function openDoor(
 ): Door {
   const changes = new CurrentChanges();
   const { storage: all } = everything;
+  const items = ownItems(all.items, ownerOfItems(owner));
   if (owner === null) {
     const storage = { ...all, sessions: tellDeletions(all.sessions, changes) };
-    return { ...everything, storage, owner: "", namespaces: ownNamespaces(all, storage.sessions, "", changes) };
+    return { ...everything, storage, owner: "", namespaces: ownNamespaces(all, storage.sessions, "", changes), items };
   }
   const { sessions, ...others } = ownStorage(all, owner);
   const storage = { ...others, sessions: tellDeletions(sessions, changes) };
@@ -86,6 +88,7 @@ export function openDoor(
     operations: ownOperations(everything.operations, storage.sessions),
     manual: ownManual(everything.manual, owner, storage.sessions),
     namespaces: ownNamespaces(all, storage.sessions, owner, changes),
+    items,
   };
 }
 

@@ -8,6 +8,14 @@ export interface ApiKey {
   key: string;
 }
 
+/** The owner that also sees what is nobody's: the sessions and items of a time before keys were asked for. */
+export const adminName = "admin";
+
+/** Under whose name the items of an owner are kept, or of nobody (`null`): those are the admin's. */
+export function ownerOfItems(owner: string | null): string {
+  return owner ?? adminName;
+}
+
 /** The name of an owner: what stands before the colon of an entry. */
 const ownerName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 

@@ -17,6 +17,7 @@ import type {
   Task,
   ToolCallRecord,
 } from "./records.ts";
+import type { ItemStore } from "./store-items.ts";
 
 /** Which rows of a list, newest first unless said otherwise. */
 export interface Page {
@@ -261,6 +262,7 @@ export interface Storage {
   operations: OperationStore;
   namespaces: NamespaceStore;
   requests: ModelRequestStore;
+  items: ItemStore;
   checkpointer: BaseCheckpointSaver;
   /**
    * The checkpointer of one attempt of a run: each of its `put` and `putWrites` is one transaction with the events that

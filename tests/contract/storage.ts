@@ -6,6 +6,7 @@ import type { Storage } from "../../src/storage/storage.ts";
 import { describeApprovals } from "./approvals.ts";
 import { describeCheckpoints } from "./checkpoints.ts";
 import { describeEvents } from "./events.ts";
+import { describeItems } from "./items.ts";
 import { describeLedger } from "./ledger.ts";
 import { describeModelRequests } from "./model-requests.ts";
 import { describeNamespaces } from "./namespaces.ts";
@@ -59,6 +60,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
       return current.ledger;
     });
     describeNamespaces(fixture);
+    describeItems(fixture);
     describeModelRequests(fixture);
     describeOperations("operations", async (sessionIds) => {
       for (const id of sessionIds) await current.sessions.create(sessionRecord(id));

@@ -3,6 +3,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import {
   END,
+  getStore,
   interrupt,
   MessagesValue,
   ReducedValue,
@@ -124,6 +125,27 @@ export const flood = new StateGraph(Flood)
   })
   .addEdge(START, "tell")
   .addEdge("tell", END);
+
+const Kept = new StateSchema({ note: z.string().default(""), found: z.array(z.string()).default([]) });
+
+const innerKeeper = new StateGraph(Kept)
+  .addNode("look", async () => ({
+    found: ((await getStore()?.search(["notes"], { limit: 100 })) ?? []).map(({ key }) => key),
+  }))
+  .addEdge(START, "look")
+  .addEdge("look", END)
+  .compile();
+
+/** Keeps a note in the store under its own text, and finds all notes in a subgraph. */
+export const keeper = new StateGraph(Kept)
+  .addNode("keep", async (state, config: LangGraphRunnableConfig) => {
+    await config.store?.put(["notes", "kept"], state.note, { text: state.note });
+    return {};
+  })
+  .addNode("inside", innerKeeper)
+  .addEdge(START, "keep")
+  .addEdge("keep", "inside")
+  .addEdge("inside", END);
 
 const Answers = new ReducedValue(
   z.array(z.string()).default(() => []),

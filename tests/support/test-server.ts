@@ -22,7 +22,18 @@ export interface TestServer {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
 }
 
-const graphNames = ["counter", "talker", "asker", "failing", "gated", "nested", "nestedAsker", "mirror", "flood"];
+const graphNames = [
+  "counter",
+  "talker",
+  "asker",
+  "failing",
+  "gated",
+  "nested",
+  "nestedAsker",
+  "mirror",
+  "flood",
+  "keeper",
+];
 
 /** Starts a server in a folder of its own; it logs nothing unless it is given a logger. */
 export async function startTestServer(changes: Partial<Config> = {}, logger?: Logger): Promise<TestServer> {

@@ -12,7 +12,7 @@ function parseText(text: string, context: z.RefinementCtx): unknown {
 }
 
 /** A column that holds `schema` as JSON text. */
-function json<Schema extends z.ZodType>(schema: Schema) {
+export function json<Schema extends z.ZodType>(schema: Schema) {
   return z.string().transform(parseText).pipe(schema);
 }
 

@@ -17,6 +17,7 @@ import { createModelRequestStore } from "./model-requests.ts";
 import { createNamespaceStore } from "./namespaces.ts";
 import { createRunStore } from "./runs.ts";
 import { createSessionStore } from "./sessions.ts";
+import { createItemStore } from "./store-items.ts";
 import { createTaskStore } from "./tasks.ts";
 
 /** A `Storage` whose checkpointer is ours, with what a recovery asks it. */
@@ -55,6 +56,7 @@ export function createSqliteStorage(
       operations: createOperationStore(opened, commits),
       namespaces: createNamespaceStore(opened, commits),
       requests: createModelRequestStore(opened, commits, checkpointer.codec),
+      items: createItemStore(opened, commits),
       checkpointer,
       checkpointerWith: (events) => new MillraceSaver(opened, { saver: checkpointer, events }),
       close: () =>

@@ -9,6 +9,7 @@ import { operations } from "./007-operations.ts";
 import { namespaces } from "./008-namespaces.ts";
 import { modelRequests } from "./009-model-requests.ts";
 import { backgroundSessions } from "./010-background-sessions.ts";
+import { storeItems } from "./011-store-items.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   namespaces,
   modelRequests,
   backgroundSessions,
+  storeItems,
 ];

@@ -1,0 +1,24 @@
+import type { ItemStore } from "../storage/store-items.ts";
+
+type Rest<Method extends (owner: string, ...rest: never[]) => unknown> = Method extends (
+  owner: string,
+  ...rest: infer Parameters
+) => infer Result
+  ? (...rest: Parameters) => Result
+  : never;
+
+/** The items of one owner. */
+export type OwnItems = {
+  [Name in "change" | "get" | "search" | "namespaces" | "clear"]: Rest<ItemStore[Name]>;
+};
+
+/** The way of one owner to the store, which is that of the owner's graphs too. */
+export function ownItems(items: ItemStore, owner: string): OwnItems {
+  return {
+    change: (changes) => items.change(owner, changes),
+    get: (namespace, key, refresh) => items.get(owner, namespace, key, refresh),
+    search: (query) => items.search(owner, query),
+    namespaces: (query) => items.namespaces(owner, query),
+    clear: () => items.clear(owner),
+  };
+}

@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { ItemChange, ItemQuery } from "../../src/storage/store-items.ts";
+import type { StorageFixture } from "./records.ts";
+
+const everything: ItemQuery = { prefix: [], limit: 100, offset: 0, refresh: false };
+const minute = 60_000;
+
+/** What is kept beside sessions, by namespace and key (wire contract, section 2.5). */
+export function describeItems(fixture: StorageFixture): void {
+  describe("items", () => {
+    afterEach(() => void vi.useRealTimers());
+    const write = (...changes: ItemChange[]): Promise<void> => fixture.storage.items.change("ada", changes);
+    const keys = async (query: Partial<ItemQuery> = {}): Promise<string[]> =>
+      (await fixture.storage.items.search("ada", { ...everything, ...query })).map(({ key }) => key);
+    const namespaces = (query: object = {}) =>
+      fixture.storage.items.namespaces("ada", { limit: 100, offset: 0, ...query });
+
+    it("stay over a restart, with the date they were made and the one they were changed", async () => {
+      vi.useFakeTimers({ toFake: ["Date"], now: 0 });
+      await write({ namespace: ["users", "1"], key: "name", value: { first: "Ada" } });
+      vi.setSystemTime(minute);
+      await write({ namespace: ["users", "1"], key: "name", value: { first: "Ida", tags: ["a", null] } });
+      const { items } = await fixture.reopen();
+      expect(await items.get("ada", ["users", "1"], "name", false)).toEqual({
+        namespace: ["users", "1"],
+        key: "name",
+        value: { first: "Ida", tags: ["a", null] },
+        created_at: "1970-01-01T00:00:00.000Z",
+        updated_at: "1970-01-01T00:01:00.000Z",
+      });
+      expect(await items.get("ada", ["users"], "name", false)).toBeUndefined();
+    });
+
+    it("belong to one owner each", async () => {
+      const { items } = fixture.storage;
+      await write({ namespace: ["a"], key: "k", value: { of: "ada" } });
+      await items.change("bob", [{ namespace: ["a"], key: "k", value: { of: "bob" } }]);
+      expect(await items.get("ada", ["a"], "k", false)).toMatchObject({ value: { of: "ada" } });
+      expect(await items.search("bob", everything)).toMatchObject([{ value: { of: "bob" } }]);
+      expect(await items.search("eve", everything)).toEqual([]);
+      expect(await items.namespaces("eve", { limit: 10, offset: 0 })).toEqual([]);
+    });
+
+    it("are deleted by a null, and what is not there is passed over", async () => {
+      await write({ namespace: ["a"], key: "k", value: {} }, { namespace: ["a"], key: "l", value: {} });
+      await write({ namespace: ["a"], key: "k", value: null }, { namespace: ["b"], key: "k", value: null });
+      expect(await keys()).toEqual(["l"]);
+    });
+
+    it("are found below a namespace, label by label, last changed first, page by page", async () => {
+      for (const [at, namespace] of [["a"], ["a", "b"], ["ab"], ["a", "c"], ["a-b"], ["b"]].entries()) {
+        vi.useFakeTimers({ toFake: ["Date"], now: at });
+        await write({ namespace, key: namespace.join("/"), value: {} });
+      }
+      expect(await keys({ prefix: ["a"] })).toEqual(["a/c", "a/b", "a"]);
+      expect(await keys({ prefix: ["a", "b"] })).toEqual(["a/b"]);
+      expect(await keys({ prefix: ["a", "b", "c"] })).toEqual([]);
+      expect(await keys({ limit: 2, offset: 1 })).toEqual(["a-b", "a/c"]);
+      await write({ namespace: ["ab"], key: "ab", value: { changed: true } });
+      expect(await keys({ limit: 1 })).toEqual(["b"]);
+      vi.setSystemTime(minute);
+      await write({ namespace: ["ab"], key: "ab", value: { changed: true } });
+      expect(await keys({ limit: 1 })).toEqual(["ab"]);
+    });
+
+    it("are found by what is in their values", async () => {
+      await write(
+        { namespace: ["n"], key: "one", value: { size: 1, kind: "small" } },
+        { namespace: ["n"], key: "two", value: { size: 2, kind: "big" } },
+        { namespace: ["m"], key: "three", value: { size: 3, kind: "big" } },
+      );
+      expect((await keys({ filter: { kind: "big" } })).toSorted()).toEqual(["three", "two"]);
+      expect(await keys({ prefix: ["n"], filter: { kind: "big", size: { $gte: 1 } } })).toEqual(["two"]);
+      expect(await keys({ filter: { size: { $gt: 1 } }, limit: 1, offset: 1 })).toHaveLength(1);
+    });
+
+    it("are ordered by how many words of a query they hold, where they may be looked at", async () => {
+      await write(
+        { namespace: ["n"], key: "both", value: { text: "A green apple" } },
+        { namespace: ["n"], key: "none", value: { text: "A stone" } },
+        { namespace: ["n"], key: "one", value: { deep: [{ text: "Green" }] } },
+        { namespace: ["n"], key: "hidden", value: { text: "green apple" }, index: false },
+        { namespace: ["n"], key: "elsewhere", value: { text: "green apple", title: "stone" }, index: ["title"] },
+      );
+      const found = await fixture.storage.items.search("ada", { ...everything, query: "green apple" });
+      expect(found.map(({ key, score }) => [key, score])).toEqual([
+        ["both", 1],
+        ["one", 0.5],
+        ["elsewhere", 0],
+        ["none", 0],
+        ["hidden", undefined],
+      ]);
+    });
+
+    it("are listed by namespace, by how they begin and end, cut to a depth, in order", async () => {
+      for (const namespace of [["b"], ["a", "x", "end"], ["a", "y", "end"], ["a", "x", "other"], ["a"]]) {
+        await write({ namespace, key: "k", value: {} });
+      }
+      expect(await namespaces()).toEqual([["a"], ["a", "x", "end"], ["a", "x", "other"], ["a", "y", "end"], ["b"]]);
+      expect(await namespaces({ prefix: ["a", "x"] })).toEqual([
+        ["a", "x", "end"],
+        ["a", "x", "other"],
+      ]);
+      expect(await namespaces({ suffix: ["end"] })).toEqual([
+        ["a", "x", "end"],
+        ["a", "y", "end"],
+      ]);
+      expect(await namespaces({ prefix: ["*", "y"], suffix: ["*"] })).toEqual([["a", "y", "end"]]);
+      expect(await namespaces({ maxDepth: 2 })).toEqual([["a"], ["a", "x"], ["a", "y"], ["b"]]);
+      expect(await namespaces({ maxDepth: 1, limit: 1, offset: 1 })).toEqual([["b"]]);
+    });
+
+    it("are not there any more when their time is over, which reading lets begin anew", async () => {
+      vi.useFakeTimers({ toFake: ["Date"], now: 0 });
+      const { items } = fixture.storage;
+      const told: string[] = [];
+      items.onExpiry((time) => told.push(time));
+      await write({ namespace: ["n"], key: "k", value: {}, ttl: 1 }, { namespace: ["n"], key: "stays", value: {} });
+      vi.setSystemTime(minute - 1);
+      expect(await items.get("ada", ["n"], "k", true)).toBeDefined();
+      vi.setSystemTime(2 * minute - 2);
+      expect(await keys({ refresh: true })).toHaveLength(2);
+      vi.setSystemTime(3 * minute - 3);
+      expect(await items.get("ada", ["n"], "k", false)).toBeDefined();
+      expect(await items.expire()).toBe(new Date(3 * minute - 2).toISOString());
+      vi.setSystemTime(3 * minute - 2);
+      expect(await items.get("ada", ["n"], "k", true)).toBeUndefined();
+      expect(await keys({ refresh: true })).toEqual(["stays"]);
+      expect(told).toEqual([minute, 2 * minute - 1, 3 * minute - 2].map((time) => new Date(time).toISOString()));
+      expect(await items.expire()).toBeUndefined();
+      expect(await namespaces()).toEqual([["n"]]);
+    });
+
+    it("that come after an expired one are new", async () => {
+      vi.useFakeTimers({ toFake: ["Date"], now: 0 });
+      await write({ namespace: ["n"], key: "k", value: { old: true }, ttl: 1 });
+      vi.setSystemTime(minute);
+      expect(await namespaces()).toEqual([]);
+      await write({ namespace: ["n"], key: "k", value: { old: false } });
+      const item = await fixture.storage.items.get("ada", ["n"], "k", false);
+      expect(item).toMatchObject({ value: { old: false }, created_at: "1970-01-01T00:01:00.000Z" });
+      expect(await fixture.storage.items.expire()).toBeUndefined();
+      expect(await keys()).toEqual(["k"]);
+    });
+
+    it("of one owner are all removed at once", async () => {
+      await write({ namespace: ["n"], key: "k", value: {} });
+      await fixture.storage.items.change("bob", [{ namespace: ["n"], key: "k", value: {} }]);
+      await fixture.storage.items.clear("ada");
+      expect(await keys()).toEqual([]);
+      expect(await fixture.storage.items.search("bob", everything)).toHaveLength(1);
+    });
+  });
+}
