@@ -14,15 +14,17 @@ export const streamModes = [
   "debug",
   "tasks",
   "checkpoints",
+  "tools",
 ] as const;
 export type StreamMode = (typeof streamModes)[number];
 
 /**
  * Everything a client may see of a run, in order. `id` is the run's own sequence, from 0. `namespace` is the path of
  * subgraphs (`node:task`), empty at the root. Values inside may hold live LangChain messages; `http/wire.ts` writes them
- * out, `storage/` keeps them by value.
+ * out, `storage/` keeps them by value. `at` is when it was told, in milliseconds since 1970 and never before what was told
+ * earlier; logs of former versions have no times.
  */
-export type RunEvent = { id: number } & (
+export type RunEvent = { id: number; at?: number } & (
   | { event: "metadata"; data: { run_id: string; attempt: number } }
   | { event: "values"; namespace: string[]; data: Record<string, unknown> }
   | { event: "updates"; namespace: string[]; data: Record<string, unknown> }
@@ -36,6 +38,10 @@ export type RunEvent = { id: number } & (
   | { event: "debug"; namespace: string[]; data: unknown }
   | { event: "tasks"; namespace: string[]; data: unknown }
   | { event: "checkpoints"; namespace: string[]; data: unknown }
+  /** A tool of LangGraph's own begins, says something, ends (wire contract, section 3). */
+  | { event: "tools"; namespace: string[]; data: unknown }
+  /** Which checkpoint the `values` after it belong to; only in runs of the event protocol, never on a stream of a run. */
+  | { event: "checkpoint"; namespace: string[]; data: unknown }
   /** `advice` is what can be done, in each language, where more is known than the kind says. */
   | { event: "error"; data: { error: string; message: string; advice?: Record<Language, string> | undefined } }
 );

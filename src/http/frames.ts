@@ -67,7 +67,7 @@ export function gapFrame({ from, to }: { from: number; to: number }): string {
 }
 
 /** The mode an event belongs to, or `undefined` for those every reader gets. */
-function modeOf(event: RunEvent): StreamMode | undefined {
+function modeOf(event: Exclude<RunEvent, { event: "checkpoint" }>): StreamMode | undefined {
   switch (event.event) {
     case "metadata":
     case "error":
@@ -84,6 +84,7 @@ function modeOf(event: RunEvent): StreamMode | undefined {
 }
 
 function isWanted(event: RunEvent, modes: readonly StreamMode[] | undefined): boolean {
+  if (event.event === "checkpoint") return false;
   const mode = modeOf(event);
   return mode === undefined || modes === undefined || modes.includes(mode);
 }

@@ -73,3 +73,13 @@ export function toWireDebug(chunk: unknown): unknown {
   if (type === "task_result") return { ...parsed.data, payload: toWireTask(payload) };
   return chunk;
 }
+
+const ToolError = z.looseObject({ error: z.instanceof(Error) });
+
+/** One chunk of LangGraph's `tools` mode: what was thrown stands in it as its name and its text. */
+export function toWireTool(chunk: unknown): unknown {
+  const parsed = ToolError.safeParse(chunk).data;
+  if (parsed === undefined) return chunk;
+  const { name, message } = parsed.error;
+  return { ...parsed, error: { error: name, message } };
+}

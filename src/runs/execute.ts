@@ -121,6 +121,8 @@ function optionsOf(walk: Walk, modes: StreamMode[]) {
   return {
     streamMode: plan.modes,
     subgraphs: plan.subgraphs,
+    // By this alone LangGraph gives the checkpoint before each state; of a stream that is not `streamEvents` it reads no more.
+    ...(kwargs.protocol === undefined ? {} : { version: "v2" }),
     signal,
     control: walk.control,
     store: walk.store,
@@ -154,7 +156,12 @@ async function withAddedTools(walk: Walk): Promise<Walk> {
 export async function walk(walk: Walk): Promise<WalkResult> {
   const { run, graph, signal, tell, room } = walk;
   const modes = run.kwargs.stream_mode.filter(isStreamMode);
-  const translate = createTranslator(modes, run.kwargs.stream_subgraphs, walk.toldMessages);
+  const translate = createTranslator(
+    modes,
+    run.kwargs.stream_subgraphs,
+    walk.toldMessages,
+    run.kwargs.protocol !== undefined,
+  );
   let values: Record<string, unknown> | undefined;
   let interrupts: unknown;
   const result = (ending: Ending): WalkResult => ({

@@ -1,8 +1,9 @@
 import type { RunEvent } from "../events.ts";
 import type { Run } from "../storage/records.ts";
 import type { EventGroup, EventStore, UnstoredEvents } from "../storage/storage.ts";
+import { eventTime, freshTime } from "./event-clock.ts";
 
-type WithoutId<Event> = Event extends unknown ? Omit<Event, "id"> : never;
+type WithoutId<Event> = Event extends unknown ? Omit<Event, "id" | "at"> : never;
 /** An event before it has its place in the run's sequence. */
 export type EventBody = WithoutId<RunEvent>;
 
@@ -57,6 +58,7 @@ export class RunLog implements UnstoredEvents {
   #reserving: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
+  #hasTold = false;
   #waiting = new Set<() => void>();
   /** The attempt that writes; the store refuses the groups of another (fence). Unset until a walk has begun. */
   attempt: number | undefined;
@@ -112,7 +114,8 @@ export class RunLog implements UnstoredEvents {
 
   /** Appends one event and wakes the readers that wait. Callers await `room()` first. */
   emit(body: EventBody): void {
-    this.#events.push({ id: this.#next, ...body });
+    this.#events.push({ id: this.#next, at: this.#hasTold ? eventTime() : freshTime(), ...body });
+    this.#hasTold = true;
     this.#wake();
     if (this.#next - this.#stored >= groupSize) this.#write();
     else this.#timer ??= setTimeout(() => this.#write(), groupDelay);

@@ -13,6 +13,7 @@ import { Dispatch } from "./dispatch.ts";
 import { draftRun, withPausedContext, type RunRequest } from "./draft.ts";
 import { drainRuns } from "./drain.ts";
 import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow.ts";
+import { followRecord, type RecordItem } from "./follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow-session.ts";
 import type { CancelOptions, RunsOptions } from "./options.ts";
 import { positionOf } from "./order.ts";
@@ -164,6 +165,12 @@ export class Runs {
   async *followSession(sessionId: string, place: SessionPlace, signal: AbortSignal): AsyncGenerator<SessionEvent[]> {
     const sources = { ...this.#sources, feeds: this.#dispatch.feeds };
     yield* followSession(sources, sessionId, place, AbortSignal.any([signal, this.#stopping.signal]));
+  }
+
+  /** The session's newest run, or all since a time, and those that come; see `followRecord`. Ends as `followSession` does. */
+  async *followRecord(sessionId: string, since: number | undefined, signal: AbortSignal): AsyncGenerator<RecordItem> {
+    const sources = { ...this.#sources, feeds: this.#dispatch.feeds };
+    yield* followRecord(sources, sessionId, since, AbortSignal.any([signal, this.#stopping.signal]));
   }
 
   /** Tells whoever follows a session what has happened to it outside of its runs. */

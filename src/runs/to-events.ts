@@ -1,7 +1,7 @@
 import { isBaseMessage, isBaseMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { isCheckpointEnvelope, type StreamMode as GraphStreamMode } from "@langchain/langgraph/web";
 import type { StreamMode } from "../events.ts";
-import { toWireCheckpoint, toWireDebug, toWireTask } from "./debug-payload.ts";
+import { toWireCheckpoint, toWireDebug, toWireTask, toWireTool } from "./debug-payload.ts";
 import type { EventBody } from "./log.ts";
 import { leftToTell, type ToldMessages } from "./told-messages.ts";
 
@@ -71,16 +71,21 @@ function isSilent({ tags }: Record<string, unknown>): boolean {
 /**
  * Makes the translator of one run's chunks into its events, in order. Without `streamSubgraphs`, messages and custom
  * events of nested graphs appear as the root's own, and everything else of theirs is dropped. It remembers only which
- * message ids it has told; `told` is what former attempts have, which is not told again.
+ * message ids it has told; `told` is what former attempts have, which is not told again. With `envelopes` the checkpoint
+ * that comes before each state is told too.
  */
 export function createTranslator(
   requested: readonly StreamMode[],
   streamSubgraphs: boolean,
   told: ToldMessages = new Map(),
+  envelopes = false,
 ): (chunk: GraphChunk) => EventBody[] {
   const asked = new Set<string>(requested);
   const older = asked.has("messages") ? createMessageEvents() : undefined;
+  const envelope = (path: string[], payload: unknown): EventBody[] =>
+    envelopes ? [{ event: "checkpoint", namespace: path, data: payload }] : [];
   return ([path, mode, payload]) => {
+    if (isEnvelope(mode, payload)) return envelope(path, payload);
     const nested = path.length > 0;
     const namespace = streamSubgraphs ? path : [];
     if (mode === "messages") {
@@ -105,6 +110,11 @@ export function createTranslator(
   };
 }
 
+/** LangGraph tells in two forms of a checkpoint: whole, and by its name alone, before the state that it holds. */
+function isEnvelope(mode: string, payload: unknown): boolean {
+  return mode === "checkpoints" && isCheckpointEnvelope(payload);
+}
+
 /** Events of the modes whose chunks need nothing but another form. */
 function plainEvents(mode: string, namespace: string[], payload: unknown): EventBody[] {
   switch (mode) {
@@ -113,12 +123,12 @@ function plainEvents(mode: string, namespace: string[], payload: unknown): Event
       return [{ event: "updates", namespace, data: payload as Record<string, unknown> }];
     case "debug":
       return [{ event: "debug", namespace, data: toWireDebug(payload) }];
+    case "tools":
+      return [{ event: "tools", namespace, data: toWireTool(payload) }];
     case "tasks":
       return [{ event: "tasks", namespace, data: toWireTask(payload) }];
     case "checkpoints":
-      return isCheckpointEnvelope(payload)
-        ? []
-        : [{ event: "checkpoints", namespace, data: toWireCheckpoint(payload) }];
+      return [{ event: "checkpoints", namespace, data: toWireCheckpoint(payload) }];
     default:
       return [];
   }

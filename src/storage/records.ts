@@ -55,6 +55,8 @@ export const RunKwargs = z.object({
   stream_mode: z.array(z.string()),
   stream_subgraphs: z.boolean(),
   stream_resumable: z.boolean(),
+  /** Begun by a command of the event protocol (wire contract, section 4): its log holds what that needs. */
+  protocol: z.literal("v2").optional(),
   interrupt_before: z.union([z.literal("*"), z.array(z.string())]).optional(),
   interrupt_after: z.union([z.literal("*"), z.array(z.string())]).optional(),
   checkpoint: JsonObject.optional(),

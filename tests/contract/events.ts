@@ -42,10 +42,13 @@ export function sampleEvents(): RunEvent[] {
     { event: "debug" as const, namespace: [], data: { step: 1 } },
     { event: "tasks" as const, namespace: [], data: { id: "1", input: { messages } } },
     { event: "checkpoints" as const, namespace: [], data: { values: { messages }, next: [] } },
+    { event: "tools" as const, namespace, data: { event: "on_tool_start", toolCallId: "c1", name: "x", input: "{}" } },
+    { event: "checkpoint" as const, namespace: [], data: { id: "c", step: 1, source: "loop" } },
     { event: "values" as const, namespace: [], data: { messages, count: 2 } },
     { event: "error" as const, data: { error: "E", message: "m" } },
   ];
-  return logged.map((event, index) => ({ id: index, ...event }) satisfies RunEvent);
+  const begun = Date.UTC(2026, 0, 1);
+  return logged.map((event, index) => ({ id: index, at: begun + index * 7, ...event }) satisfies RunEvent);
 }
 
 /** Logs of runs: whatever the groups, the same sequence comes back. */
@@ -111,8 +114,8 @@ export function describeEvents(fixture: StorageFixture): void {
         (await fixture.storage.events.read("r1", after, limit)).map((event) => event.id);
       expect(await read(4, 3)).toEqual([5, 6, 7]);
       expect(await read(-1, 1)).toEqual([0]);
-      expect(await read(17, 9)).toEqual([18]);
-      expect(await read(18, 9)).toEqual([]);
+      expect(await read(19, 9)).toEqual([20]);
+      expect(await read(20, 9)).toEqual([]);
       expect(await read(-1, 0)).toEqual([]);
       expect(await fixture.storage.events.read("unknown", -1, 9)).toEqual([]);
     });

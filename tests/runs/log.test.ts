@@ -43,6 +43,25 @@ describe("the log of a run", () => {
     expect(storage.rows.events.get("run")).toHaveLength(1);
   });
 
+  it("says when each event was told, and begins after everything that other runs have told", async () => {
+    const first = createLog();
+    const before = Date.now();
+    for (const at of upTo(3)) await first.tell(at);
+    const second = createLog();
+    await second.tell("first");
+    await second.tell("second");
+    const times = async ({ storage, log }: ReturnType<typeof createLog>): Promise<number[]> => {
+      await log.flush();
+      log.close();
+      return storage.rows.events.get("run")?.map(({ at }) => at ?? 0) ?? [];
+    };
+    const [told, later] = [await times(first), await times(second)];
+    expect(told[0]).toBeGreaterThanOrEqual(before);
+    expect(told).toEqual(told.toSorted((a, b) => a - b));
+    expect(later[0]).toBeGreaterThan(told.at(-1) ?? 0);
+    expect(later[1]).toBeGreaterThanOrEqual(later[0] ?? 0);
+  });
+
   it("stores what is told in groups", async () => {
     const { storage, log, tell } = createLog();
     const sizes: number[] = [];

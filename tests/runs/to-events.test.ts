@@ -41,6 +41,28 @@ describe("a chunk of LangGraph", () => {
     ]);
   });
 
+  it("tells the checkpoint before a state only where that is wanted", () => {
+    const envelope = { id: "c", parent_id: "p", step: 1, source: "loop" };
+    const translate = createTranslator(["values"], true, undefined, true);
+    expect(translate([["node:task"], "checkpoints", envelope])).toEqual([
+      { event: "checkpoint", namespace: ["node:task"], data: envelope },
+    ]);
+  });
+
+  it("tells of tools what they told, and of what they threw its name and text", () => {
+    const translate = createTranslator(["tools"], false);
+    const call = { toolCallId: "c", name: "look" };
+    const end = { event: "on_tool_end", ...call, output: "seen" };
+    expect(translate([[], "tools", end])).toEqual([{ event: "tools", namespace: [], data: end }]);
+    expect(translate([[], "tools", { event: "on_tool_error", ...call, error: new RangeError("too far") }])).toEqual([
+      {
+        event: "tools",
+        namespace: [],
+        data: { event: "on_tool_error", ...call, error: { error: "RangeError", message: "too far" } },
+      },
+    ]);
+  });
+
   it("keeps its path with subgraphs", () => {
     const translate = createTranslator(["updates", "custom"], true);
     const namespace = ["node:task"];

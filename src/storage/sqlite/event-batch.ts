@@ -18,6 +18,8 @@ const kinds = [
   "debug",
   "tasks",
   "checkpoints",
+  "tools",
+  "checkpoint",
 ] as const satisfies readonly RunEvent["event"][];
 
 /**
@@ -27,6 +29,8 @@ const kinds = [
 const Batch = z.object({
   /** Ids when they are not consecutive; else they follow from the first one. */
   ids: z.array(z.number()).optional(),
+  /** When they were told: the first time, then for each further event how much later. Absent where times are not known. */
+  times: z.array(z.number()).optional(),
   shared: z.array(z.unknown()),
   events: z.array(z.array(z.unknown())),
 });
@@ -86,14 +90,22 @@ function packEvent(event: RunEvent, shared: SharedValues): unknown[] {
   return [kind, namespace, event.data];
 }
 
+function packTimes(events: readonly RunEvent[]): number[] | undefined {
+  const times = events.flatMap(({ at }) => at ?? []);
+  if (times.length < events.length) return undefined;
+  return times.map((time, index) => time - (times[index - 1] ?? 0));
+}
+
 /** The plain value for a group of events, at least one, for the codec to write. */
 export function packEvents(events: readonly RunEvent[]): Batch {
   const shared = new SharedValues();
   const first = events[0]?.id ?? 0;
   const packed = events.map((event) => packEvent(event, shared));
   const isConsecutive = events.every((event, index) => event.id === first + index);
+  const times = packTimes(events);
   return {
     ...(isConsecutive ? {} : { ids: events.map((event) => event.id) }),
+    ...(times && { times }),
     shared: shared.list,
     events: packed,
   };
@@ -123,6 +135,12 @@ function unpackEvent(id: number, [kind, ...rest]: unknown[], shared: unknown[]):
 
 /** The events of a row that `packEvents` made; `firstId` is the id of the first. Throws `storage_corrupt` on anything else. */
 export function unpackEvents(value: unknown, firstId: number): RunEvent[] {
-  const { ids, shared, events } = parseRow(Batch, "run_events", value);
-  return events.map((event, index) => unpackEvent(ids?.[index] ?? firstId + index, event, shared));
+  const { ids, times, shared, events } = parseRow(Batch, "run_events", value);
+  let at = 0;
+  return events.map((event, index) => {
+    const unpacked = unpackEvent(ids?.[index] ?? firstId + index, event, shared);
+    if (times === undefined) return unpacked;
+    at += times[index] ?? 0;
+    return { ...unpacked, at };
+  });
 }
