@@ -2,7 +2,6 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
-import type { ServerType } from "@hono/node-server";
 import { createCallBack } from "./callbacks/call-back.ts";
 import { callbacks } from "./callbacks/index.ts";
 import { currentConfig, type Config } from "./config.ts";
@@ -93,7 +92,7 @@ export async function startServer(
     const api = createApi({ ...shared, storage, runs, operations, manual });
     // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
     const recovered = Promise.withResolvers<void>();
-    const { server, url } = await listen(config, (request, bindings) =>
+    const { server, sockets, url } = await listen(config, (request, bindings) =>
       recovered.promise.then(() => api.fetch(request, bindings)),
     );
     const { resumed } = await runs.recover();
@@ -109,7 +108,7 @@ export async function startServer(
         ollama.close();
         await retention.stop();
         await Promise.all([approvals.stop(), titles.stop()]);
-        await closeAll(server, runs, storage, config);
+        await closeAll({ server, sockets }, runs, storage, config);
         await Promise.all([tokens, ...toolSources].map((source) => source.close()));
         await services.shell?.close();
         await tracing?.flush(traceFlushMilliseconds);
@@ -238,9 +237,15 @@ function openStorage({ dataDir, conversations }: Config, workspace: string): Sql
   return createSqliteStorage(join(folder, "millrace.db"), undefined, limits);
 }
 
-async function closeAll(server: ServerType, runs: Runs, storage: Storage, config: Config): Promise<void> {
+async function closeAll(
+  { server, sockets }: Omit<Awaited<ReturnType<typeof listen>>, "url">,
+  runs: Runs,
+  storage: Storage,
+  config: Config,
+): Promise<void> {
   // While runs finish, their readers stay and new runs are refused with 503 (R7 in reliability.md).
   await runs.drain(config.drainSeconds * 1_000);
+  sockets.close();
   const closed = Promise.withResolvers<void>();
   server.close(() => closed.resolve());
   const timer = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), flushMilliseconds);

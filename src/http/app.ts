@@ -41,6 +41,7 @@ import { ollamaRoutes } from "./routes/ollama.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { partialRoutes } from "./routes/partial.ts";
 import { promptRoutes } from "./routes/prompts.ts";
+import { protocolRoutes } from "./routes/protocol.ts";
 import { providerRoutes } from "./routes/providers.ts";
 import { resultRoutes } from "./routes/results.ts";
 import { ruleRoutes } from "./routes/rules.ts";
@@ -86,6 +87,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   tokenRoutes,
   partialRoutes,
   threadRunRoutes,
+  protocolRoutes,
   statelessRunRoutes,
   storeRoutes,
   promptRoutes,

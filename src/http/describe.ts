@@ -15,6 +15,7 @@ export interface RouteDescription {
     | "Operations"
     | "Tools"
     | "Thread runs"
+    | "Event protocol"
     | "Stateless runs"
     | "Store"
     | "Prompts"

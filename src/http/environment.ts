@@ -1,5 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
+import type { WebSocket } from "ws";
 import type { Config } from "../config.ts";
 import type { ModelServices } from "../models/model-services.ts";
 import type { OllamaService } from "../models/ollama/service.ts";
@@ -32,9 +33,12 @@ export interface HttpServices extends Door {
   mayAdminister: boolean;
 }
 
-/** What a handler finds on its context: node's own request and response, and the request's id. */
+/**
+ * What a handler finds on its context: node's own request and response, what takes the request over as a WebSocket where it
+ * asks for one, and the request's id.
+ */
 export interface HttpEnvironment {
-  Bindings: HttpBindings;
+  Bindings: HttpBindings & { acceptSocket?: (serve: (socket: WebSocket) => void) => void };
   Variables: { requestId: string; bodyLimit: number };
 }
 

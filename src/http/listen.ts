@@ -3,8 +3,7 @@ import type { AddressInfo } from "node:net";
 import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import type { Config } from "../config.ts";
 import { AppError } from "../errors.ts";
-
-type FetchCallback = Parameters<typeof createAdaptorServer>[0]["fetch"];
+import { acceptSockets, type Fetch, type Sockets } from "./sockets.ts";
 
 /** How long a request may take to arrive, and its headers alone: one that dribbles in gets 408 (S6 in reliability.md). */
 function requestLimits({ requestSeconds }: Config): ServerOptions {
@@ -20,7 +19,10 @@ function requestLimits({ requestSeconds }: Config): ServerOptions {
  * Listens at the address of the configuration; `url` has no slash at the end. Throws `config` when the address is in use, or
  * is not this machine's or this user's.
  */
-export async function listen(config: Config, fetch: FetchCallback): Promise<{ server: ServerType; url: string }> {
+export async function listen(
+  config: Config,
+  fetch: Fetch,
+): Promise<{ server: ServerType; sockets: Sockets; url: string }> {
   const { host, port } = config;
   const server = createAdaptorServer({ createServer, serverOptions: requestLimits(config), fetch });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -38,7 +40,7 @@ export async function listen(config: Config, fetch: FetchCallback): Promise<{ se
   // A server that listens on a port has an address with one.
   const address = server.address() as AddressInfo;
   const name = host.includes(":") ? `[${host.replace(/^\[|\]$/g, "")}]` : host;
-  return { server, url: `http://${name}:${address.port}` };
+  return { server, sockets: acceptSockets(server, fetch, config.bodyLimit), url: `http://${name}:${address.port}` };
 }
 
 function listenError(error: unknown, host: string, port: number): unknown {

@@ -2,6 +2,7 @@ import { HTTPException } from "hono/http-exception";
 import type { Language } from "../error-texts.ts";
 import { AppError, isAppError } from "../errors.ts";
 import type { StreamMode } from "../events.ts";
+import type { RunRequest } from "../runs/runs.ts";
 import { expireSession } from "../sessions/approvals.ts";
 import { keptConfigurable, lastingKeys } from "../sessions/configuration.ts";
 import { checksMessages, readCommandMessages, readInputMessages } from "../sessions/run-input.ts";
@@ -19,7 +20,7 @@ import { toWireJson } from "./wire.ts";
 
 /** The wire's Run (wire contract, section 2). */
 export function toWireRun(run: Run): object {
-  const { stream_subgraphs, stream_resumable, ...kwargs } = run.kwargs;
+  const { stream_subgraphs, stream_resumable, protocol: _protocol, ...kwargs } = run.kwargs;
   return {
     run_id: run.run_id,
     thread_id: run.session_id,
@@ -39,11 +40,7 @@ export function tellPosition({ runs }: HttpServices, context: HttpContext, run: 
   if (position !== undefined) context.header("X-Queue-Position", String(position));
 }
 
-/**
- * Admits the run a request asks for; the same request again under its `Idempotency-Key` gives the same run. 422 when the
- * session is busy and the strategy is `reject` (wire contract, 2.4), and for a key that came with another request. What the
- * run configured becomes the session's configuration.
- */
+/** Admits the run a request asks for, and says where it stands in its queue; see `admitRun`. */
 export async function startRun(
   services: HttpServices,
   context: HttpContext,
@@ -51,18 +48,40 @@ export async function startRun(
   body: RunBody,
   temporary = false,
 ): Promise<Run> {
+  const submission = submissionOf(context, body);
+  const run = await admitRun(services, session, body, { headers: context.req.header(), submission, temporary });
+  tellPosition(services, context, run);
+  return run;
+}
+
+/** How a run comes to the server, beside what it asks for. */
+export interface Arrival extends Pick<RunRequest, "submission" | "protocol"> {
+  /** Of the request; some become configuration. */
+  headers: Record<string, string>;
+  temporary?: boolean;
+}
+
+/**
+ * Admits a run; the same again under its `Idempotency-Key` gives the same run. 422 when the session is busy and the strategy
+ * is `reject` (wire contract, 2.4), and for a key that came with another request. What the run configured becomes the
+ * session's configuration.
+ */
+export async function admitRun(
+  services: HttpServices,
+  session: Session,
+  body: RunBody,
+  { headers, temporary = false, ...arrival }: Arrival,
+): Promise<Run> {
   if (body.command?.resume !== undefined) {
     // What has waited too long is a no already, whoever answers it now.
     const { storage, runs, config } = services;
     await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
   }
-  const submission = submissionOf(context, body);
   const checked = checkedBody(services, body);
-  const request = { ...toRunRequest(checked, session, context.req.header(), temporary), submission };
+  const request = { ...toRunRequest(checked, session, headers, temporary), ...arrival };
   const run = await services.runs.start(session, request).catch((error: unknown) => {
     throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
   });
-  tellPosition(services, context, run);
   if (body.config && !temporary) {
     const configurable = { ...keptConfigurable(session), ...lastingKeys(body.config.configurable) };
     const config = { ...body.config, configurable };

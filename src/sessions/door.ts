@@ -33,6 +33,7 @@ export type SessionRuns = Pick<
   | "stopOf"
   | "activityOf"
   | "followSession"
+  | "followRecord"
   | "cancel"
   | "cancelSession"
   | "delete"
@@ -217,6 +218,14 @@ function ownRuns(runs: Runs, sessions: SessionStorage["sessions"]): SessionRuns 
     },
     async *followSession(sessionId, place, signal) {
       if (await isOwn(sessionId)) yield* runs.followSession(sessionId, place, signal);
+    },
+    async *followRecord(sessionId, since, signal) {
+      // One that does not exist yet may become the owner's; somebody else's looks as if it did not exist.
+      let own = false;
+      for await (const item of runs.followRecord(sessionId, since, signal)) {
+        own ||= await isOwn(sessionId);
+        if (own || "caughtUp" in item) yield item;
+      }
     },
     async wait(runId, signal) {
       await requireOwn(runId);

@@ -1,0 +1,179 @@
+import type { AIMessageChunk } from "@langchain/core/messages";
+import { z } from "zod";
+
+/** What a model's answer consists of, one after the other. `call` is the place of a tool call among those of the answer. */
+export type Piece =
+  | { kind: "text" | "reasoning"; text: string }
+  | { kind: "call"; call: number; id?: string | undefined; name?: string | undefined; args: string }
+  | { kind: "other"; block: Record<string, unknown> };
+
+/** Data of a `messages` event about one block of content. */
+export type BlockData = { event: string; index: number } & Record<string, unknown>;
+
+/** The blocks of one message. Block N has ended before block N+1 begins (wire contract, section 4). */
+export interface Blocks {
+  add(piece: Piece): BlockData[];
+  /** Ends what is open; nothing comes after it. */
+  close(): BlockData[];
+}
+
+/** A block that is being written. */
+interface Block {
+  index: number;
+  kind: "text" | "reasoning" | "call";
+  text: string;
+  /** Characters of a call's arguments that are told. */
+  told: number;
+  call?: number | undefined;
+  id?: string | undefined;
+  name?: string | undefined;
+}
+
+const growth = 1.25;
+
+/** Writes down the blocks of one message as its pieces come. */
+export function createBlocks(): Blocks {
+  const calls = new Map<number, Block>();
+  let open: Block | undefined;
+  let next = 0;
+
+  const finish = (block: Block): BlockData => ({
+    event: "content-block-finish",
+    index: block.index,
+    content: finishedBlock(block),
+  });
+  const close = (): BlockData[] => {
+    const last = open;
+    open = undefined;
+    return last === undefined ? [] : [finish(last)];
+  };
+  const begin = (block: Omit<Block, "index" | "text" | "told">): BlockData[] => {
+    const ended = close();
+    open = { ...block, index: next++, text: "", told: 0 };
+    if (block.call !== undefined) calls.set(block.call, open);
+    return [...ended, { event: "content-block-start", index: open.index, content: emptyBlock(open) }];
+  };
+
+  /** More of a call whose block has ended: providers do not do it, but nothing forbids it. */
+  const late = (block: Block, args: string): BlockData[] => {
+    block.text += args;
+    return [finish(block)];
+  };
+
+  return {
+    close,
+    add(piece) {
+      if (piece.kind === "other") {
+        const ended = close();
+        const index = next++;
+        const content = piece.block;
+        return [
+          ...ended,
+          { event: "content-block-start", index, content },
+          { event: "content-block-finish", index, content },
+        ];
+      }
+      if (piece.kind !== "call") {
+        const events = open?.kind === piece.kind ? [] : begin({ kind: piece.kind });
+        if (open !== undefined) open.text += piece.text;
+        const index = open?.index ?? 0;
+        const delta =
+          piece.kind === "text"
+            ? { type: "text-delta", text: piece.text }
+            : { type: "reasoning-delta", reasoning: piece.text };
+        return [...events, { event: "content-block-delta", index, delta }];
+      }
+      const known = calls.get(piece.call);
+      if (known !== undefined && known !== open) return late(known, piece.args);
+      const events = known === undefined ? begin(piece) : [];
+      if (open === undefined || piece.args === "") return events;
+      open.text += piece.args;
+      return [...events, ...tellArguments(open)];
+    },
+  };
+}
+
+/**
+ * The arguments so far, as a whole: clients before protocol 0.0.21 break at a part of them. So that long ones are not told
+ * once per token, the next time is when they have grown by a quarter.
+ */
+function tellArguments(block: Block): BlockData[] {
+  const { text, told, index } = block;
+  if (told > 0 && text.length < told * growth) return [];
+  block.told = text.length;
+  const delta = { type: "block-delta", fields: { type: "tool_call_chunk", args: text } };
+  return [{ event: "content-block-delta", index, delta }];
+}
+
+function emptyBlock({ kind, id, name }: Block): Record<string, unknown> {
+  if (kind === "call") return { type: "tool_call_chunk", id: id ?? null, name: name ?? null, args: "" };
+  return { type: kind, [kind]: "" };
+}
+
+function finishedBlock({ kind, id, name, text }: Block): Record<string, unknown> {
+  if (kind !== "call") return { type: kind, [kind]: text };
+  const args = readArguments(text);
+  const call = { id: id ?? null, name: name ?? null };
+  if (name !== undefined && args !== undefined) return { type: "tool_call", ...call, args };
+  return { type: "invalid_tool_call", ...call, args: text, error: "The arguments are not a JSON object." };
+}
+
+const Arguments = z.record(z.string(), z.unknown());
+
+function readArguments(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === "") return {};
+  try {
+    return Arguments.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+const TextPart = z.looseObject({ type: z.enum(["text", "text_delta"]), text: z.string() });
+const ReasoningPart = z.union([
+  z.looseObject({ type: z.literal("reasoning"), reasoning: z.string() }).transform(({ reasoning }) => reasoning),
+  z.looseObject({ type: z.literal("thinking"), thinking: z.string() }).transform(({ thinking }) => thinking),
+]);
+const AnyPart = z.looseObject({ type: z.string() });
+/** Parts of the content that come as calls as well. */
+const callParts = new Set(["tool_use", "input_json_delta", "tool_call", "tool_call_chunk", "function_call"]);
+
+/** The pieces of a message, whole or a part of it, in the order in which they are shown. */
+export function piecesOf(message: Pick<AIMessageChunk, "content" | "additional_kwargs"> & Calls): Piece[] {
+  const reasoning = message.additional_kwargs["reasoning_content"];
+  const content: unknown[] = typeof message.content === "string" ? [message.content] : message.content;
+  return [
+    ...(typeof reasoning === "string" && reasoning !== "" ? [{ kind: "reasoning" as const, text: reasoning }] : []),
+    ...content.flatMap(contentPieces),
+    ...callPieces(message),
+  ];
+}
+
+function contentPieces(part: unknown): Piece[] {
+  if (typeof part === "string") return part === "" ? [] : [{ kind: "text", text: part }];
+  const text = TextPart.safeParse(part).data?.text;
+  if (text !== undefined) return text === "" ? [] : [{ kind: "text", text }];
+  const reasoning = ReasoningPart.safeParse(part).data;
+  if (reasoning !== undefined) return reasoning === "" ? [] : [{ kind: "reasoning", text: reasoning }];
+  const block = AnyPart.safeParse(part).data;
+  return block === undefined || callParts.has(block.type) ? [] : [{ kind: "other", block }];
+}
+
+/** The calls of a message: in pieces while it streams, else whole. */
+interface Calls {
+  tool_calls?: AIMessageChunk["tool_calls"];
+  tool_call_chunks?: AIMessageChunk["tool_call_chunks"];
+}
+
+function callPieces({ tool_calls = [], tool_call_chunks = [] }: Calls): Piece[] {
+  if (tool_call_chunks.length > 0) {
+    return tool_call_chunks.map(({ index, id, name, args }, at) => ({
+      kind: "call",
+      call: index ?? at,
+      id,
+      name,
+      args: args ?? "",
+    }));
+  }
+  return tool_calls.map(({ id, name, args }, call) => ({ kind: "call", call, id, name, args: JSON.stringify(args) }));
+}

@@ -1,0 +1,129 @@
+import { z } from "zod";
+import type { ProtocolBody } from "./protocol-event.ts";
+
+/** How a graph of the tree is. */
+export type AgentStatus = "started" | "running" | "completed" | "failed" | "interrupted";
+
+/** A graph or task of a run, and what runs inside. */
+export interface AgentTree {
+  namespace: string[];
+  status: AgentStatus;
+  graph_name: string;
+  children?: AgentTree[];
+}
+
+/** The graphs of one run, as events of the channel `lifecycle`. */
+export interface Lifecycles {
+  /** The run begins. */
+  begin(): ProtocolBody[];
+  /** Something was told at this place: every graph on the way there has begun. Ended ones of before are told first. */
+  seen(namespace: string[]): ProtocolBody[];
+  /** A task begins, or has a result. */
+  task(namespace: string[], data: unknown): void;
+  /** The run is over: so is everything in it. */
+  end(status: AgentStatus, error?: string): ProtocolBody[];
+  tree(): AgentTree;
+}
+
+interface Graph {
+  namespace: string[];
+  status: AgentStatus;
+  name: string;
+}
+
+const Task = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  input: z.unknown().optional(),
+  /** Of a result: what the task waits for, and what it failed with. */
+  interrupts: z.array(z.unknown()).optional(),
+  error: z.unknown().optional(),
+  metadata: z.looseObject({ lc_agent_name: z.string().optional() }).nullish(),
+});
+/** The call that a task was begun for: alone, or the first of a list. */
+const CallInput = z.union([
+  z.looseObject({ tool_call: z.looseObject({ id: z.string() }) }).transform(({ tool_call }) => tool_call.id),
+  z.array(z.looseObject({ id: z.string() })).transform(([first]) => first?.id),
+]);
+
+/**
+ * Follows the graphs of one run by LangGraph's own rules: a namespace has begun with the first thing told in it, and has
+ * ended with the result of its task. An agent with a name of its own is called by it, and says which call it works for.
+ */
+export function createLifecycles(graphName: string): Lifecycles {
+  const graphs = new Map<string, Graph>();
+  const calls = new Map<string, string>();
+  const names = new Map<string, string>();
+  /** Graphs whose task has a result: they are told to be over with what comes after it. */
+  let ending: Graph[] = [];
+  let ended: Graph[] = [];
+  const root: Graph = { namespace: [], status: "started", name: graphName };
+  graphs.set(keyOf([]), root);
+
+  const move = (graph: Graph, status: AgentStatus, more: object = {}): ProtocolBody => {
+    graph.status = status;
+    const { namespace, name } = graph;
+    return { method: "lifecycle", namespace, data: { event: status, graph_name: name, ...more } };
+  };
+  const flush = (graphs: readonly Graph[]): ProtocolBody[] =>
+    graphs.filter(({ status }) => status === "started").map((graph) => move(graph, "completed"));
+  const start = (namespace: string[]): ProtocolBody[] => {
+    const key = keyOf(namespace);
+    if (graphs.has(key)) return [];
+    const [node = "", task = ""] = namespace.at(-1)?.split(":") ?? [];
+    const agent = names.get(key);
+    const graph: Graph = { namespace, status: "started", name: agent ?? node };
+    graphs.set(key, graph);
+    const tool_call_id = agent === undefined ? undefined : calls.get(task);
+    return [move(graph, "started", tool_call_id === undefined ? {} : { cause: { type: "toolCall", tool_call_id } })];
+  };
+
+  return {
+    begin: () => (root.status === "started" ? [move(root, "running")] : []),
+    seen(namespace) {
+      const over = ended;
+      ended = ending;
+      ending = [];
+      const path = namespace.map((_, index) => namespace.slice(0, index + 1));
+      return [...flush(over), ...path.flatMap(start)];
+    },
+    task(namespace, data) {
+      const task = Task.safeParse(data).data;
+      if (task === undefined) return;
+      if ("result" in task) {
+        const graph = graphs.get(keyOf([...namespace, `${task.name}:${task.id}`]));
+        // One that waits or has failed ends with the run.
+        const isDone = (task.interrupts ?? []).length === 0 && (task.error ?? null) === null;
+        if (graph !== undefined && isDone) ending.push(graph);
+        return;
+      }
+      const agent = task.metadata?.lc_agent_name;
+      // The name is that of the graph which the task is in.
+      if (agent !== undefined && agent !== "" && namespace.length > 0) names.set(keyOf(namespace), agent);
+      const call = CallInput.safeParse(task.input).data;
+      if (call !== undefined) calls.set(task.id, call);
+    },
+    end(status, error) {
+      const inside = [...graphs.values()].filter((graph) => graph !== root && graph.status === "started");
+      return [
+        ...flush([...ended, ...ending]),
+        ...inside.filter((graph) => graph.status === "started").map((graph) => move(graph, status)),
+        move(root, status, error === undefined ? {} : { error }),
+      ];
+    },
+    tree: () => treeOf(root, [...graphs.values()]),
+  };
+}
+
+function keyOf(namespace: readonly string[]): string {
+  return namespace.join("|");
+}
+
+function treeOf({ namespace, status, name }: Graph, graphs: readonly Graph[]): AgentTree {
+  const below = graphs.filter(
+    (graph) =>
+      graph.namespace.length === namespace.length + 1 && namespace.every((part, at) => graph.namespace[at] === part),
+  );
+  const children = below.map((graph) => treeOf(graph, graphs));
+  return { namespace, status, graph_name: name, ...(children.length > 0 && { children }) };
+}

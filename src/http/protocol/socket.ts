@@ -1,0 +1,188 @@
+import { randomUUID } from "node:crypto";
+import type { WebSocket } from "ws";
+import { z } from "zod";
+import { maximumDepth, nestedDeeperThan } from "../body.ts";
+import type { HttpServices } from "../environment.ts";
+import { toWireJson } from "../wire.ts";
+import { handleCommand, ProtocolCommand, withParams, type CommandSource } from "./commands.ts";
+import { EventFilter, isChannel } from "./event-filter.ts";
+import { metaOf, toRefusal, type CommandOutcome, type ProtocolAnswer } from "./protocol-answer.ts";
+import { protocolText, type ProtocolEvent } from "./protocol-event.ts";
+import { readRecord } from "./thread-record.ts";
+
+/** Bytes that may wait for a slow reader before its subscriptions wait for it. */
+const behindLimit = 1024 * 1024;
+/** A reader that takes nothing for so long is gone; it may come back and subscribe again. */
+const stalledMilliseconds = 120_000;
+/** Often enough that a dead link is noticed within a minute. */
+const pingMilliseconds = 30_000;
+/** The server stops, or the thread has gone: a client that comes back finds how things are. */
+const goingAway = 1001;
+
+const Unsubscribe = z.looseObject({ subscription_id: z.string() });
+
+/**
+ * One socket of the protocol: commands in, answers and events out (wire contract, section 4). Each subscription follows the
+ * thread's record by itself; the answer to a subscribe comes before the events that it replays.
+ */
+export function serveSocket(services: HttpServices, source: CommandSource, socket: WebSocket): void {
+  const output = createOutput(socket);
+  const subscriptions = createSubscriptions(services, source, socket, output);
+
+  const take = async (text: string): Promise<ProtocolAnswer | undefined> => {
+    const command = readCommand(text);
+    if (typeof command === "string") return { type: "error", id: null, error: "invalid_argument", message: command };
+    const { id } = command;
+    const meta = metaOf(source.threadId);
+    let outcome: CommandOutcome | "answered";
+    switch (command.method) {
+      case "subscription.subscribe":
+        outcome = await withParams(command, EventFilter, (filter) => subscriptions.add(id, filter));
+        break;
+      case "subscription.unsubscribe":
+        outcome = await withParams(command, Unsubscribe, (params) => subscriptions.remove(params.subscription_id));
+        break;
+      default:
+        return handleCommand(services, source, command);
+    }
+    if (outcome === "answered") return undefined;
+    return "result" in outcome
+      ? { type: "success", id, result: outcome.result, meta }
+      : { type: "error", id, ...outcome, meta };
+  };
+
+  socket.on("message", (data, isBinary) => {
+    const text = isBinary || !Buffer.isBuffer(data) ? "" : data.toString("utf8");
+    take(text).then(
+      (answer) => answer && output.send(toWireJson(answer)),
+      (error: unknown) => output.send(toWireJson({ type: "error", id: null, ...toRefusal(error, services.logger) })),
+    );
+  });
+  const stopPings = keepAlive(socket);
+  socket.on("close", () => {
+    stopPings();
+    subscriptions.close();
+  });
+  socket.on("error", () => socket.terminate());
+}
+
+/** What one socket follows. */
+interface Subscriptions {
+  /** Answers by itself, before what it replays. */
+  add(id: number, filter: EventFilter): CommandOutcome | "answered";
+  remove(subscriptionId: string): CommandOutcome;
+  close(): void;
+}
+
+function createSubscriptions(
+  services: HttpServices,
+  { threadId }: CommandSource,
+  socket: WebSocket,
+  output: Output,
+): Subscriptions {
+  const open = new Map<string, AbortController>();
+  return {
+    add(id, filter) {
+      const unknown = filter.channels.find((name) => !isChannel(name));
+      if (unknown !== undefined) return { error: "invalid_argument", message: `There is no channel "${unknown}".` };
+      const subscription_id = randomUUID();
+      const ends = new AbortController();
+      open.set(subscription_id, ends);
+      const answer = (replayed_events: number): ProtocolAnswer => {
+        return { type: "success", id, result: { subscription_id, replayed_events }, meta: metaOf(threadId) };
+      };
+      deliver(readRecord(services, threadId, filter, ends.signal), output, answer).then(
+        () => {
+          if (!ends.signal.aborted) socket.close(goingAway, "The thread is not followed any more.");
+        },
+        (error: unknown) => {
+          services.logger.error({ err: error, thread_id: threadId }, "subscription failed");
+          socket.close(1011, "Internal Server Error");
+        },
+      );
+      return "answered";
+    },
+    remove(subscriptionId) {
+      open.get(subscriptionId)?.abort();
+      return open.delete(subscriptionId)
+        ? { result: {} }
+        : { error: "no_such_subscription", message: `Unknown subscription: ${subscriptionId}` };
+    },
+    close() {
+      for (const ends of open.values()) ends.abort();
+    },
+  };
+}
+
+/** A command, or what is wrong with the text. */
+function readCommand(text: string): ProtocolCommand | string {
+  if (nestedDeeperThan(text, maximumDepth)) return `Commands are nested at most ${maximumDepth} levels deep.`;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return "Protocol commands must be valid JSON.";
+  }
+  return ProtocolCommand.safeParse(value).data ?? "Protocol commands must include an integer id and string method.";
+}
+
+/** Sends what is replayed after the answer that counts it, then what happens. */
+async function deliver(
+  record: AsyncIterable<ProtocolEvent[] | "caught up">,
+  output: Output,
+  answer: (replayed: number) => ProtocolAnswer,
+): Promise<void> {
+  let past: ProtocolEvent[] | undefined = [];
+  for await (const part of record) {
+    if (part !== "caught up" && past !== undefined) {
+      past.push(...part);
+      continue;
+    }
+    if (past !== undefined) output.send(toWireJson(answer(past.length)));
+    const events: readonly ProtocolEvent[] = part === "caught up" ? (past ?? []) : part;
+    past = undefined;
+    for (const event of events) await output.sendInTurn(protocolText(event));
+  }
+}
+
+interface Output {
+  send(text: string): void;
+  /** Resolves when the reader is not far behind. */
+  sendInTurn(text: string): Promise<void>;
+}
+
+function createOutput(socket: WebSocket): Output {
+  const send = (text: string): void => {
+    if (socket.readyState === socket.OPEN) socket.send(text);
+  };
+  return {
+    send,
+    async sendInTurn(text) {
+      if (socket.readyState !== socket.OPEN) return;
+      if (socket.bufferedAmount <= behindLimit) return send(text);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const stalled = setTimeout(() => socket.terminate(), stalledMilliseconds);
+      // Called when it has left, or cannot any more.
+      socket.send(text, () => resolve());
+      await promise;
+      clearTimeout(stalled);
+    },
+  };
+}
+
+/** Asks the other side now and then whether it is there; returns what ends that. */
+function keepAlive(socket: WebSocket): () => void {
+  let isThere = true;
+  socket.on("pong", () => {
+    isThere = true;
+  });
+  const timer = setInterval(() => {
+    if (!isThere) {
+      socket.terminate();
+      return;
+    }
+    isThere = false;
+    socket.ping();
+  }, pingMilliseconds);
+  return () => clearInterval(timer);
+}

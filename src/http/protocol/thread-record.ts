@@ -1,0 +1,69 @@
+import type { Graphs } from "../../graph/load.ts";
+import { nodesWithLoop } from "../../runs/keep-turn.ts";
+import type { RecordItem } from "../../runs/follow-record.ts";
+import type { Run } from "../../storage/records.ts";
+import type { HttpServices } from "../environment.ts";
+import { isWanted, type EventFilter } from "./event-filter.ts";
+import type { AgentTree } from "./lifecycle.ts";
+import type { ProtocolEvent } from "./protocol-event.ts";
+import { createRunProtocol, type RunProtocol } from "./run-protocol.ts";
+
+type RecordServices = Pick<HttpServices, "runs" | "graphs">;
+
+/** What a reader gets of a record: what it wants of the next events; once, that all of the past is told. */
+export type RecordPart = ProtocolEvent[] | "caught up";
+
+/**
+ * A thread's record in the words of the protocol: what has happened, after `since` or in the newest run, then what happens,
+ * over all runs. Ends with the signal, the thread or the server.
+ */
+export async function* readRecord(
+  services: RecordServices,
+  threadId: string,
+  filter: EventFilter,
+  signal: AbortSignal,
+): AsyncGenerator<RecordPart> {
+  const translate = createTranslation(services.graphs);
+  const since = filter.since === undefined ? undefined : Math.floor(filter.since / 1000);
+  for await (const item of services.runs.followRecord(threadId, since, signal)) {
+    if ("caughtUp" in item) yield "caught up";
+    else yield translate(item).filter((event) => isWanted(filter, event));
+  }
+}
+
+/** The graphs of the newest run and how they are now; `undefined` for a thread without one. */
+export async function readTree(services: RecordServices, threadId: string): Promise<AgentTree | undefined> {
+  const enough = new AbortController();
+  let protocol: RunProtocol | undefined;
+  for await (const item of services.runs.followRecord(threadId, undefined, enough.signal)) {
+    if ("caughtUp" in item) break;
+    if ("news" in item) continue;
+    protocol ??= protocolOf(item.run, services.graphs);
+    if ("ended" in item) protocol.end(item.ended);
+    else for (const event of item.events) protocol.events(event);
+  }
+  enough.abort();
+  return protocol?.tree();
+}
+
+/** Runs come one after the other, each whole. */
+function createTranslation(graphs: Graphs): (item: Exclude<RecordItem, { caughtUp: true }>) => ProtocolEvent[] {
+  let current: { run_id: string; protocol: RunProtocol } | undefined;
+  return (item) => {
+    // What no run has told has no place: a reader that was away does not hear of it.
+    if ("news" in item) {
+      return [{ method: "custom", namespace: [], timestamp: Date.parse(item.news.time), data: { payload: item.news } }];
+    }
+    if (current?.run_id !== item.run.run_id) {
+      current = { run_id: item.run.run_id, protocol: protocolOf(item.run, graphs) };
+    }
+    const { protocol } = current;
+    return "ended" in item ? protocol.end(item.ended) : item.events.flatMap((event) => protocol.events(event));
+  };
+}
+
+function protocolOf(run: Run, graphs: Graphs): RunProtocol {
+  // A graph that is served no more still has its record.
+  const loopNodes = graphs.ids().includes(run.graph_id) ? nodesWithLoop(graphs.get(run.graph_id)) : new Set<string>();
+  return createRunProtocol(run, loopNodes);
+}

@@ -1,0 +1,80 @@
+import { ServerResponse, type IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { ServerType } from "@hono/node-server";
+import type { WebSocket, WebSocketServer } from "ws";
+import type { HttpEnvironment } from "./environment.ts";
+
+/** The whole API; see `Api` in `app.ts`. */
+export type Fetch = (request: Request, bindings: object) => Response | Promise<Response>;
+
+/** Milliseconds that sockets get to say good-bye when the server closes. */
+const closeMilliseconds = 500;
+
+/** The sockets of a server. */
+export interface Sockets {
+  /** Closes those that are open; their clients come back when the server does. */
+  close(): void;
+}
+
+/**
+ * Lets routes answer with a WebSocket. The request passes the whole API like any other, so that a foreign page, a wrong key
+ * and a wrong path are refused by the same rules. A browser does not see why a handshake fails: what is refused to somebody
+ * who may speak to us is accepted and closed with 4000 and the HTTP status (wire contract, section 4).
+ */
+export function acceptSockets(server: ServerType, fetch: Fetch, bodyLimit: number): Sockets {
+  let opening: Promise<WebSocketServer> | undefined;
+  const open = async (): Promise<WebSocketServer> => {
+    const ws = await import("ws");
+    return new ws.WebSocketServer({ noServer: true, maxPayload: bodyLimit });
+  };
+  const onUpgrade = async (incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const sockets = await (opening ??= open());
+    let serve: ((socket: WebSocket) => void) | undefined;
+    const outgoing = new ServerResponse(incoming);
+    // node-server's own request objects are made from node's; an upgrade has no body to read.
+    const request = new Request(new URL(incoming.url ?? "/", "http://localhost"), { headers: headersOf(incoming) });
+    const bindings: HttpEnvironment["Bindings"] = { incoming, outgoing, acceptSocket: (taken) => (serve = taken) };
+    const response = await fetch(request, bindings);
+    const { status } = response;
+    if (status === 403) return refuse(socket, status, await response.text());
+    const reason = serve === undefined ? await response.text() : "";
+    sockets.handleUpgrade(incoming, socket, head, (accepted) => {
+      if (serve === undefined) accepted.close(4000 + status, shortened(reason));
+      else serve(accepted);
+    });
+  };
+  server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
+    onUpgrade(incoming, socket, head).catch(() => socket.destroy());
+  });
+  return {
+    close() {
+      void opening?.then(({ clients }) => {
+        for (const client of clients) {
+          client.close(1001, "The server is stopping.");
+          setTimeout(() => client.terminate(), closeMilliseconds).unref();
+        }
+      });
+    },
+  };
+}
+
+function headersOf({ headers }: IncomingMessage): Headers {
+  const list = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [value].flat().map((item) => [name, item]),
+  );
+  return new Headers(list);
+}
+
+function refuse(socket: Duplex, status: number, text: string): void {
+  const head = `HTTP/1.1 ${status} Forbidden\r\nContent-Type: text/plain\r\nConnection: close`;
+  socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+}
+
+/** A close frame has room for 123 bytes. */
+function shortened(reason: string): string {
+  return Buffer.from(reason)
+    .subarray(0, 120)
+    .toString("utf8")
+    .replace(/\uFFFD+$/u, "");
+}
