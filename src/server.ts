@@ -6,12 +6,14 @@ import { createCallBack } from "./callbacks/call-back.ts";
 import { callbacks } from "./callbacks/index.ts";
 import { currentConfig, type Config } from "./config.ts";
 import { openDocumentation } from "./context/open-documentation.ts";
+import { startClockwork } from "./crons/clockwork.ts";
 import { explain, isAppError } from "./errors.ts";
 import { prepareDataFolder, prepareWorkspace } from "./folders.ts";
 import { createTokenCounter } from "./context/token-counter.ts";
 import { countText } from "./context/tokens.ts";
 import { loadGraphs, type Graphs } from "./graph/load.ts";
 import { createApi } from "./http/app.ts";
+import { cronRequest } from "./http/cron-request.ts";
 import { listen } from "./http/listen.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { openAgents } from "./loop/own-services.ts";
@@ -22,10 +24,8 @@ import { openOllama, tellOllama } from "./models/ollama/open-ollama.ts";
 import { openModels, type ModelRegistry } from "./models/registry.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
 import type { Prompts } from "./prompts/prompts.ts";
-import { startRetention } from "./runs/retention.ts";
 import type { RunsOptions } from "./runs/options.ts";
 import { Runs } from "./runs/runs.ts";
-import { startApprovalSweep } from "./sessions/approval-sweep.ts";
 import { createManualTools } from "./sessions/manual-run.ts";
 import { startTitleWriter } from "./sessions/title-writer.ts";
 import { passStoreQueues } from "./storage/graph-store.ts";
@@ -98,16 +98,15 @@ export async function startServer(
     const { resumed } = await runs.recover();
     if (resumed > 0) logger.info({ resumed }, "runs_resumed");
     recovered.resolve();
-    const retention = startRetention({ events: storage.events, hours: config.eventRetentionHours, logger });
-    const approvals = startApprovalSweep({ storage, runs, timeoutHours: config.approvalTimeoutHours }, logger);
+    const toRequest = cronRequest.bind(undefined, shared);
+    const clockwork = startClockwork({ config, storage, runs, toRequest, logger });
     describeAhead(graphs, logger);
     ollama.lookSoon();
     return {
       url,
       close: async () => {
         ollama.close();
-        await retention.stop();
-        await Promise.all([approvals.stop(), titles.stop()]);
+        await Promise.all([clockwork.stop(), titles.stop()]);
         await closeAll({ server, sockets }, runs, storage, config);
         await Promise.all([tokens, ...toolSources].map((source) => source.close()));
         await services.shell?.close();

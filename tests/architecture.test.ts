@@ -8,6 +8,7 @@ import { filesBelow, importedFile, parseSource, readSource, type SourceFile } fr
 const layers: string[][] = [
   ["server"],
   ["http"],
+  ["crons"],
   ["sessions"],
   ["runs"],
   ["graph"],

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import type { Config } from "../config.ts";
 import type { TokenCounter } from "../context/token-counter.ts";
 import type { Documentation } from "../context/open-documentation.ts";
+import { ownCrons } from "../crons/own-crons.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
 import type { ModelServices } from "../models/model-services.ts";
@@ -24,6 +25,7 @@ import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { assistantRoutes } from "./routes/assistants.ts";
 import { contextRoutes } from "./routes/context.ts";
+import { cronRoutes } from "./routes/crons.ts";
 import { externalToolRoutes } from "./routes/external-tools.ts";
 import { compressRoutes } from "./routes/compress.ts";
 import { exportRoutes } from "./routes/export.ts";
@@ -89,6 +91,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   threadRunRoutes,
   protocolRoutes,
   statelessRunRoutes,
+  cronRoutes,
   storeRoutes,
   promptRoutes,
   modelRoutes,
@@ -155,7 +158,8 @@ function createApp(parts: ServerParts, caller: Caller): HttpApp {
   app.use(requireKey(caller));
   const door = openDoor({ storage, runs, operations, manual }, ownerOf(caller));
   const mayAdminister = administers(ownerOf(caller), config.apiKeys);
-  const services = { ...door, ...shared, mayAdminister };
+  const crons = ownCrons(storage, ownerOf(caller));
+  const services = { ...door, ...shared, crons, mayAdminister };
   for (const routes of resources) app.route("/", routes(services));
   app.route("/", openApiRoutes(app, config.apiKeys.length > 0));
   return app;

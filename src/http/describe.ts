@@ -18,6 +18,7 @@ export interface RouteDescription {
     | "Event protocol"
     | "Stateless runs"
     | "Store"
+    | "Crons"
     | "Prompts"
     | "Models";
   summary: string;

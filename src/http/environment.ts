@@ -2,6 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import type { WebSocket } from "ws";
 import type { Config } from "../config.ts";
+import type { OwnCrons } from "../crons/own-crons.ts";
 import type { ModelServices } from "../models/model-services.ts";
 import type { OllamaService } from "../models/ollama/service.ts";
 import type { ModelRegistry } from "../models/registry.ts";
@@ -14,6 +15,8 @@ import type { Door } from "../sessions/door.ts";
 
 /** What the routes of one caller are given: sessions and runs behind the caller's own door. */
 export interface HttpServices extends Door {
+  /** The caller's runs by the clock. */
+  crons: OwnCrons;
   config: Config;
   graphs: Graphs;
   logger: Logger;

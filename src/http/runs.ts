@@ -91,7 +91,7 @@ export async function admitRun(
 }
 
 /** What a run of ours is given, as the rules for messages have it (MSG-18). */
-function checkedBody({ graphs }: HttpServices, body: RunBody): RunBody {
+export function checkedBody({ graphs }: Pick<HttpServices, "graphs">, body: RunBody): RunBody {
   const assistant = graphs.findAssistant(body.assistant_id);
   if (assistant === undefined || !checksMessages(graphs.get(assistant.graph_id))) return body;
   const { input, command } = body;

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
 import type { JsonObject, MultitaskStrategy, Run, RunKwargs, Session } from "../storage/records.ts";
+import type { CronTurn } from "../storage/crons.ts";
 import type { ApprovalAnswer, RunStore } from "../storage/storage.ts";
 import { addressed } from "./answers-left.ts";
 import { RunCommand, RunConfig } from "./execute.ts";
@@ -21,6 +22,8 @@ export interface RunRequest extends Omit<RunKwargs, "command"> {
   submission?: { key: string; hash: string } | undefined;
   /** The question that `command.resume` answers, where it was answered by its id. */
   answer?: ApprovalAnswer | undefined;
+  /** The cron whose turn the run is. */
+  cron?: CronTurn | undefined;
 }
 
 /** Refuses a request whose `config` or `command` has a wrong form, before anything is written. */
@@ -75,7 +78,7 @@ export async function withPausedContext(session: Session, request: RunRequest, r
 export function draftRun(session: Session, request: RunRequest, graphs: Graphs): Run {
   checkRequest(request);
   const { assistant: name, metadata, multitask_strategy, after_seconds = 0, command, input, ...rest } = request;
-  const { submission: _submission, answer: _answer, ...kwargs } = rest;
+  const { submission: _submission, answer: _answer, cron: _cron, ...kwargs } = rest;
   const assistant = graphs.findAssistant(name);
   if (assistant === undefined) {
     throw new AppError(

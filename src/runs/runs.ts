@@ -114,6 +114,7 @@ export class Runs {
       run = await this.#storage.runs.admit(draft, {
         submission: request.submission,
         answer: request.answer,
+        cron: request.cron,
         ...this.#room,
       });
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { RunEvent } from "../events.ts";
+import type { CronStore, CronTurn } from "./crons.ts";
 import type { ModelRequestStore } from "./model-requests.ts";
 import type {
   Approval,
@@ -75,6 +76,8 @@ export interface Admission {
   submission?: { key: string; hash: string } | undefined;
   /** The pending question that the run answers; it is no longer pending from then on. */
   answer?: ApprovalAnswer | undefined;
+  /** The cron whose turn the run is; it moves on with the admission. */
+  cron?: CronTurn | undefined;
 }
 
 /** Who answers which question with the run's `command.resume`, and what is to be remembered with it. */
@@ -92,7 +95,8 @@ export interface RunStore {
    * `conflict` when the hash is another. With `reject`, throws `conflict` when the session already has a pending or
    * running run; throws `rate_limit` when the queue is full. With `interrupt` and `rollback`, what is not over in the
    * session is asked to stop, as by `requestStop`. Questions that the run's `command.resume` answers become `answered`,
-   * those that its input passes over `stale`; throws `conflict` for one that is not pending any more.
+   * those that its input passes over `stale`; throws `conflict` for one that is not pending any more. Throws `invalid_state`
+   * for a cron that is not due at its date any more.
    */
   admit(run: Run, admission?: Admission): Promise<Run>;
   get(runId: string): Promise<Run | undefined>;
@@ -263,6 +267,7 @@ export interface Storage {
   namespaces: NamespaceStore;
   requests: ModelRequestStore;
   items: ItemStore;
+  crons: CronStore;
   checkpointer: BaseCheckpointSaver;
   /**
    * The checkpointer of one attempt of a run: each of its `put` and `putWrites` is one transaction with the events that

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe } from "vitest";
 import type { Storage } from "../../src/storage/storage.ts";
 import { describeApprovals } from "./approvals.ts";
 import { describeCheckpoints } from "./checkpoints.ts";
+import { describeCrons } from "./crons.ts";
 import { describeEvents } from "./events.ts";
 import { describeItems } from "./items.ts";
 import { describeLedger } from "./ledger.ts";
@@ -61,6 +62,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     });
     describeNamespaces(fixture);
     describeItems(fixture);
+    describeCrons(fixture);
     describeModelRequests(fixture);
     describeOperations("operations", async (sessionIds) => {
       for (const id of sessionIds) await current.sessions.create(sessionRecord(id));

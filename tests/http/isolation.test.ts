@@ -13,13 +13,14 @@ const bob = headersOf(keys.bob);
 
 /** What one owner has, by the name of the path parameter that may hold its id. */
 type Ids = Record<
-  "thread_id" | "run_id" | "checkpoint_id" | "interrupt_id" | keyof ReturnType<typeof ofTheWorkflow>,
+  "thread_id" | "run_id" | "checkpoint_id" | "interrupt_id" | "cron_id" | keyof ReturnType<typeof ofTheWorkflow>,
   string
 >;
 
 const HasIds = z.looseObject({ thread_id: z.string() });
 const RunIds = HasIds.extend({ run_id: z.string() });
 const State = z.looseObject({ checkpoint: z.object({ checkpoint_id: z.string() }) });
+const CronIds = z.looseObject({ cron_id: z.string() });
 const Approvals = z.array(z.looseObject({ id: z.string() }));
 
 let server: TestServer;
@@ -55,8 +56,12 @@ async function adasThread(): Promise<Ids> {
   const [run] = z.array(RunIds).parse(await json(server.send("GET", `/threads/${thread_id}/runs`, undefined, ada)));
   const state = State.parse(await json(server.send("GET", `/threads/${thread_id}/state`, undefined, ada)));
   const [asked] = Approvals.parse(await json(server.send("GET", `/threads/${thread_id}/approvals`, undefined, ada)));
+  const { cron_id } = CronIds.parse(
+    await json(server.send("POST", `/threads/${thread_id}/runs/crons`, { ...cron, metadata: { note: canary } }, ada)),
+  );
   return {
     thread_id,
+    cron_id,
     run_id: run?.run_id ?? "",
     checkpoint_id: state.checkpoint.checkpoint_id,
     interrupt_id: asked?.id ?? "",
@@ -77,6 +82,7 @@ function missingIds(): Ids {
   const id = (): string => crypto.randomUUID();
   return {
     thread_id: id(),
+    cron_id: id(),
     run_id: id(),
     checkpoint_id: id(),
     interrupt_id: id().replaceAll("-", ""),
@@ -91,10 +97,12 @@ const ownedNames = (path: string): string[] =>
 
 /** Bodies with which a request means something; a route that is not here is sent `{}`. */
 const run = { assistant_id: "counter", input: { value: 1 } };
+const cron = { ...run, schedule: "0 0 1 1 *" };
 function bodyOf({ method, path }: DescribedRoute, ids: Ids): object | undefined {
   if (method === "GET") return undefined;
   const place = { thread_id: ids.thread_id, checkpoint_id: ids.checkpoint_id, checkpoint_ns: "" };
   if (/\/runs(\/(wait|stream))?$/.test(path)) return run;
+  if (path.endsWith("/runs/crons")) return cron;
   if (path.endsWith("/state/checkpoint")) return { checkpoint: place };
   if (path.endsWith("/state")) return { values: { answer: "taken over" }, checkpoint: place };
   if (path.endsWith("/history")) return { checkpoint: place, before: ids.checkpoint_id };
@@ -139,6 +147,7 @@ async function adasView(ids: Ids): Promise<string> {
   const seen = [];
   for (const path of paths)
     seen.push(await json(server.send("GET", `/threads/${ids.thread_id}${path}`, undefined, ada)));
+  seen.push(await json(server.send("POST", "/runs/crons/search", { thread_id: ids.thread_id }, ada)));
   return JSON.stringify(seen);
 }
 

@@ -6,6 +6,7 @@ import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.
 import type { Run, Session, StopAction } from "../../src/storage/records.ts";
 import type { EventGroup, Storage } from "../../src/storage/storage.ts";
 import { createMemoryApprovals } from "./memory-approvals.ts";
+import { createMemoryCrons } from "./memory-crons.ts";
 import { createMemoryItems } from "./memory-items.ts";
 import { createMemoryNamespaces } from "./memory-namespaces.ts";
 import { createMemoryOperations } from "./memory-operations.ts";
@@ -113,6 +114,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
     namespaces: createMemoryNamespaces((id) => sessions.has(id)),
     requests: createMemoryRequests((id) => sessions.has(id)),
     items: createMemoryItems(),
+    crons: createMemoryCrons(),
     close: async () => undefined,
     sessions: {
       create: async (session) => {

@@ -11,7 +11,7 @@ const Info = z.object({
   context: z.literal("js"),
   flags: z.object({
     assistants: z.literal(true),
-    crons: z.literal(false),
+    crons: z.literal(true),
     langsmith: z.boolean(),
     langsmith_tracing_replicas: z.boolean(),
   }),
@@ -31,7 +31,7 @@ export function metaRoutes({ config }: HttpServices): HttpApp {
       context: "js",
       flags: {
         assistants: true,
-        crons: false,
+        crons: true,
         langsmith: config.langsmith.enabled,
         langsmith_tracing_replicas: false,
       },

@@ -2,6 +2,7 @@ import { AppError } from "../../errors.ts";
 import type { Run } from "../records.ts";
 import type { Admission, RunStore } from "../storage.ts";
 import { followSession, recordAnswers } from "./approvals.ts";
+import { takeTurn } from "./crons.ts";
 import type { Database } from "./database.ts";
 import type { GroupCommit } from "./durable.ts";
 import {
@@ -56,6 +57,12 @@ function checkRoom(database: Database, run: Run, { queueLimit, ownerQueueLimit }
   }
 }
 
+/** Takes the turn of the cron that the run is for; throws where it has none any more. */
+function checkTurn(database: Database, { cron }: Admission): void {
+  if (cron === undefined || takeTurn(database, cron)) return;
+  throw new AppError("invalid_state", `Cron ${cron.cron_id} is not due at ${cron.due} any more.`);
+}
+
 function queueIsFull(message: string): AppError {
   return new AppError("rate_limit", message, {
     suggestion: "Send it again when some of them are done.",
@@ -74,6 +81,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         const known = submittedBefore(database, run, admission);
         if (known !== undefined) return known;
         checkRoom(database, run, admission);
+        checkTurn(database, admission);
         const { multitask_strategy: strategy } = run;
         // With the admission: after a crash between the two, a restart would go on with both.
         if (strategy === "interrupt" || strategy === "rollback") markStops(database, run.session_id, strategy);

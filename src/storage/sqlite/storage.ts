@@ -4,6 +4,7 @@ import type { Storage } from "../storage.ts";
 import { createApprovalStore } from "./approvals.ts";
 import type { CacheLimits } from "./cache.ts";
 import { MillraceSaver } from "./checkpointer.ts";
+import { createCronStore } from "./crons.ts";
 import { checkDatabase, checkFile, CommitMark } from "./commit-mark.ts";
 import { openDatabase, toStorageError, type Database } from "./database.ts";
 import { GroupCommit } from "./durable.ts";
@@ -57,6 +58,7 @@ export function createSqliteStorage(
       namespaces: createNamespaceStore(opened, commits),
       requests: createModelRequestStore(opened, commits, checkpointer.codec),
       items: createItemStore(opened, commits),
+      crons: createCronStore(opened, commits),
       checkpointer,
       checkpointerWith: (events) => new MillraceSaver(opened, { saver: checkpointer, events }),
       close: () =>

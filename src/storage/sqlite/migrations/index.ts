@@ -10,6 +10,7 @@ import { namespaces } from "./008-namespaces.ts";
 import { modelRequests } from "./009-model-requests.ts";
 import { backgroundSessions } from "./010-background-sessions.ts";
 import { storeItems } from "./011-store-items.ts";
+import { crons } from "./012-crons.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   modelRequests,
   backgroundSessions,
   storeItems,
+  crons,
 ];

@@ -1,0 +1,69 @@
+import { v5 as nameUuid } from "@langchain/core/utils/uuid";
+import { AppError } from "../errors.ts";
+import type { RunRequest, Runs } from "../runs/runs.ts";
+import { createSession } from "../sessions/sessions.ts";
+import type { Cron } from "../storage/crons.ts";
+import type { Run, Session } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+import { datesBetween, nextDate } from "./schedule.ts";
+
+/** What the run of a cron is started with. */
+export interface CronRunParts {
+  storage: Pick<Storage, "sessions" | "runs">;
+  runs: Pick<Runs, "start">;
+  /** What a payload asks of a run. Throws an `AppError` for one that cannot be run any more. */
+  toRequest: (payload: Cron["payload"], session: Session, temporary: boolean) => RunRequest;
+}
+
+/** A run that was started, and how many dates before now it stands for beside its own. */
+export interface CronStart {
+  run: Run;
+  missed: number;
+}
+
+/**
+ * Starts the run that a cron is due for. However many dates were missed, it is one, and its metadata says how many. The
+ * cron moves on in the transaction that admits the run, so that a crash neither repeats nor loses it. Throws what
+ * `Runs.start` throws, `invalid_state` for a cron that was changed meanwhile.
+ */
+export async function startCronRun(cron: Cron & { next_run_date: string }, parts: CronRunParts): Promise<CronStart> {
+  const { cron_id, next_run_date: due } = cron;
+  const now = new Date();
+  const missed = datesBetween(cron, new Date(due), now);
+  const session = await sessionOf(cron, parts);
+  try {
+    const temporary = cron.session_id === null && cron.on_run_completed === "delete";
+    const request = parts.toRequest(cron.payload, session, temporary);
+    const told = { cron_id, cron_date: due, ...(missed > 0 && { cron_missed: missed }) };
+    const run = await parts.runs.start(session, {
+      ...request,
+      metadata: { ...request.metadata, ...cron.metadata, ...told },
+      cron: { cron_id, due, next: nextDate(cron, now) },
+    });
+    return { run, missed };
+  } catch (error) {
+    if (cron.session_id === null) await removeUnused(session, parts);
+    throw error;
+  }
+}
+
+/** The session of a thread's cron, or a new one. The same date gives the same one, so that a crash leaves no second. */
+async function sessionOf(cron: Cron & { next_run_date: string }, { storage }: CronRunParts): Promise<Session> {
+  const { session_id, owner, cron_id, next_run_date } = cron;
+  if (session_id === null) {
+    const { sessions } = storage;
+    const create = (session: Session): Promise<Session> => sessions.create({ ...session, owner });
+    return await createSession(
+      { sessions: { ...sessions, create } },
+      { session_id: nameUuid(next_run_date, cron_id), if_exists: "do_nothing", metadata: { cron_id } },
+    );
+  }
+  const session = await storage.sessions.get(session_id);
+  if (session === undefined) throw new AppError("invalid_state", `The thread of cron ${cron_id} is gone.`);
+  return session;
+}
+
+async function removeUnused({ session_id }: Session, { storage }: CronRunParts): Promise<void> {
+  const runs = await storage.runs.list(session_id, { limit: 1, offset: 0 });
+  if (runs.length === 0) await storage.sessions.delete(session_id);
+}

@@ -1,0 +1,236 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { CronChange, NewCron } from "../../crons/own-crons.ts";
+import { AppError } from "../../errors.ts";
+import type { Graphs } from "../../graph/load.ts";
+import { requireSession } from "../../sessions/sessions.ts";
+import type { Cron } from "../../storage/crons.ts";
+import { JsonObject } from "../../storage/records.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson, pageHeaders, selected } from "../json.ts";
+import { RunBody } from "../run-request.ts";
+import { checkedBody } from "../runs.ts";
+import { Id, jsonBody, path } from "../validate.ts";
+
+const Payload = RunBody.omit({
+  command: true,
+  checkpoint: true,
+  checkpoint_id: true,
+  metadata: true,
+  if_not_exists: true,
+  on_disconnect: true,
+  on_completion: true,
+  after_seconds: true,
+});
+const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
+const CronFields = {
+  schedule: z.string().min(1).max(200).describe("Minute, hour, day of the month, month, day of the week"),
+  timezone: z.string().max(100).nullish().describe("An IANA name such as Europe/Berlin; default UTC"),
+  end_time: Moment.nullish().describe("No run starts at this date or later; null takes it away"),
+  enabled: z.boolean().nullish(),
+  metadata: JsonObject.nullish(),
+  on_run_completed: z
+    .enum(["delete", "keep"])
+    .nullish()
+    .describe("What becomes of the thread that is made for a run; default delete"),
+};
+const CronCreate = Payload.extend(CronFields).meta({ ref: "CronCreate" });
+const CronPatch = CronCreate.partial().meta({ ref: "CronPatch" });
+const CronFilter = z.object({
+  assistant_id: z.string().nullish(),
+  thread_id: Id.nullish(),
+  enabled: z.boolean().nullish(),
+  metadata: JsonObject.nullish(),
+});
+const CronSearch = CronFilter.extend({
+  limit: z.number().int().min(1).max(1_000).nullish(),
+  offset: z.number().int().min(0).nullish(),
+  sort_by: z.enum(["cron_id", "assistant_id", "thread_id", "created_at", "updated_at", "next_run_date"]).nullish(),
+  sort_order: z.enum(["asc", "desc"]).nullish(),
+  select: z.array(z.string()).nullish(),
+});
+const CronShape = z
+  .object({
+    cron_id: z.string(),
+    assistant_id: z.string(),
+    thread_id: z.string().nullable(),
+    user_id: z.string().nullable().describe("The owner of the key that made it"),
+    schedule: z.string(),
+    timezone: z.string().nullable(),
+    end_time: z.string().nullable(),
+    payload: JsonObject,
+    metadata: JsonObject,
+    enabled: z.boolean(),
+    on_run_completed: z.enum(["delete", "keep"]),
+    next_run_date: z.string().nullable(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ ref: "Cron" });
+const CronPath = z.object({ cron_id: Id });
+const tag = "Crons";
+const unknownAssistant = { 404: "No such assistant" };
+const unknownCron = { 404: "No such cron" };
+
+/** `/runs/crons`: runs that the clock starts, on a thread or each on one of its own (wire contract, section 2.4). */
+export function cronRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  createRoutes(routes, services);
+  searchRoutes(routes, services);
+  changeRoutes(routes, services);
+  return routes;
+}
+
+function createRoutes(routes: HttpApp, services: HttpServices): void {
+  routes.post(
+    "/runs/crons",
+    describe({
+      tag,
+      summary: "Start a run by the clock, on a new thread each time",
+      answer: CronShape,
+      errors: unknownAssistant,
+    }),
+    jsonBody(CronCreate),
+    async (context) =>
+      answerJson(context, toWireCron(await services.crons.create(newCron(services, context.req.valid("json"), null)))),
+  );
+
+  routes.post(
+    "/threads/:thread_id/runs/crons",
+    describe({
+      tag,
+      summary: "Start a run of a thread by the clock",
+      answer: CronShape,
+      errors: { 404: "No such thread or assistant" },
+    }),
+    path(z.object({ thread_id: Id })),
+    jsonBody(CronCreate),
+    async (context) => {
+      const { session_id } = await requireSession(services.storage, context.req.valid("param").thread_id);
+      const cron = newCron(services, context.req.valid("json"), session_id);
+      return answerJson(context, toWireCron(await services.crons.create(cron)));
+    },
+  );
+}
+
+function searchRoutes(routes: HttpApp, { crons, graphs }: HttpServices): void {
+  routes.post(
+    "/runs/crons/search",
+    describe({ tag, summary: "Find crons, newest first", answer: z.array(CronShape) }),
+    jsonBody(CronSearch),
+    async (context) => {
+      const body = context.req.valid("json");
+      const page = { limit: body.limit ?? 10, offset: body.offset ?? 0 };
+      const found = await crons.search({
+        ...filterOf(body, graphs),
+        ...page,
+        ...(body.sort_by && { sort_by: body.sort_by }),
+        ...(body.sort_order && { sort_order: body.sort_order }),
+      });
+      pageHeaders(context, { offset: page.offset, total: found.total, count: found.crons.length });
+      const rows = found.crons.map((cron) => selected(toWireCron(cron), body.select));
+      return answerJson(context, rows);
+    },
+  );
+
+  routes.post(
+    "/runs/crons/count",
+    describe({ tag, summary: "Count crons", answer: z.number().int() }),
+    jsonBody(CronFilter),
+    async (context) => {
+      const { total } = await crons.search({ ...filterOf(context.req.valid("json"), graphs), limit: 1, offset: 0 });
+      return context.json(total);
+    },
+  );
+}
+
+function changeRoutes(routes: HttpApp, services: HttpServices): void {
+  routes.patch(
+    "/runs/crons/:cron_id",
+    describe({ tag, summary: "Change a cron", answer: CronShape, errors: { 404: "No such cron or assistant" } }),
+    path(CronPath),
+    jsonBody(CronPatch),
+    async (context) => {
+      const change = changeOf(services, context.req.valid("json"));
+      return answerJson(context, toWireCron(await services.crons.update(context.req.valid("param").cron_id, change)));
+    },
+  );
+
+  routes.delete(
+    "/runs/crons/:cron_id",
+    describe({ tag, summary: "Delete a cron; a run that it has started goes on", empty: true, errors: unknownCron }),
+    path(CronPath),
+    async (context) => {
+      await services.crons.delete(context.req.valid("param").cron_id);
+      return context.body(null, 204);
+    },
+  );
+}
+
+/** The wire's Cron (wire contract, section 2). */
+function toWireCron({ session_id, owner, ...cron }: Cron): object {
+  return { ...cron, thread_id: session_id, user_id: owner };
+}
+
+function assistantIdOf(graphs: Graphs, name: string): string {
+  const assistant = graphs.findAssistant(name);
+  if (assistant !== undefined) return assistant.assistant_id;
+  const message = `No assistant found for "${name}". Make sure the assistant ID is for a valid assistant or a valid graph ID.`;
+  throw new AppError("not_found", message);
+}
+
+function newCron(services: HttpServices, body: z.infer<typeof CronCreate>, session_id: string | null): NewCron {
+  const { schedule, timezone, end_time, enabled, metadata, on_run_completed } = body;
+  const assistant_id = assistantIdOf(services.graphs, body.assistant_id);
+  return {
+    assistant_id,
+    session_id,
+    schedule,
+    timezone: timezone ?? null,
+    end_time: end_time ?? null,
+    payload: payloadOf(services, { ...body, assistant_id }),
+    metadata: metadata ?? {},
+    enabled: enabled ?? true,
+    on_run_completed: on_run_completed ?? "delete",
+  };
+}
+
+/** What the runs are asked for: a body that a run could be started with, checked as that would be. */
+function payloadOf(services: HttpServices, body: z.infer<typeof Payload>): JsonObject {
+  const payload = Payload.parse(body);
+  checkedBody(services, payload);
+  return given(payload);
+}
+
+/** The fields that say something. */
+function given(fields: object): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
+}
+
+function changeOf(services: HttpServices, body: z.infer<typeof CronPatch>): CronChange {
+  const { schedule, timezone, end_time, enabled, metadata, on_run_completed, assistant_id, ...rest } = body;
+  const known = assistant_id === undefined ? {} : { assistant_id: assistantIdOf(services.graphs, assistant_id) };
+  return {
+    ...known,
+    payload: { ...given(rest), ...known },
+    // A null takes these away; null is nothing for the others.
+    ...(timezone !== undefined && { timezone }),
+    ...(end_time !== undefined && { end_time }),
+    ...(schedule !== undefined && { schedule }),
+    ...(enabled !== undefined && enabled !== null && { enabled }),
+    ...(metadata && { metadata }),
+    ...(on_run_completed && { on_run_completed }),
+  };
+}
+
+function filterOf(filter: z.infer<typeof CronFilter>, graphs: Graphs) {
+  const { assistant_id, thread_id, enabled, metadata } = filter;
+  return {
+    // One that does not exist has no crons.
+    ...(assistant_id && { assistant_id: graphs.findAssistant(assistant_id)?.assistant_id ?? assistant_id }),
+    ...(thread_id && { session_id: thread_id }),
+    ...(enabled !== null && enabled !== undefined && { enabled }),
+    ...(metadata && { metadata }),
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * How long a timer runs at most, in milliseconds: a clock that was set, and a machine that slept, are noticed by then. Who
+ * has nothing to do before only looks at the clock.
+ */
+const longest = 600_000;
+
+/**
+ * One timer to what is due next. `work` does what is due and gives the time (milliseconds since 1970) of what is due after
+ * that, `undefined` for nothing; it must not throw. It never runs twice at once, and keeps no process alive.
+ */
+export class Alarm {
+  readonly #work: () => Promise<number | undefined>;
+  #at = Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(work: () => Promise<number | undefined>) {
+    this.#work = work;
+  }
+
+  /** Something is due at `time`, or has been due since. */
+  bring(time: number): void {
+    if (this.#isStopped || time >= this.#at) return;
+    this.#at = time;
+    if (this.#working === undefined) this.#arm();
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    if (this.#isStopped || this.#at === Infinity) return;
+    const wait = Math.min(Math.max(0, this.#at - Date.now()), longest);
+    this.#timer = setTimeout(() => this.#look(), wait).unref();
+  }
+
+  #look(): void {
+    if (this.#at > Date.now()) {
+      this.#arm();
+      return;
+    }
+    this.#at = Infinity;
+    this.#working = this.#work().then((next) => {
+      this.#working = undefined;
+      this.#at = Math.min(this.#at, next ?? Infinity);
+      this.#arm();
+    });
+  }
+
+  /** Does nothing more; resolves when what is under way has ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#working;
+  }
+}
