@@ -43,6 +43,8 @@ export function toRipgrep(regex: string): string | undefined {
   const rest = regex.slice(flags.length);
   // Groups with a meaning of their own, and differences of classes, are read in another way.
   if (/\(\?(?!:)|--/u.test(rest)) return undefined;
+  // What comes after the end of a line would be looked for after the `\r` too.
+  if (/(?<!\\)(?:\\\\)*\$./su.test(rest)) return undefined;
   const written: string[] = [];
   let isInClass = false;
   for (const [piece] of rest.matchAll(/\\[^]|\[[^]|[^]/gu)) {

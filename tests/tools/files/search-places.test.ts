@@ -92,6 +92,8 @@ describe("an expression for ripgrep", () => {
   });
 
   it.each([
+    "$\\b",
+    "(?:a$|b)c",
     "[[:alpha:]]",
     "[\\d]",
     "[a&&b]",
