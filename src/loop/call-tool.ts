@@ -1,5 +1,5 @@
 import type { ToolMessage } from "@langchain/core/messages";
-import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { ResultMode } from "../state.ts";
 import { toolSpan } from "../tracing.ts";
 import { toolNotFound } from "../tools/registry.ts";
@@ -23,7 +23,12 @@ import { writtenArguments, type ToolTask } from "./tool-task.ts";
  * One call, one result message (law 6). It has the effects and never interrupts (law 1); the ledger stands around the
  * effect (law 3). A failing tool is a result like any other (LOOP-10); only a stop of the run is thrown.
  */
-export async function callTool(task: ToolTask, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
+export async function callTool(task: ToolTask, config: LangGraphRunnableConfig): Promise<Command> {
+  const goto = task.beside_agents === true ? "delegate" : "assemble";
+  return new Command({ update: await answered(task, config), goto });
+}
+
+async function answered(task: ToolTask, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const { call } = task;
   move(config, "tool_started", "executing", task.iteration);
   const status = { type: "tool_status", tool_call_id: call.id, tool_name: call.name } as const;

@@ -12,7 +12,7 @@ import { recursionLimit } from "./limits.ts";
 import { stateAfterLoop, type TurnState } from "./orchestration.ts";
 import { loopReport, type LoopReport } from "./report.ts";
 import { withLoopCall, type LoopRequest } from "./request.ts";
-import { afterAssemble, afterCalls, afterModel } from "./route.ts";
+import { afterAssemble, afterModel, routed } from "./route.ts";
 import { LoopState, type EndReason } from "./state.ts";
 import { subAgent } from "./sub-agent.ts";
 
@@ -20,33 +20,31 @@ import { subAgent } from "./sub-agent.ts";
  * The steps of the agentic loop (LOOP-01): assemble → call model → check calls → call tools ↺ → finish. A model call that
  * fails for good may first ask a person. Each requested call is checked and run in a task of its own (law 2).
  */
-function steps() {
+function steps(afterTools: readonly string[]) {
   return new StateGraph(LoopState)
-    .addNode("assemble", assemble)
-    .addNode("call_model", callModel)
-    .addNode("ask_about_failure", askAboutFailure)
+    .addNode("assemble", routed(assemble, afterAssemble), { ends: ["call_model", "finish"] })
+    .addNode("call_model", routed(callModel, afterModel), {
+      ends: ["check_calls", "assemble", "ask_about_failure", "finish"],
+    })
+    .addNode("ask_about_failure", routed(askAboutFailure, afterAssemble), { ends: ["call_model", "finish"] })
     .addNode("check_calls", checkCalls, { ends: ["call_tool"] })
-    .addNode("call_tool", callTool)
+    .addNode("call_tool", callTool, { ends: [...afterTools] })
     .addNode("finish", finish)
     .addEdge(START, "assemble")
-    .addConditionalEdges("assemble", afterAssemble, ["call_model", "finish"])
-    .addConditionalEdges("call_model", afterModel, ["check_calls", "assemble", "ask_about_failure", "finish"])
-    .addConditionalEdges("ask_about_failure", afterAssemble, ["call_model", "finish"])
     .addEdge("finish", END);
 }
 
 /** The loop of a sub-agent: the same steps, without agents of its own (AGENT-04). */
-const agentLoop = steps().addEdge("call_tool", "assemble").compile({ name: "agentic_loop" });
+const agentLoop = steps(["assemble"]).compile({ name: "agentic_loop" });
 
 /** The agentic loop, a subgraph that every node calls. A call may hand work to agents, each in a task of its own. */
-export const loop = steps()
+export const loop = steps(["assemble", "delegate"])
   .addNode("delegate", delegate, { ends: ["sub_agent", "assemble"] })
   .addNode(
     "sub_agent",
     subAgent((request, config) => run(agentLoop, request, config)),
     { subgraphs: [agentLoop] },
   )
-  .addConditionalEdges("call_tool", afterCalls, ["assemble", "delegate"])
   .addEdge("sub_agent", "delegate")
   .compile({ name: "agentic_loop" });
 

@@ -1,5 +1,5 @@
 import { isAIMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { Send, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { Command, Send, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { deletionList } from "../context/deletion-marks.ts";
 import { shortIds } from "../context/short-ids.ts";
 import { AppError } from "../errors.ts";
@@ -10,9 +10,31 @@ import { emit, loopCall, type LoopCall } from "./request.ts";
 import { turnOf } from "./review.ts";
 import { ruleOn } from "./rulings.ts";
 import type { ToolCallStatus } from "../state.ts";
-import type { LoopState } from "./state.ts";
+import { addToMessages } from "../state/messages.ts";
+import type { LoopState, LoopUpdate } from "./state.ts";
 import { prepareCall } from "../tools/run-tool.ts";
 import { writtenArguments, type RequestedCall, type RuledCall, type Ruling } from "./tool-task.ts";
+
+/** Where the loop goes after a step: to one step, or to a check of each requested call. */
+type Goto = Send[] | "call_model" | "assemble" | "ask_about_failure" | "finish";
+
+/**
+ * A step that says itself what comes after it, from the state as it will be then. A conditional edge would do the same, and
+ * read the whole state once more for it.
+ */
+export function routed(
+  step: (state: LoopState, config: LangGraphRunnableConfig) => Promise<LoopUpdate>,
+  next: (state: LoopState, config: LangGraphRunnableConfig) => Goto | Promise<Goto>,
+): (state: LoopState, config: LangGraphRunnableConfig) => Promise<Command> {
+  return async (state, config) => {
+    const update = await step(state, config);
+    // The steps of the loop add messages, and nothing that would be one only after it was read.
+    const messages = addToMessages(state.messages, (update.messages ?? []) as BaseMessage[]);
+    // What decides here is written as it is: besides messages only delegations and the time have reducers.
+    const after = { ...state, ...update, messages } as LoopState;
+    return new Command({ update, goto: await next(after, config) });
+  };
+}
 
 /** After the view is made, or a person has decided about a failure: the model, or the end that was found. */
 export function afterAssemble(state: Pick<LoopState, "end_reason">): "call_model" | "finish" {
@@ -26,7 +48,7 @@ export function afterAssemble(state: Pick<LoopState, "end_reason">): "call_model
 export async function afterModel(
   state: Pick<LoopState, "messages" | "forced" | "failure" | "end_reason" | "iteration_count">,
   config: LangGraphRunnableConfig,
-): Promise<Send[] | "assemble" | "ask_about_failure" | "finish"> {
+): Promise<Goto> {
   if (state.failure !== null) return "ask_about_failure";
   if (state.end_reason !== null) return "finish";
   if (state.forced !== null) return "assemble";
@@ -65,17 +87,9 @@ function tellStatus({ call }: RequestedCall, status: ToolCallStatus, config: Lan
   emit(config, { type: "tool_status", tool_call_id: call.id, tool_name: call.name, status });
 }
 
-/** After the calls of a reply: the agents that one of them may have asked for (AGENT-04), else the next iteration. */
-export function afterCalls(
-  state: Pick<LoopState, "messages">,
-  config: LangGraphRunnableConfig,
-): "delegate" | "assemble" {
-  const reply = state.messages.findLast((message) => isAIMessage(message));
-  const { tools } = loopCall(config);
-  const asksAgents = (reply?.tool_calls ?? []).some(({ name }) =>
-    tools.some((tool) => tool.name === name && tool.delegates !== undefined),
-  );
-  return asksAgents ? "delegate" : "assemble";
+/** Whether one of a reply's calls may ask for agents: then they are sent once all its calls are through (AGENT-04). */
+function asksAgents({ tool_calls = [] }: AIMessage, { tools }: LoopCall): boolean {
+  return tool_calls.some(({ name }) => tools.some((tool) => tool.name === name && tool.delegates !== undefined));
 }
 
 /** The calls that a reply asks for, up to the number that one reply may hold (LOOP-03). */
@@ -89,6 +103,7 @@ function requestedCalls(
   const place = loop.agent === undefined ? "" : `${loop.agent.id}/`;
   const cut = cutCalls(answer);
   const isForced = isForcedNow(messages.slice(0, -1), loop);
+  const besideAgents = asksAgents(answer, loop);
   return (answer.tool_calls ?? []).map((call, index) => ({
     call: { id: call.id ?? "", name: call.name, args: call.args },
     ledger_id: `${place}${answer.id}/${index}`,
@@ -96,5 +111,6 @@ function requestedCalls(
     over_limit: index >= maxCalls,
     ...(isForced ? { forced: true as const } : {}),
     ...(cut.has(call.id) ? { cut: true as const } : {}),
+    ...(besideAgents ? { beside_agents: true as const } : {}),
   }));
 }

@@ -15,6 +15,8 @@ export interface RequestedCall {
   forced?: true;
   /** The length limit cut the reply in the middle of this call (LOOP-15). */
   cut?: true;
+  /** A call of the same reply may ask for agents (AGENT-04). */
+  beside_agents?: true;
 }
 
 /** What is to become of a call. */
