@@ -14,27 +14,67 @@ function isSound(message: unknown): message is BaseMessage {
   return true;
 }
 
-/** A list that was looked at, as long as it was then: where its ids are. Lists that began alike share this. */
-interface Known {
-  places: Map<string | undefined, number>;
+type Id = string | undefined;
+
+/** Where ids are, in all lists that began alike; `several`: those that are not at one and the same place in all of them. */
+interface Places {
+  places: Map<Id, number>;
+  several: Set<Id>;
+}
+
+/** A list that was looked at, as long as it was then. */
+interface Known extends Places {
   length: number;
 }
 const lists = new WeakMap<readonly unknown[], Known>();
+/** The last list that was looked at of those that begin with a message: what is read back is often the same again. */
+const latest = new WeakMap<object, readonly unknown[]>();
 
-function placesOf(list: unknown[]): Known["places"] | undefined {
+function placesOf(list: unknown[]): Places | undefined {
   const known = lists.get(list);
-  if (known?.length === list.length) return known.places;
-  if (!list.every(isSound)) return undefined;
-  const places = new Map(list.map(({ id }, index) => [id, index]));
-  lists.set(list, { places, length: list.length });
-  return places;
+  if (known?.length === list.length) return known;
+  const same = sameAs(list);
+  if (same === undefined && !list.every(isSound)) return undefined;
+  const found: Known = same ?? { places: new Map(), several: new Set(), length: list.length };
+  // Whose messages were looked at is a list of messages.
+  if (same === undefined) (list as BaseMessage[]).forEach((message, index) => put(message, index, found));
+  return remember(list, found);
 }
 
-function placeIn(list: readonly BaseMessage[], { id }: BaseMessage, places: Known["places"]): number {
+/** What is known of a list with the very same messages. */
+function sameAs(list: readonly unknown[]): Known | undefined {
+  const [first] = list;
+  const other = typeof first === "object" && first !== null ? latest.get(first) : undefined;
+  const known = other === undefined ? undefined : lists.get(other);
+  if (known?.length !== list.length || other?.length !== list.length) return undefined;
+  return list.every((message, index) => message === other[index]) ? known : undefined;
+}
+
+function remember(list: readonly unknown[], { places, several }: Places): Known {
+  const known = { places, several, length: list.length };
+  const [first] = list;
+  lists.set(list, known);
+  if (typeof first === "object" && first !== null) latest.set(first, list);
+  return known;
+}
+
+function put({ id }: BaseMessage, place: number, { places, several }: Places): void {
+  const before = places.get(id);
+  if (before !== undefined && before !== place) several.add(id);
+  places.set(id, place);
+}
+
+function placeIn(list: readonly BaseMessage[], id: Id, { places, several }: Places): number {
   const place = places.get(id);
   if (place === undefined) return -1;
-  // Another list that began alike may have it elsewhere.
-  return list[place]?.id === id ? place : list.findLastIndex((message) => message.id === id);
+  if (list[place]?.id === id) return place;
+  return several.has(id) ? list.findLastIndex((message) => message.id === id) : -1;
+}
+
+/** Whether a list of messages has one of this id. */
+export function hasMessage(list: BaseMessage[], id: string): boolean {
+  const places = placesOf(list);
+  return places === undefined ? list.some((message) => message.id === id) : placeIn(list, id, places) >= 0;
 }
 
 /**
@@ -48,11 +88,11 @@ export const addToMessages: typeof messagesStateReducer = (left, right) => {
   // Whose places are known is a list of messages.
   const merged = [...(left as BaseMessage[])];
   for (const message of added) {
-    const place = placeIn(merged, message, places);
+    const place = placeIn(merged, message.id, places);
     if (place >= 0) merged[place] = message;
-    else places.set(message.id, merged.push(message) - 1);
+    else put(message, merged.push(message) - 1, places);
   }
-  lists.set(merged, { places, length: merged.length });
+  remember(merged, places);
   return merged;
 };
 
