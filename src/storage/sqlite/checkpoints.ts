@@ -41,8 +41,9 @@ function storeValue(
     const text = isList ? undefined : writer.encode(value);
     if (typeof text === "string" && text.length <= inlineLimit) return { kind: "text", text };
     const before = writer.weight;
-    const ranges = writer.list(value, previous?.ranges ?? [], previous?.live);
-    return { kind: "list", ranges, live: [...value], weight: writer.weight - before };
+    const { moves } = state.items;
+    const ranges = writer.list(value, previous);
+    return { kind: "list", ranges, live: [...value], weight: writer.weight - before, moves };
   }
   const data = writer.encode(value);
   if (typeof data === "string" && data.length <= inlineLimit) return { kind: "text", text: data };

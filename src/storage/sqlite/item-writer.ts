@@ -6,6 +6,7 @@ import { Encoder, frame, itemNode, joined } from "./encode.ts";
 import { eachStored, nameItems, rowItems, type Reference, type ThreadItems } from "./items.ts";
 import { isMessage, messageFields, messageKind } from "./messages.ts";
 import { append, expand, type Ranges } from "./ranges.ts";
+import type { StoredList } from "./snapshot.ts";
 
 /** Characters per row of items, about. */
 const rowSize = 64 * 1024;
@@ -85,7 +86,29 @@ export class ItemWriter {
    * The sequences of a list's elements. What stands where `previous` has it costs nothing when it is the same object
    * (or the same value in `live`) and no new bytes when it only looks the same.
    */
-  list(elements: readonly unknown[], previous: Ranges, live: readonly unknown[] | undefined): Ranges {
+  list(elements: readonly unknown[], previous?: StoredList): Ranges {
+    if (previous !== undefined && this.#goesOn(elements, previous)) {
+      this.weight += previous.weight;
+      return this.#added(elements.slice(previous.live?.length), [...previous.ranges]);
+    }
+    return this.#compared(elements, previous?.ranges ?? [], previous?.live);
+  }
+
+  /** Whether the list begins with all that was there before, and nothing of that was stored anew since. */
+  #goesOn(elements: readonly unknown[], { live, moves }: StoredList): boolean {
+    return moves === this.#thread.moves && live?.every((element, index) => element === elements[index]) === true;
+  }
+
+  #added(elements: readonly unknown[], ranges: Ranges): Ranges {
+    for (const element of elements) {
+      const reference = this.#reference(element);
+      const known = reference !== undefined && typeof element === "object" && element !== null;
+      append(ranges, known ? this.#known(element, reference) : this.#add(element, this.#serialise(element)));
+    }
+    return ranges;
+  }
+
+  #compared(elements: readonly unknown[], previous: Ranges, live: readonly unknown[] | undefined): Ranges {
     const before = expand(previous);
     const ranges: Ranges = [];
     let stored: Map<number, string | Buffer> | undefined;

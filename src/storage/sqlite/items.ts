@@ -26,6 +26,8 @@ export class ThreadItems {
   readonly key: number;
   readonly threadId: string;
   readonly references = new WeakMap<object, Reference>();
+  /** How often an object that was stored has been stored anew, since it had changed. */
+  moves = 0;
 
   constructor(key: number, threadId: string) {
     this.key = key;
@@ -36,6 +38,8 @@ export class ThreadItems {
   remember(object: object, stored: Pick<Reference, "sequence" | "origin" | "print" | "size">): void {
     const { sequence, origin, print, size } = stored;
     const message = isMessage(object) ? object : undefined;
+    const before = this.references.get(object);
+    if (before !== undefined && before.sequence !== sequence) this.moves += 1;
     this.references.set(object, { sequence, origin, print, size, id: message?.id, content: message?.content });
   }
 }

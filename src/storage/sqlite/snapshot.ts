@@ -6,12 +6,18 @@ export type Version = number | string;
 /**
  * How a channel's value is stored: as JSON in the row, as a row of its own, or (lists) as sequences of items. `live`
  * holds the objects of a list while they are in memory; nobody outside gets that array itself. `weight` is about how many
- * characters those objects take.
+ * characters those objects take. `moves`: what the thread had counted when each of them was where `ranges` says.
  */
-export type Stored =
-  | { kind: "text"; text: string }
-  | { kind: "blob"; key: number; data: string | Buffer }
-  | { kind: "list"; ranges: Ranges; live: readonly unknown[] | undefined; weight: number };
+export type Stored = { kind: "text"; text: string } | { kind: "blob"; key: number; data: string | Buffer } | StoredList;
+
+/** A list, by the places of its elements. */
+export interface StoredList {
+  kind: "list";
+  ranges: Ranges;
+  live: readonly unknown[] | undefined;
+  weight: number;
+  moves?: number;
+}
 
 /** What one checkpoint says. `metadata` is JSON. */
 export interface Body {
