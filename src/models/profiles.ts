@@ -30,7 +30,7 @@ export type ProfileRows = Readonly<Record<string, ProfilePart>>;
  */
 export function profileOf(model: string, own: ProfileRows = {}, found: ProfileRows = {}): ModelProfile {
   const display_name = model.slice(model.indexOf(":") + 1);
-  const parts = [...matching(model, builtInModels), ...matching(model, found), ...matching(model, own)];
+  const parts = [...builtIn(model), ...matching(model, found), ...matching(model, own)];
   const profile: ModelProfile = Object.assign({ ...unknownModel, display_name }, ...parts);
   return { ...profile, output: Math.min(profile.output, profile.context) };
 }
@@ -41,6 +41,20 @@ export const builtInProfiles: ReadProfile = (model) => profileOf(model);
 /** Whether a row is one model, which can be listed, and not a rule for many. */
 export function isOneModel(match: string): boolean {
   return !match.endsWith("*");
+}
+
+const builtInParts = new Map<string, ProfilePart[]>();
+/** Names that are remembered: more than any server has models, and no limit to what a client may ask for. */
+const mostNames = 500;
+
+/** Asked several times in each iteration, and always the same. */
+function builtIn(model: string): ProfilePart[] {
+  const known = builtInParts.get(model);
+  if (known !== undefined) return known;
+  const parts = matching(model, builtInModels);
+  if (builtInParts.size >= mostNames) builtInParts.clear();
+  builtInParts.set(model, parts);
+  return parts;
 }
 
 function matching(model: string, rows: ProfileRows): ProfilePart[] {
