@@ -49,9 +49,13 @@ export class GuardedModel extends WrappedModel {
   ): AsyncGenerator<ChatGenerationChunk> {
     const { services } = this.#guard;
     const call = await services.begin(this.#guard, options.signal);
+    let hasAnswered = false;
     try {
       for await (const chunk of this.wrapped._streamResponseChunks(messages, options, runManager)) {
-        if (hasContent(chunk)) call.answered();
+        if (!hasAnswered && hasContent(chunk)) {
+          hasAnswered = true;
+          call.answered();
+        }
         yield chunk;
       }
       call.finished();

@@ -35,16 +35,12 @@ export async function* watchStream(
   let length = 0;
   let isFinished = false;
   let hasAgreed = false;
-  const aborted = Promise.withResolvers<never>();
-  // Only raced against; without a handler an abort between two chunks would be an unhandled rejection.
-  aborted.promise.catch(() => undefined);
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
   const chunks = open(signal, () => (hasAgreed = true));
+  const wait = untilAborted(signal);
   try {
     signal.throwIfAborted();
     for (;;) {
-      const next = await Promise.race([chunks.next(), aborted.promise]);
+      const next = await wait.for(chunks.next());
       if (next.done === true) break;
       const added = contentLength(next.value);
       length += added;
@@ -62,12 +58,31 @@ export async function* watchStream(
     throw error;
   } finally {
     clock?.end();
-    signal.removeEventListener("abort", onAbort);
+    wait.end();
     // A reader that leaves early, or silence: the request ends too. One that is over lets go of the signal only so: without
     // this each request would leave 2 KB behind.
-    stop.abort();
+    stop.abort(over);
     await closeQuietly(chunks, signal.aborted && !isFinished);
   }
+}
+
+/** Why a request whose answer nobody reads any more is ended; made once, since a new error is a good part of its cost. */
+const over = new DOMException("The answer is over.", "AbortError");
+
+/** Waits for one promise after the other, each until the signal aborts; then rejects with its reason. */
+function untilAborted(signal: AbortSignal) {
+  let giveUp: (reason: unknown) => void = () => undefined;
+  const onAbort = (): void => giveUp(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  return {
+    for: <T>(work: Promise<T>): Promise<T> =>
+      new Promise<T>((resolve, reject) => {
+        giveUp = reject;
+        if (signal.aborted) reject(signal.reason);
+        work.then(resolve, reject);
+      }),
+    end: () => signal.removeEventListener("abort", onAbort),
+  };
 }
 
 /** Tells when an answer is too late: its first content, its next, or its end. */
@@ -155,6 +170,10 @@ function contentLength({ text, message }: ChatGenerationChunk): number {
 
 /** Whether the provider says with this chunk that the answer is over: OpenAI closes with a `finish_reason`, Ollama with `done`. */
 export function hasClosingMark(chunk: ChatGenerationChunk): boolean {
-  const info: Record<string, unknown> = { ...chunk.generationInfo, ...chunk.message.response_metadata };
+  return closes(chunk.message.response_metadata) || closes(chunk.generationInfo);
+}
+
+function closes(info: Readonly<Record<string, unknown>> | undefined): boolean {
+  if (info === undefined) return false;
   return typeof info["finish_reason"] === "string" || typeof info["done_reason"] === "string" || info["done"] === true;
 }

@@ -21,8 +21,22 @@ const longestRest = 200;
 const nameCharacter = /[\w.-]/;
 const attribute = /^(?:=|\s[^]*?\bname\s*=)\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))/;
 
+const known = new Map<string, TagNames>();
+/** Lists that are remembered: a server has few, and asks for the same in each call. */
+const mostLists = 100;
+
 /** A fixed list of names. */
-export function tagNames(names: Iterable<string>): TagNames {
+export function tagNames(names: readonly string[]): TagNames {
+  const key = names.join(" ");
+  const earlier = known.get(key);
+  if (earlier !== undefined) return earlier;
+  const made = makeNames(names);
+  if (known.size >= mostLists) known.clear();
+  known.set(key, made);
+  return made;
+}
+
+function makeNames(names: readonly string[]): TagNames {
   const all = new Set(names);
   const beginnings = new Set([...all].flatMap((name) => Array.from(name, (_, at) => name.slice(0, at + 1))));
   return { has: (name) => all.has(name), mayBegin: (name) => beginnings.has(name) };

@@ -44,6 +44,7 @@ const Answer = z.looseObject({
  * empty ids. What has none of the expected form is left to the client. Throws `network` for an answer that broke off.
  */
 export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks): T {
+  if (isWordsOnly(answer)) return answer;
   const read = Answer.safeParse(answer);
   if (!read.success) return answer;
   const { choices, usage, ...rest } = read.data;
@@ -56,6 +57,26 @@ export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks): T {
   };
   // The same fields with the same meaning, of which the client knows more than is read here.
   return plain as T;
+}
+
+/** Fields of a piece of words, in which no vendor says anything that would have to be said otherwise. */
+const wordFields = new Set(["role", "content", "refusal"]);
+
+/** Whether a piece of a streamed answer is nothing but words, as nearly all are: those need no second look. */
+function isWordsOnly(answer: unknown): boolean {
+  if (!isRecord(answer) || (answer["usage"] ?? null) !== null) return false;
+  const { choices } = answer;
+  const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
+  if (!isRecord(choice) || (choice["finish_reason"] ?? null) !== null || (choice["message"] ?? null) !== null)
+    return false;
+  const { delta } = choice;
+  return (
+    isRecord(delta) && typeof delta["content"] === "string" && Object.keys(delta).every((key) => wordFields.has(key))
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }
 
 type Choice = NonNullable<z.infer<typeof Answer>["choices"]>[number];

@@ -58,7 +58,8 @@ export class VendorCompletions extends ChatOpenAICompletions {
     const open = (signal: AbortSignal, tell: () => void): AsyncGenerator<ChatGenerationChunk> => {
       const pages: FoundPage[] = [];
       const request = { ...options, signal, [sources]: messages, [agreed]: tell, [found]: pages };
-      return withFound(super._streamResponseChunks(messages, request, runManager), pages);
+      const chunks = super._streamResponseChunks(messages, request, runManager);
+      return this.#asked.quirks.searchTool === undefined ? chunks : withFound(chunks, pages);
     };
     yield* watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
   }
@@ -91,9 +92,29 @@ function isStream(answer: unknown): answer is AsyncIterable<unknown> {
   return typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
 }
 
-async function* plainChunks(
-  chunks: AsyncIterable<unknown>,
-  plain: (piece: unknown) => unknown,
-): AsyncGenerator<unknown> {
-  for await (const chunk of chunks) yield plain(chunk);
+/** Not a generator: that would cost each piece of each answer two more turns of the queue. */
+function plainChunks(chunks: AsyncIterable<unknown>, plain: (piece: unknown) => unknown): AsyncIterable<unknown> {
+  return {
+    [Symbol.asyncIterator]() {
+      const pieces = chunks[Symbol.asyncIterator]();
+      const close = async (): Promise<IteratorResult<unknown>> => {
+        await pieces.return?.();
+        return { done: true, value: undefined };
+      };
+      return {
+        async next() {
+          const next = await pieces.next();
+          if (next.done === true) return next;
+          try {
+            return { done: false, value: plain(next.value) };
+          } catch (error) {
+            // Whoever reads closes only what has not failed.
+            await close();
+            throw error;
+          }
+        },
+        return: close,
+      };
+    },
+  };
 }
