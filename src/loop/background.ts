@@ -104,12 +104,12 @@ export async function backgroundNews(
 ): Promise<BackgroundNews | undefined> {
   const { background, shell } = servicesOf(config);
   if (call.silent || call.agent !== undefined) return undefined;
-  const before = toldIn(call.history);
   const hasAgents = background !== undefined && (hasSent(call.history) || hasSent(state.messages));
+  const ended = (shell?.list(sessionIdOf(config)) ?? []).filter(({ status }) => status !== "running");
+  if (!hasAgents && ended.length === 0) return undefined;
+  const before = toldIn(call.history);
   const agents = hasAgents ? (await background.list(before)).filter(({ status }) => status === "finished") : [];
-  const commands = (shell?.list(sessionIdOf(config)) ?? []).filter(
-    (one) => one.status !== "running" && !before.has(one.id),
-  );
+  const commands = ended.filter(({ id }) => !before.has(id));
   const finished: { id: string; text: (longest: number) => string }[] = [
     ...agents.map((agent) => ({ id: agent.session_id, text: (longest: number) => backgroundText(agent, longest) })),
     ...commands.map((command) => ({ id: command.id, text: (longest: number) => commandText(command, longest) })),

@@ -6,6 +6,7 @@ import { askInStages } from "./ask-in-stages.ts";
 import { backgroundNews, withTold } from "./background.ts";
 import { checkAnswer } from "./check-context.ts";
 import type { ModelPrice } from "../state.ts";
+import { hasMessage } from "../state/messages.ts";
 import { modelOf, offeredTools, priceOf } from "./ask-model.ts";
 import { failedCall } from "./failed-call.ts";
 import { afterReply, type Decision } from "./decide.ts";
@@ -39,7 +40,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   // What was given to read is no part of the conversation.
   const round = prompt.length - 1 - (call.documentation?.length ?? 0);
   const price = priceOf(state, call, config);
-  const message = toMessage(answer, [...call.history, ...state.messages], {
+  const message = toMessage(answer, (id) => hasMessage(call.history, id) || hasMessage(state.messages, id), {
     model: modelOf(state, call),
     price,
     runId: runIdOf(config),

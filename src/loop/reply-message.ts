@@ -1,11 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  AIMessage,
-  type AIMessageChunk,
-  type AIMessageFields,
-  type BaseMessage,
-  type UsageMetadata,
-} from "@langchain/core/messages";
+import { AIMessage, type AIMessageChunk, type AIMessageFields, type UsageMetadata } from "@langchain/core/messages";
 import { z } from "zod";
 import { isCut } from "../models/end-reason.ts";
 import type { ModelPrice } from "../state.ts";
@@ -32,10 +26,10 @@ export interface ReplyNotes {
  * with one id would replace each other. Arguments that are not whole JSON stand as text, and a call that the length limit
  * may have cut in half is listed under `cut_calls`: it is never run (LOOP-15).
  */
-export function toMessage(answer: AIMessageChunk, earlier: readonly BaseMessage[], notes: ReplyNotes): AIMessage {
+export function toMessage(answer: AIMessageChunk, isTaken: (id: string) => boolean, notes: ReplyNotes): AIMessage {
   const { id } = answer;
   const usage = usageOf(answer);
-  const taken = id === undefined || earlier.some((message) => message.id === id);
+  const taken = id === undefined || isTaken(id);
   const calls = callsOf(answer);
   const last = calls.at(-1);
   const cut = last !== undefined && isCut(answer.response_metadata) && !hasWholeArguments(last.args) ? [last.id] : [];

@@ -25,6 +25,6 @@ export function modelForWork(
 function hasImage(message: BaseMessage): boolean {
   const { content } = message;
   return (
-    isHumanMessage(message) && Array.isArray(content) && content.some(({ type }) => /^image(?:_url)?$/u.test(type))
+    Array.isArray(content) && isHumanMessage(message) && content.some(({ type }) => /^image(?:_url)?$/u.test(type))
   );
 }

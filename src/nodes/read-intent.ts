@@ -1,4 +1,4 @@
-import { isHumanMessage } from "@langchain/core/messages";
+import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
 import { textOf } from "../context/tokens.ts";
@@ -34,7 +34,7 @@ export async function readIntent(
   config: LangGraphRunnableConfig,
 ): Promise<ReadIntent> {
   const context = runContext(config);
-  const requests = state.messages.filter((message) => isHumanMessage(message)).map(({ content }) => textOf(content));
+  const requests = lastRequests(state.messages).map(({ content }) => textOf(content));
   const text = requests.slice(isAnswer && !dropsTheWork.test(requests.at(-1) ?? "") ? -2 : -1).join("\n");
   const limits = DecompositionLimits.parse(context.decomposition ?? {});
   const setting = { limits, hasContext: hasContext(state), namesTools: context.tools !== undefined };
@@ -51,9 +51,16 @@ export async function readIntent(
   return ruled ?? (await askModel(state, config));
 }
 
+/** What the user said last, and before that: two messages at most, since a conversation may be long. */
+function lastRequests(messages: readonly BaseMessage[]): BaseMessage[] {
+  const at = messages.findLastIndex((message) => isHumanMessage(message));
+  const before = messages.slice(0, Math.max(0, at)).findLast((message) => isHumanMessage(message));
+  return [before, messages[at]].filter((message) => message !== undefined);
+}
+
 /** Whether anything says what an unclear request may be about: earlier words, a plan, what the session works on. */
 export function hasContext(state: GraphState): boolean {
-  const requests = state.messages.filter((message) => isHumanMessage(message));
+  const requests = lastRequests(state.messages);
   const last = requests.at(-1)?.content;
   const hasParts = Array.isArray(last) && last.some(({ type }) => type !== "text");
   return (
