@@ -6,6 +6,7 @@ import { Encoder, frame, itemNode, joined } from "./encode.ts";
 import { eachStored, nameItems, rowItems, type Reference, type ThreadItems } from "./items.ts";
 import { isMessage, messageFields, messageKind } from "./messages.ts";
 import { append, expand, type Ranges } from "./ranges.ts";
+import { print, serialiseMessage, type Serialised } from "./serialised.ts";
 import type { StoredList } from "./snapshot.ts";
 
 /** Characters per row of items, about. */
@@ -17,34 +18,12 @@ const smallElement = 200;
 /** From this length on, a list is first tried as one of known messages. */
 const longList = 16;
 
-interface Serialised {
-  /** What goes into the item. */
-  data: string | Buffer;
-  /** A fingerprint of the fields without the id. */
-  print: number;
-}
-
 /** How a writer of items treats what it meets. */
 export interface WriterOptions {
   /** Which messages that are not stored yet get no item but are written where they stand. */
   inline: "none" | "chunks" | "all";
   /** Whether objects that are stored already are compared with what is stored in depth. */
   verify: boolean;
-}
-
-function print(text: string, bytes: readonly Uint8Array[]): number {
-  let sum = crc32(text);
-  for (const part of bytes) sum = crc32(part, sum);
-  return sum * 0x100000 + (text.length % 0x100000);
-}
-
-/** A message's JSON; the id comes last, so that the fields alone have a print. */
-function serialiseMessage(message: BaseMessage, kind: string, encoder: Encoder): Serialised {
-  const fields = JSON.stringify(encoder.object(messageFields(message)));
-  const body = `{"$":["M","${kind}",${fields}`;
-  const id = message.id ?? undefined;
-  const text = id === undefined ? `${body}]}` : `${body},${JSON.stringify(id)}]}`;
-  return { data: frame(text, encoder.bytes), print: print(body, encoder.bytes) };
 }
 
 /**
