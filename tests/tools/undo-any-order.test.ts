@@ -1,0 +1,123 @@
+import { lstat, readdir, readFile, readlink, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { isAppError } from "../../src/errors.ts";
+import { createMemoryLedger } from "../../src/storage/memory.ts";
+import { executeCall } from "../../src/tools/execute-call.ts";
+import { tools } from "../../src/tools/index.ts";
+import { createLocks } from "../../src/tools/locks.ts";
+import { createOperations, type OperationCard } from "../../src/tools/operations.ts";
+import { prepareCall } from "../../src/tools/run-tool.ts";
+import type { Tool } from "../../src/tools/tool.ts";
+import { createMemoryOperations } from "../support/memory-operations.ts";
+import { aWorkspace } from "./a-workspace.ts";
+
+/** Everything below a folder, by path: modes, bytes and links. */
+type Tree = Record<string, string>;
+
+async function treeOf(folder: string, prefix = ""): Promise<Tree> {
+  const tree: Tree = {};
+  for (const name of (await readdir(folder)).toSorted()) {
+    const path = join(folder, name);
+    const stats = await lstat(path);
+    const mode = (stats.mode & 0o777).toString(8);
+    if (stats.isSymbolicLink()) tree[prefix + name] = `link ${await readlink(path)}`;
+    else if (stats.isDirectory())
+      Object.assign(tree, { [prefix + name]: mode }, await treeOf(path, `${prefix}${name}/`));
+    else tree[prefix + name] = `${mode} ${(await readFile(path)).toString("base64")}`;
+  }
+  return tree;
+}
+
+/** What lies at these paths, and below them. */
+function partOf(tree: Tree, paths: readonly string[]): Tree {
+  const inside = (path: string): boolean => paths.some((root) => path === root || path.startsWith(`${root}/`));
+  return Object.fromEntries(Object.entries(tree).filter(([path]) => inside(path)));
+}
+
+const pathsOf = ({ path, old_path }: OperationCard): string[] => (old_path === null ? [path] : [old_path, path]);
+
+const path = fc.constantFrom("a.txt", "b", "folder", "folder/b.txt", "folder/sub", "x/y/z", "link", "empty/n");
+const content = fc.constantFrom("one\n", "two\n", "one\ntwo\n", "", "\u{1F600}\r\n");
+const diff = fc
+  .tuple(fc.constantFrom("one", "two"), content)
+  .map(([find, text]) => `<<<<<<< SEARCH\n${find}\n=======\n${text}>>>>>>> REPLACE`);
+const changes = fc.tuple(fc.constantFrom("one", "two"), content).map(([find, replace]) => [{ find, replace }]);
+const of = <Input>(tool: Tool, input: fc.Arbitrary<Input>): fc.Arbitrary<[Tool, Input]> =>
+  fc.tuple(fc.constant(tool), input);
+/** Every tool that changes files by what is in its arguments. */
+const step = fc.oneof(
+  of(tools.create_file, fc.record({ path, content })),
+  of(tools.update_file, fc.record({ path, content })),
+  of(tools.write_to_file, fc.record({ path, content })),
+  of(tools.replace_in_file, fc.record({ path, diff })),
+  of(tools.patch_file, fc.record({ path, changes })),
+  of(tools.rewrite_file, fc.record({ path, content })),
+  of(tools.delete_file, fc.record({ path })),
+  of(tools.create_folder, fc.record({ path })),
+  of(tools.move_file, fc.record({ source: path, destination: path })),
+  of(tools.rename_file, fc.record({ path, new_name: fc.constantFrom("a.txt", "c.txt", "b") })),
+);
+
+it("undo, in any order, gives back the exact bytes of before or refuses and touches nothing (TOOL-18)", async () => {
+  const { signal } = new AbortController();
+  const ends = { undone: 0, refused: 0 };
+  const steps = fc.array(step, { minLength: 2, maxLength: 10 });
+  const order = fc.array(fc.nat(), { minLength: 20, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(steps, order, async (given, numbers) => {
+      await using workspace = await aWorkspace();
+      const store = createMemoryOperations();
+      const locks = createLocks();
+      const operations = createOperations({ store, locks, workspace: workspace.root });
+      await workspace.fill({
+        "a.txt": "one\ntwo\n",
+        "folder/b.txt": "one\n",
+        "folder/sub/c.txt": "two\n",
+        "empty/": "",
+      });
+      await symlink("a.txt", join(workspace.root, "link"));
+      const now = async (): Promise<Tree> => await treeOf(workspace.root);
+      const changed = new Map<string, { before: Tree; after: Tree }>();
+      for (const [index, [tool, input]] of given.entries()) {
+        const prepared = prepareCall(tool, input);
+        if (prepared.kind === "invalid") throw new Error(prepared.result.message);
+        const before = await now();
+        const context = { ...workspace.context, callId: `m/${index}` };
+        const call = { tool, input: prepared.input, context, run_id: "r", message_id: "m" };
+        const result = await executeCall(call, { ledger: createMemoryLedger(), locks, operations: store });
+        const id = result.operation?.operation_id;
+        if (id !== undefined) changed.set(id, { before, after: await now() });
+      }
+      const open = (await operations.list("session", { limit: 100, offset: 0 })).operations.filter(
+        ({ can_undo }) => can_undo,
+      );
+      expect(open.length).toBe(changed.size);
+      for (const number of numbers) {
+        const card = open.length === 0 ? undefined : open[number % open.length];
+        if (card === undefined) return;
+        const { before = {}, after = {} } = changed.get(card.operation_id) ?? {};
+        const paths = pathsOf(card);
+        const found = await now();
+        try {
+          await operations.undo("session", card.operation_id, signal);
+        } catch (error) {
+          if (!isAppError(error)) throw error;
+          // It is refused for a reason: what it would put back is not as it has left it.
+          expect(partOf(found, paths), `${card.tool}: ${error.message}`).not.toEqual(partOf(after, paths));
+          expect(await now()).toEqual(found);
+          ends.refused += 1;
+          continue;
+        }
+        expect(partOf(await now(), paths), card.tool).toEqual(partOf(before, paths));
+        open.splice(open.indexOf(card), 1);
+        ends.undone += 1;
+      }
+    }),
+    { numRuns: 150 },
+  );
+  // Both have come up, often.
+  expect(ends.undone).toBeGreaterThan(100);
+  expect(ends.refused).toBeGreaterThan(50);
+});
