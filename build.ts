@@ -27,6 +27,7 @@ await build({
     server: join(root, "src/server.ts"),
     // A thread begins with a file of its own.
     "count-worker": join(root, "src/context/count-worker.ts"),
+    "document-worker": join(root, "src/tools/documents/document-worker.ts"),
     "simulation-worker": join(root, "src/simulation/simulation-worker.ts"),
     "page-worker": join(root, "src/web/page-worker.ts"),
     ...Object.fromEntries(graphs.map(({ id, file }) => [`graph-${id}`, file])),

@@ -1,10 +1,11 @@
 import { z } from "zod";
+import { fileContent, isWritten } from "../documents/file-content.ts";
 import { answering, success } from "../result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
 import { isInCriticalFolder } from "../files/critical-file.ts";
 import { replaceFile, writeNewFile } from "../files/file-access.ts";
 import { fileSeconds, leadsToCritical, look, writing } from "../files/looking.ts";
-import { holdsText, reconcileWrite } from "../files/reconcile.ts";
+import { reconcileWrite } from "../files/reconcile.ts";
 import { locate, ownName, parsePath } from "../files/workspace-path.ts";
 
 const WriteInput = z.object({
@@ -31,15 +32,14 @@ export const writeToFile = defineTool({
   },
   run: (input, context) => answering(() => write(input, context)),
   touches: ({ path }) => ({ kind: "write", path, lastLink: "follow" }),
-  reconcile: ({ path, content }, context) =>
-    reconcileWrite(
+  reconcile: async ({ path, content }, context) => {
+    const isDone = await isWritten(context, { path, lastLink: "follow" }, content);
+    return reconcileWrite(
       context,
       { path, lastLink: "follow" },
-      {
-        isDone: ({ now }) => holdsText(now, content),
-        result: () => written(parsePath(path).join("/"), content),
-      },
-    ),
+      { isDone: ({ now }) => isDone(now), result: () => written(parsePath(path).join("/"), content) },
+    );
+  },
   example: {
     title: "A page",
     body: '{"path": "site/index.html", "content": "<!doctype html>\\n<title>Hello</title>\\n"}',
@@ -49,12 +49,13 @@ export const writeToFile = defineTool({
 async function write({ path, content }: z.infer<typeof WriteInput>, context: ToolContext): Promise<ToolResult> {
   const place = await locate(context.workspace, path);
   ownName(context.workspace, place);
-  if (place.kind === "missing") await writeNewFile(context, place, content);
-  else await replaceFile(context, place, content);
-  return written(place.path, content);
+  const made = await fileContent(place, content, context.signal);
+  if (place.kind === "missing") await writeNewFile(context, place, made.content);
+  else await replaceFile(context, place, made.content);
+  return written(place.path, made.content, made.told);
 }
 
-function written(path: string, content: string): ToolResult {
+function written(path: string, content: string | Uint8Array, told = ""): ToolResult {
   const bytes = Buffer.byteLength(content);
-  return success(`Wrote ${path} (${bytes} bytes).`, { data: { path, bytes } });
+  return success(`Wrote ${path} (${bytes} bytes)${told}.`, { data: { path, bytes } });
 }

@@ -1,22 +1,24 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
+import { fileContent, holdsContent, isWritten } from "../documents/file-content.ts";
 import { answering, success } from "../result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
+import { defineTool, type ToolResult } from "../tool.ts";
 import { isInCriticalFolder } from "./critical-file.ts";
-import { withFile, writeNewFile } from "./file-access.ts";
+import { writeNewFile } from "./file-access.ts";
 import { fileSeconds, writing } from "./looking.ts";
-import { holdsText, reconcileWrite } from "./reconcile.ts";
+import { reconcileWrite } from "./reconcile.ts";
 import { locate, ownName, parsePath, type Place } from "./workspace-path.ts";
 
 /** Makes a new file with its folders and never touches an existing one (DOC-02). */
 export const createFile = defineTool({
   name: "create_file",
   description:
-    "Creates a new text file in the workspace with the given content; missing folders are made. Fails if anything of " +
-    "that name exists: use update_file to replace a file.",
+    "Creates a new file in the workspace with the given content; missing folders are made. A path that ends in .docx becomes a " +
+    "Word document, from HTML (best) or Markdown; every other file is text. Fails if anything of that name exists: use " +
+    "update_file to replace a file.",
   schema: z.object({
     path: z.string().describe("path of the new file, relative to the workspace"),
-    content: z.string().describe("the whole content of the file"),
+    content: z.string().describe("the whole content of the file; HTML or Markdown for a Word document"),
   }),
   // Repeated after a crash it finds its own file, knows it by its content and leaves it alone.
   effect: "reconcilable",
@@ -29,34 +31,34 @@ export const createFile = defineTool({
     answering(async () => {
       const place = await locate(context.workspace, input.path, "keep");
       ownName(context.workspace, place);
-      if (place.kind === "missing") await writeNewFile(context, place, input.content);
-      else if (!context.repeated || !(await holds(context, place, input.content))) throw exists(place);
-      return created(place.path, input.content);
+      if (place.kind !== "missing") {
+        if (context.repeated && (await holdsContent(context, place, input.content)))
+          return created(place.path, input.content);
+        throw exists(place);
+      }
+      const { content, told } = await fileContent(place, input.content, context.signal);
+      await writeNewFile(context, place, content);
+      return created(place.path, content, told);
     }),
   touches: ({ path }) => ({ kind: "write", path, lastLink: "keep" }),
-  reconcile: ({ path, content }, context) =>
-    reconcileWrite(
+  reconcile: async ({ path, content }, context) => {
+    const isDone = await isWritten(context, { path, lastLink: "keep" }, content);
+    return reconcileWrite(
       context,
       { path, lastLink: "keep" },
       {
-        isDone: ({ now }) => holdsText(now, content),
+        isDone: ({ now }) => isDone(now),
         isBegun: ({ now }) => now.kind === "absent",
         result: () => created(parsePath(path).join("/"), content),
       },
-    ),
+    );
+  },
   example: { title: "A note", body: '{"path": "notes/today.md", "content": "# Today\\n"}' },
 });
 
-function created(path: string, content: string): ToolResult {
+function created(path: string, content: string | Uint8Array, told = ""): ToolResult {
   const bytes = Buffer.byteLength(content);
-  return success(`Created ${path} (${bytes} bytes).`, { data: { path, bytes } });
-}
-
-async function holds(context: ToolContext, place: Place, content: string): Promise<boolean> {
-  if (place.kind !== "file") return false;
-  return withFile(context, place, async (handle, stats) => {
-    return stats.size === Buffer.byteLength(content) && (await handle.readFile("utf8")) === content;
-  });
+  return success(`Created ${path} (${bytes} bytes)${told}.`, { data: { path, bytes } });
 }
 
 function exists(place: Place): AppError {

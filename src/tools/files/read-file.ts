@@ -1,12 +1,15 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
+import { formatOf, isOldFormat, nameOf } from "../documents/document-format.ts";
+import { readDocument } from "../documents/read-document.ts";
 import { answering, success } from "../result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
 import { answerLimit } from "./bounded-text.ts";
 import { withFile } from "./file-access.ts";
 import { fileSeconds, reading } from "./looking.ts";
+import { encodingOf } from "./text-encoding.ts";
 import { textLines } from "./text-lines.ts";
-import { locate } from "./workspace-path.ts";
+import { locate, type Place } from "./workspace-path.ts";
 
 /** Bytes up to which the lines of a file are counted to its end. */
 const countedSize = 32 * 1024 * 1024;
@@ -17,12 +20,16 @@ const ReadFileInput = z.object({
   end_line: z.number().int().min(1).optional().describe("last line to read; default the end of the file"),
 });
 
-/** Reads a text file or a range of its lines; the answer is the bare text, after a note when it is not all of it. */
+/**
+ * Reads a text file, the text of a document (DOC-04), or a range of its lines; the answer is the bare text, after a note when it
+ * is not all of it or comes from something else.
+ */
 export const readFile = defineTool({
   name: "read_file",
   description:
-    "Reads a text file of the workspace, whole or a range of lines. A long file comes in parts: the first line of the " +
-    "answer then says which lines these are and with which start_line to go on. Binary files cannot be read.",
+    "Reads a text file of the workspace, whole or a range of lines, or the text of a document (.docx, .pdf, .odt, .rtf, .pptx, " +
+    ".xlsx). A long file comes in parts: the first line of the answer then says which lines these are and with which " +
+    "start_line to go on. Other binary files cannot be read.",
   schema: ReadFileInput,
   effect: "pure",
   timeoutSeconds: fileSeconds,
@@ -34,7 +41,7 @@ export const readFile = defineTool({
   guideline: "Read a file before changing it.",
 });
 
-/** What was taken of a file: lines up to `last`, `total` counted in all if `isCounted`. */
+/** What was taken of a file: lines up to `last`, `total` counted in all if `isCounted`, and what is to be said of them. */
 interface Part {
   text: string;
   last: number;
@@ -42,6 +49,7 @@ interface Part {
   isFull: boolean;
   isCut: boolean;
   isCounted: boolean;
+  note: string;
 }
 
 async function read(input: z.infer<typeof ReadFileInput>, context: ToolContext): Promise<ToolResult> {
@@ -53,14 +61,8 @@ async function read(input: z.infer<typeof ReadFileInput>, context: ToolContext):
     });
   }
   const place = await locate(context.workspace, input.path);
-  const part = await withFile(context, place, async (handle, stats) => {
-    const taken: Part = { text: "", last: start - 1, total: 0, isFull: false, isCut: false, isCounted: true };
-    for await (const lines of textLines(handle, place.path, context.signal)) {
-      for (const line of lines) take(taken, line, start, end);
-      if ((taken.isFull || taken.total > end) && stats.size > countedSize) return { ...taken, isCounted: false };
-    }
-    return taken;
-  });
+  const lines = { start, end };
+  const part = (await ofDocument(context, place, lines)) ?? (await ofText(context, place, lines));
   if (start > 1 && part.last < start) {
     throw new AppError("invalid_parameter", `"${place.path}" has no line ${start}, its last one is ${part.total}.`, {
       suggestion: "Give a smaller start_line.",
@@ -69,19 +71,61 @@ async function read(input: z.infer<typeof ReadFileInput>, context: ToolContext):
   return present(place.path, start, part);
 }
 
+async function ofText(context: ToolContext, place: Place, lines: { start: number; end: number }): Promise<Part> {
+  return withFile(context, place, async (handle, stats) => {
+    const { label, name } = await encodingOf(handle);
+    const taken = nothingYet(lines.start);
+    if (label !== "utf-8") taken.note = `in ${name}; what is written back will be in UTF-8`;
+    for await (const some of textLines(handle, place.path, context.signal, label)) {
+      for (const line of some) take(taken, line, lines.start, lines.end);
+      if ((taken.isFull || taken.total > lines.end) && stats.size > countedSize) return { ...taken, isCounted: false };
+    }
+    return taken;
+  });
+}
+
+/** `undefined` for what is no document. */
+async function ofDocument(
+  context: ToolContext,
+  place: Place,
+  lines: { start: number; end: number },
+): Promise<Part | undefined> {
+  const format = formatOf(place.real);
+  if (format === undefined && place.kind === "file" && isOldFormat(place.real)) throw oldFormat(place);
+  if (format === undefined) return undefined;
+  const { text, left_out } = await readDocument(context, place, format);
+  const taken = nothingYet(lines.start);
+  const without = left_out.length === 0 ? "" : `, without ${left_out.join(", ")}`;
+  taken.note = `the text of ${nameOf(format)}${without}`;
+  for (const line of text.match(/[^\n]*\n|[^\n]+$/gu) ?? []) take(taken, line, lines.start, lines.end);
+  return taken;
+}
+
+function nothingYet(start: number): Part {
+  return { text: "", last: start - 1, total: 0, isFull: false, isCut: false, isCounted: true, note: "" };
+}
+
+function oldFormat({ path }: Place): AppError {
+  return new AppError("invalid_format", `"${path}" is of an older program, whose documents cannot be read.`, {
+    suggestion: "Ask the user to save it as .docx, .xlsx, .pptx or .pdf.",
+  });
+}
+
 function present(path: string, start: number, part: Part): ToolResult {
   const data = { path, start_line: start, end_line: part.last, total_lines: part.isCounted ? part.total : null };
   const isToEnd = part.isCounted && part.last === part.total;
   if (isToEnd && start === 1 && !part.isCut) {
+    const text = part.text || "(empty file)";
     return success(`Read ${path} (${part.total} ${part.total === 1 ? "line" : "lines"}).`, {
-      content: part.text || "(empty file)",
+      content: part.note === "" ? text : `[${path}: ${part.note}]\n${text}`,
       data,
     });
   }
   const range = `lines ${start}-${part.last} of ${part.isCounted ? part.total : "a large file"}`;
   const rest = isToEnd ? "" : `; go on with start_line ${part.last + 1}`;
   const cut = part.isCut ? `; line ${part.last} is longer than shown` : "";
-  return success(`Read ${path}, ${range}.`, { content: `[${path}: ${range}${rest}${cut}]\n${part.text}`, data });
+  const note = part.note === "" ? "" : `; ${part.note}`;
+  return success(`Read ${path}, ${range}.`, { content: `[${path}: ${range}${rest}${cut}${note}]\n${part.text}`, data });
 }
 
 /** Counts a line and takes it when it is in the range and there is room. */

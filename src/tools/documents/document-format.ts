@@ -1,0 +1,72 @@
+/** Documents that are no plain text, and that `read_file` gives the text of. */
+export const readFormats = ["docx", "pdf", "odt", "pptx", "xlsx", "rtf"] as const;
+export type ReadFormat = (typeof readFormats)[number];
+
+/** The same form under other names: templates, and documents with macros. */
+const otherEndings: Record<string, ReadFormat> = {
+  docm: "docx",
+  dotx: "docx",
+  dotm: "docx",
+  pptm: "pptx",
+  ppsx: "pptx",
+  xlsm: "xlsx",
+  ott: "odt",
+};
+/** Forms of their own of older programs, of which no text is read. */
+const oldEndings = new Set(["doc", "xls", "ppt", "wps"]);
+const otherDocuments = new Set(["ods", "odp", "epub"]);
+
+function endingOf(path: string): string {
+  return /\.([a-z]+)$/iu.exec(path)?.[1]?.toLowerCase() ?? "";
+}
+
+/** The format of a document by the ending of its name; `undefined` for plain text and for what is not known. */
+export function formatOf(path: string): ReadFormat | undefined {
+  const ending = endingOf(path);
+  return readFormats.find((format) => format === ending) ?? otherEndings[ending];
+}
+
+/** Whether a document of this name has the form of an older program. */
+export function isOldFormat(path: string): boolean {
+  return oldEndings.has(endingOf(path));
+}
+
+/** Whether a text written under this name has to become a Word document. */
+export function isWordDocument(path: string): boolean {
+  return endingOf(path) === "docx";
+}
+
+/** Whether a text of this name would be a broken file: only programs make such ones. Rich Text is written as text. */
+export function isMadeByPrograms(path: string): boolean {
+  const format = formatOf(path);
+  const isOther = isOldFormat(path) || otherDocuments.has(endingOf(path));
+  return isOther || (format !== undefined && format !== "rtf" && !isWordDocument(path));
+}
+
+const names: Record<ReadFormat, string> = {
+  docx: "a Word document",
+  pdf: "a PDF",
+  odt: "an OpenDocument text",
+  pptx: "a presentation",
+  xlsx: "a workbook",
+  rtf: "a Rich Text document",
+};
+
+/** What a format is called. */
+export function nameOf(format: ReadFormat): string {
+  return names[format];
+}
+
+/** What the beginning of a file says it is, where that cannot be the format; `undefined` when it can. */
+export function otherThan(format: ReadFormat, head: Uint8Array): string | undefined {
+  const bytes = Buffer.from(head);
+  const begin = bytes.toString("latin1", 0, 1024);
+  if (bytes.length === 0) return "empty";
+  if (format === "pdf" ? begin.includes("%PDF-") : begin.startsWith(format === "rtf" ? "{\\rtf" : "PK"))
+    return undefined;
+  if (begin.startsWith("\xd0\xcf\x11\xe0")) return "protected with a password, or of an older program";
+  if (begin.startsWith("%PDF-")) return "a PDF";
+  if (begin.startsWith("{\\rtf")) return "a Rich Text document";
+  if (begin.startsWith("PK")) return "a ZIP file";
+  return bytes.includes(0) ? "some binary file" : "plain text";
+}

@@ -1,0 +1,74 @@
+import { createHash } from "node:crypto";
+import { AppError, isAppError } from "../../errors.ts";
+import type { FileState } from "../../storage/records.ts";
+import { withFile, type FileContext } from "../files/file-access.ts";
+import { holdsText } from "../files/reconcile.ts";
+import { locate, type Place } from "../files/workspace-path.ts";
+import { isMadeByPrograms, isWordDocument } from "./document-format.ts";
+import { textOfDocument } from "./read-document.ts";
+import { wordDocument } from "./write-document.ts";
+
+/** What is written to a file for a text, and what is to be told of it: nothing where it is the text itself. */
+export interface FileContent {
+  content: string | Uint8Array;
+  told: string;
+}
+
+/**
+ * What a file of this name holds for a text that a model has written: the text, or the Word document that is made of it. Throws
+ * `invalid_parameter` for a name under which any text would be a broken file, and what making a document throws.
+ */
+export async function fileContent(place: Place, text: string, signal: AbortSignal): Promise<FileContent> {
+  const { path, real } = place;
+  if (isMadeByPrograms(real)) {
+    throw new AppError("invalid_parameter", `"${path}" would be a broken file: such files cannot be made from text.`, {
+      suggestion: "Write a Word document (.docx) from HTML or Markdown, or a text file such as .md, .html or .csv.",
+    });
+  }
+  if (!isWordDocument(real)) return { content: text, told: "" };
+  const { file, syntax, left_out } = await wordDocument(text, signal);
+  const source = syntax === "html" ? "HTML" : "Markdown";
+  const without =
+    left_out.length === 0 ? "" : `, without ${left_out.join(", ")} (only pictures inside of the text are kept)`;
+  return { content: file, told: `, a Word document made from ${source}${without}` };
+}
+
+/** Whether a file holds what would be written for a text: byte by byte, a Word document by what it says. */
+export async function holdsContent(context: FileContext, place: Place, text: string): Promise<boolean> {
+  if (place.kind !== "file") return false;
+  const file = await withFile(context, place, async (handle, { size }) =>
+    isWordDocument(place.real) || size === Buffer.byteLength(text) ? await handle.readFile() : undefined,
+  );
+  if (file === undefined) return false;
+  if (!isWordDocument(place.real)) return file.equals(Buffer.from(text));
+  const { file: made } = await wordDocument(text, context.signal);
+  const [now, wanted] = [
+    await textOfDocument(Uint8Array.from(file), "docx", context.signal),
+    await textOfDocument(Uint8Array.from(made), "docx", context.signal),
+  ];
+  return now.text === wanted.text;
+}
+
+/**
+ * Whether what lies at a path after a crash is what a call has written for a text. A Word document never has the same bytes
+ * twice, so it is known by what it says.
+ */
+export async function isWritten(
+  context: FileContext,
+  at: { path: string; lastLink: "follow" | "keep" },
+  text: string,
+): Promise<(now: FileState) => boolean> {
+  const place = await locate(context.workspace, at.path, at.lastLink);
+  if (!isWordDocument(place.real)) return (now) => holdsText(now, text);
+  if (place.kind !== "file") return () => false;
+  const bytes = await withFile(context, place, (handle) => handle.readFile());
+  const hash = createHash("sha256").update(bytes).digest("hex");
+  const holds = await holdsContent(context, place, text).catch(unreadable);
+  return (now) => holds && now.kind === "file" && now.hash === hash;
+}
+
+/** What cannot be read is not what was written. */
+function unreadable(error: unknown): false {
+  if (isAppError(error)) return false;
+  throw error;
+}

@@ -1,0 +1,78 @@
+import TurndownService from "turndown";
+
+/** The part of an element that is looked at; the types of the library speak of a browser's. */
+interface HtmlElement {
+  nodeName: string;
+  firstChild: unknown;
+  parentNode: HtmlElement | null;
+  previousSibling: HtmlElement | null;
+  getAttribute(name: string): string | null;
+}
+
+const service = new TurndownService({
+  headingStyle: "atx",
+  codeBlockStyle: "fenced",
+  bulletListMarker: "-",
+  hr: "---",
+});
+// A model reads the text, which takes an asterisk for an asterisk.
+service.escape = (text) => text;
+
+const named =
+  (...names: string[]) =>
+  ({ nodeName }: HtmlElement) =>
+    names.includes(nodeName);
+
+service.addRule("link", {
+  filter: named("A"),
+  replacement: (content, element: HtmlElement) => {
+    const target = element.getAttribute("href") ?? "";
+    // Marks and ways inside of the document lead nowhere in its text.
+    return content === "" || target === "" || target.startsWith("#") ? content : `[${content}](${target})`;
+  },
+});
+service.addRule("picture", {
+  filter: named("IMG"),
+  replacement: (_, element: HtmlElement) => {
+    const words = (element.getAttribute("alt") ?? "").replaceAll(/\s+/gu, " ").trim();
+    return words === "" ? "[picture]" : `[picture: ${words}]`;
+  },
+});
+service.addRule("cell", {
+  filter: named("TD", "TH"),
+  replacement: (content, element: HtmlElement) => {
+    const text = content
+      .trim()
+      .replaceAll("|", String.raw`\|`)
+      .replaceAll(/\s*\n\s*/gu, "<br>");
+    const width = Math.min(100, Number(element.getAttribute("colspan") ?? 1) || 1);
+    return ` ${text} |${"  |".repeat(width - 1)}`;
+  },
+});
+service.addRule("row", {
+  filter: named("TR"),
+  replacement: (content, element: HtmlElement) => {
+    const row = `|${content.trimEnd()}\n`;
+    if (!isFirstRow(element)) return row;
+    const columns = content.replaceAll(String.raw`\|`, "").split("|").length - 1;
+    return `${row}|${" --- |".repeat(columns)}\n`;
+  },
+});
+service.addRule("rows", { filter: named("THEAD", "TBODY", "TFOOT"), replacement: (content) => content });
+service.addRule("table", { filter: named("TABLE"), replacement: (content) => `\n\n${content.trim()}\n\n` });
+
+/** Markdown has one first row, which is the head of its table. */
+function isFirstRow(row: HtmlElement): boolean {
+  const section = row.parentNode;
+  return row.previousSibling === null && (section?.nodeName === "TABLE" || section?.previousSibling === null);
+}
+
+/** A text of HTML as Markdown, with its tables. */
+export function htmlAsMarkdown(html: string): string {
+  const text = service
+    .turndown(html)
+    .replaceAll(/[^\S\n]+\n/gu, "\n")
+    .replaceAll(/\n{3,}/gu, "\n\n")
+    .trim();
+  return text === "" ? "" : `${text}\n`;
+}

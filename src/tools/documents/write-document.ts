@@ -1,0 +1,66 @@
+import { AppError, isAppError } from "../../errors.ts";
+import { counted } from "./document-text.ts";
+import type { Syntax } from "./document-job.ts";
+import { inThread } from "./document-thread.ts";
+import { findPandoc, pandocFile } from "./pandoc.ts";
+import { withoutPictures } from "./without-pictures.ts";
+import { readParts } from "./zip-parts.ts";
+
+/** Characters of a text that a Word document is made from, and of one that pandoc is asked about: its answer is read here. */
+const [longestText, longestForPandoc] = [2_000_000, 300_000];
+
+/** Tags with which a text of HTML begins. */
+const htmlBegins =
+  /^(?:<\?xml[^>]*>\s*|<!--[\s\S]*?-->\s*|<!doctype[^>]*>\s*)*<(?:html|head|body|title|meta|style|header|main|article|section|div|p|h[1-6]|ul|ol|dl|table|blockquote|pre|figure|center|hr|br|span|b|strong|i|em|u|a|font|img)\b/iu;
+
+/** A Word document made from a text: its bytes, from what, by whom, and what of the text is not in it. */
+export interface WordDocument {
+  file: Uint8Array;
+  syntax: Syntax;
+  madeBy: "pandoc" | "library";
+  left_out: string[];
+}
+
+/**
+ * Makes a Word document from HTML or Markdown (DOC-04): by pandoc where the machine has it, else by libraries. Nothing is fetched
+ * and no file is read for it. Throws `too_large`, `invalid_format`, `timeout`, and the signal's reason.
+ */
+export async function wordDocument(
+  text: string,
+  signal: AbortSignal,
+  pandoc: () => Promise<string | undefined> = findPandoc,
+): Promise<WordDocument> {
+  if (text.length > longestText) {
+    throw new AppError("too_large", `The text has ${text.length} characters; a Word document takes ${longestText}.`, {
+      suggestion: "Make several documents of it.",
+    });
+  }
+  const syntax = syntaxOf(text);
+  const { content, pictures } = withoutPictures(text);
+  const program = text.length > longestForPandoc ? undefined : await pandoc();
+  const made = program === undefined ? undefined : await pandocFile(program, content, syntax, signal);
+  if (made !== undefined && isWhole(made.file)) {
+    return { file: made.file, syntax, madeBy: "pandoc", left_out: counted(pictures + made.pictures, "picture") };
+  }
+  const answer = await inThread({ kind: "write", content, syntax }, signal);
+  if (answer.kind !== "file" || !isWhole(answer.file)) {
+    throw new AppError("execution_failed", "The converter gave no whole Word document; nothing was written.", {
+      suggestion: "Simplify the text, or write it as .md or .html.",
+    });
+  }
+  return { file: answer.file, syntax, madeBy: "library", left_out: counted(pictures, "picture") };
+}
+
+/** In what a text is written that is to become a Word document. */
+export function syntaxOf(text: string): Syntax {
+  return htmlBegins.test(text.trimStart()) ? "html" : "markdown";
+}
+
+function isWhole(file: Uint8Array): boolean {
+  try {
+    return readParts(file, (name) => name === "word/document.xml").size === 1;
+  } catch (error) {
+    if (isAppError(error)) return false;
+    throw error;
+  }
+}

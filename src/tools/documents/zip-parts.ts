@@ -1,0 +1,134 @@
+import { crc32, inflateRawSync } from "node:zlib";
+import { AppError } from "../../errors.ts";
+import { hasCode } from "../files/file-access.ts";
+
+/** Bytes that the parts of a document may have when they are unpacked, and how many parts there may be. */
+const [mostBytes, mostParts] = [64 * 1024 * 1024, 10_000];
+
+/** Marks in a ZIP file (APPNOTE 6.3.10, 4.3): its end, one entry of its list, one file. */
+const [endMark, entryMark, fileMark] = [0x06054b50, 0x02014b50, 0x04034b50];
+const [endLength, entryLength, fileLength] = [22, 46, 30];
+/** A comment at the end has at most so many bytes. */
+const longestComment = 65_535;
+
+/**
+ * The parts of a ZIP file that `isWanted`, unpacked, by name. Throws `invalid_format` for what is no whole ZIP file or is
+ * encrypted, and `too_large` for one that unpacks to more than can be read, whatever it says of itself.
+ */
+export function readParts(file: Uint8Array, isWanted: (name: string) => boolean): Map<string, Buffer> {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  const parts = new Map<string, Buffer>();
+  let room = mostBytes;
+  for (const entry of entriesOf(bytes)) {
+    if (!isWanted(entry.name)) continue;
+    const content = unpacked(bytes, entry, room);
+    room -= content.length;
+    parts.set(entry.name, content);
+  }
+  return parts;
+}
+
+/** A ZIP file of these parts, not compressed. */
+export function packParts(parts: ReadonlyMap<string, Uint8Array>): Buffer {
+  const files: Buffer[] = [];
+  const list: Buffer[] = [];
+  let offset = 0;
+  for (const [path, content] of parts) {
+    const name = Buffer.from(path);
+    const head = Buffer.alloc(fileLength);
+    head.writeUInt32LE(fileMark, 0);
+    head.writeUInt16LE(20, 4);
+    // Names are UTF-8.
+    head.writeUInt16LE(0x0800, 6);
+    head.writeUInt32LE(crc32(content), 14);
+    head.writeUInt32LE(content.length, 18);
+    head.writeUInt32LE(content.length, 22);
+    head.writeUInt16LE(name.length, 26);
+    const entry = Buffer.alloc(entryLength);
+    entry.writeUInt32LE(entryMark, 0);
+    entry.writeUInt16LE(20, 4);
+    head.copy(entry, 6, 4, 30);
+    entry.writeUInt32LE(offset, 42);
+    files.push(head, name, Buffer.from(content));
+    list.push(entry, name);
+    offset += head.length + name.length + content.length;
+  }
+  const listed = Buffer.concat(list);
+  const end = Buffer.alloc(endLength);
+  end.writeUInt32LE(endMark, 0);
+  end.writeUInt16LE(parts.size, 8);
+  end.writeUInt16LE(parts.size, 10);
+  end.writeUInt32LE(listed.length, 12);
+  end.writeUInt32LE(offset, 16);
+  return Buffer.concat([...files, listed, end]);
+}
+
+interface Entry {
+  name: string;
+  isEncrypted: boolean;
+  method: number;
+  packedLength: number;
+  offset: number;
+}
+
+function entriesOf(bytes: Buffer): Entry[] {
+  const end = endOf(bytes);
+  const count = bytes.readUInt16LE(end + 10);
+  if (count > mostParts) throw tooLarge();
+  const entries: Entry[] = [];
+  let at = bytes.readUInt32LE(end + 16);
+  for (let index = 0; index < count; index += 1) {
+    if (at + entryLength > bytes.length || bytes.readUInt32LE(at) !== entryMark) throw broken();
+    const lengths = [bytes.readUInt16LE(at + 28), bytes.readUInt16LE(at + 30), bytes.readUInt16LE(at + 32)] as const;
+    entries.push({
+      name: bytes.toString("utf8", at + entryLength, at + entryLength + lengths[0]),
+      isEncrypted: (bytes.readUInt16LE(at + 8) & 1) === 1,
+      method: bytes.readUInt16LE(at + 10),
+      packedLength: bytes.readUInt32LE(at + 20),
+      offset: bytes.readUInt32LE(at + 42),
+    });
+    at += entryLength + lengths[0] + lengths[1] + lengths[2];
+  }
+  return entries;
+}
+
+function endOf(bytes: Buffer): number {
+  const first = Math.max(0, bytes.length - endLength - longestComment);
+  for (let at = bytes.length - endLength; at >= first; at -= 1) if (bytes.readUInt32LE(at) === endMark) return at;
+  throw broken();
+}
+
+function unpacked(bytes: Buffer, { isEncrypted, method, packedLength, offset }: Entry, room: number): Buffer {
+  if (isEncrypted) {
+    throw new AppError("invalid_format", "It is protected with a password.", {
+      suggestion: "Ask the user for a copy without a password.",
+    });
+  }
+  if (offset + fileLength > bytes.length || bytes.readUInt32LE(offset) !== fileMark) throw broken();
+  const begin = offset + fileLength + bytes.readUInt16LE(offset + 26) + bytes.readUInt16LE(offset + 28);
+  if (begin + packedLength > bytes.length) throw broken();
+  const packed = bytes.subarray(begin, begin + packedLength);
+  if (method === 0) {
+    if (packed.length > room) throw tooLarge();
+    return packed;
+  }
+  if (method !== 8) throw broken();
+  try {
+    return inflateRawSync(packed, { maxOutputLength: Math.max(1, room) });
+  } catch (error) {
+    throw hasCode(error, "ERR_BUFFER_TOO_LARGE") ? tooLarge() : broken(error);
+  }
+}
+
+function broken(cause?: unknown): AppError {
+  return new AppError("invalid_format", "It is damaged or cut off: no such file can be unpacked.", {
+    suggestion: "Ask the user for a whole copy.",
+    cause,
+  });
+}
+
+function tooLarge(): AppError {
+  return new AppError("too_large", `It unpacks to more than ${mostBytes / 1024 / 1024} MB, which is not read.`, {
+    suggestion: "Ask the user for a smaller document, or for the part that matters.",
+  });
+}

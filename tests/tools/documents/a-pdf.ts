@@ -1,0 +1,30 @@
+/** A PDF with these lines on its pages; a page without lines has a drawing. `packed` is a stream as it lies in the file, with what it says of itself. */
+export function aPdf(pages: string[][], packed?: { data: Buffer; filter: string }): Buffer {
+  const objects: (string | Buffer)[] = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    `<< /Type /Pages /Count ${pages.length} /Kids [${pages.map((_, index) => `${4 + 2 * index} 0 R`).join(" ")}] >>`,
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+  ];
+  for (const [index, lines] of pages.entries()) {
+    objects.push(
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + 2 * index} 0 R >>`,
+    );
+    const shown = lines.map((line) => `(${line.replaceAll(/[\\()]/gu, String.raw`\$&`)}) Tj T*`).join("\n");
+    const drawing = lines.length === 0 ? "10 10 100 100 re f" : `BT /F1 12 Tf 14 TL 72 720 Td\n${shown}\nET`;
+    const data = packed?.data ?? Buffer.from(drawing, "latin1");
+    const filter = packed === undefined ? "" : ` /Filter /${packed.filter}`;
+    objects.push(
+      Buffer.concat([Buffer.from(`<< /Length ${data.length}${filter} >>\nstream\n`), data, Buffer.from("\nendstream")]),
+    );
+  }
+  const parts = [Buffer.from("%PDF-1.4\n")];
+  const places = objects.map((object, index) => {
+    const at = parts.reduce((sum, { length }) => sum + length, 0);
+    parts.push(Buffer.from(`${index + 1} 0 obj\n`), Buffer.from(object), Buffer.from("\nendobj\n"));
+    return at;
+  });
+  const start = parts.reduce((sum, { length }) => sum + length, 0);
+  const list = places.map((at) => `${String(at).padStart(10, "0")} 00000 n \n`).join("");
+  const end = `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${list}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\n`;
+  return Buffer.concat([...parts, Buffer.from(`${end}startxref\n${start}\n%%EOF\n`)]);
+}

@@ -1,0 +1,243 @@
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { findPandoc } from "../../../src/tools/documents/pandoc.ts";
+import { textOfDocument } from "../../../src/tools/documents/read-document.ts";
+import { syntaxOf, wordDocument } from "../../../src/tools/documents/write-document.ts";
+import { tools } from "../../../src/tools/index.ts";
+import { aWorkspace, type Workspace } from "../a-workspace.ts";
+
+const html = `<!doctype html><html><head><title>Plan</title></head><body>
+<h1>Plan for the mill</h1>
+<p>The <strong>wheel</strong> turns <em>day and night</em>; see <a href="https://example.com/race">the race</a>.</p>
+<h2>Work 工作</h2>
+<ol><li>Clear the race</li><li>Grease the axle<ul><li>front</li><li>back</li></ul></li></ol>
+<table><tr><th>Part</th><th>Price</th></tr><tr><td>Axle</td><td>120 €</td></tr><tr><td>Belt</td><td>35 €</td></tr></table>
+<p>Chinese: 水车日夜转动。</p>
+</body></html>`;
+
+const markdown = `# Plan for the mill
+
+The **wheel** turns *day and night*; see [the race](https://example.com/race).
+
+## Work 工作
+
+1. Clear the race
+2. Grease the axle
+   - front
+   - back
+
+| Part | Price |
+| --- | --- |
+| Axle | 120 € |
+| Belt | 35 € |
+
+Chinese: 水车日夜转动。
+`;
+
+/** What the document says, in order, whatever made it. */
+const said = [
+  /^# Plan for the mill$/mu,
+  /The \*\*wheel\*\* turns _day and night_; see \[the race\]\(https:\/\/example\.com\/race\)\./u,
+  /^## Work 工作$/mu,
+  /^1\.\s+Clear the race$/mu,
+  /^2\.\s+Grease the axle$/mu,
+  /^\s+- +front$/mu,
+  /^\s+- +back$/mu,
+  /^\| \**Part\** \| \**Price\** \|$/mu,
+  /^\| --- \| --- \|$/mu,
+  /^\| Axle \| 120 € \|$/mu,
+  /^\| Belt \| 35 € \|$/mu,
+  /^Chinese: 水车日夜转动。$/mu,
+];
+
+/** Whether all that was said is there, in this order. */
+function inOrder(text: string): string[] {
+  let from = 0;
+  return said.flatMap((pattern) => {
+    const found = pattern.exec(text.slice(from));
+    if (found === null) return [String(pattern)];
+    from += found.index + found[0].length;
+    return [];
+  });
+}
+
+const { signal } = new AbortController();
+const pandoc = await findPandoc();
+const without = async (): Promise<undefined> => undefined;
+
+describe("a Word document", () => {
+  it.each([
+    ["HTML", html],
+    ["Markdown", markdown],
+  ])("made from %s by the library says the same when it is read", async (_, text) => {
+    const made = await wordDocument(text, signal, without);
+    expect(made).toMatchObject({ madeBy: "library", left_out: [] });
+    const back = await textOfDocument(made.file, "docx", signal);
+    expect(inOrder(back.text), back.text).toEqual([]);
+    expect(back.left_out).toEqual([]);
+  });
+
+  it.skipIf(pandoc === undefined).each([
+    ["HTML", html],
+    ["Markdown", markdown],
+  ])("made from %s by pandoc says the same when it is read", async (_, text) => {
+    const made = await wordDocument(text, signal);
+    expect(made).toMatchObject({ madeBy: "pandoc", left_out: [] });
+    const back = await textOfDocument(made.file, "docx", signal);
+    expect(inOrder(back.text), back.text).toEqual([]);
+  });
+
+  it.skipIf(pandoc === undefined)("made by pandoc has equations, which come back as they were written", async () => {
+    const made = await wordDocument(String.raw`The root $x = \frac{-b}{2a}$ counts.`, signal);
+    const back = await textOfDocument(made.file, "docx", signal);
+    expect(back.text).toContain(String.raw`The root $x=\frac{-b}{2a}$ counts.`);
+  });
+
+  it("is taken for HTML only when it begins as HTML", () => {
+    expect(["<p>a</p>", " \n<!DOCTYPE html>\n<html>", "<!-- x --><h1>A</h1>", "<table>"].map(syntaxOf)).toEqual(
+      Array(4).fill("html"),
+    );
+    expect(["# A", "a <b>b</b>", "", "<https://example.com>", "<3 you", "x < y"].map(syntaxOf)).toEqual(
+      Array(6).fill("markdown"),
+    );
+  });
+});
+
+describe("a converter that fails", () => {
+  let workspace: Workspace;
+  beforeEach(async () => {
+    workspace = await aWorkspace();
+    await mkdir(join(workspace.outside, "tmp"));
+    vi.stubEnv("TMPDIR", join(workspace.outside, "tmp"));
+  });
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    await workspace[Symbol.asyncDispose]();
+  });
+
+  it.each([
+    ["ends with an error", "exit 3"],
+    ["writes something else", "echo broken > made.docx"],
+    ["writes nothing", "true"],
+    ["cannot be started", undefined],
+  ])("because it %s is replaced by the library", async (_, lines) => {
+    const program = join(workspace.outside, "pandoc");
+    if (lines !== undefined) {
+      await writeFile(program, `#!/bin/sh\n${lines}\n`);
+      await chmod(program, 0o755);
+    }
+    const before = await leftBehind();
+    const made = await wordDocument(markdown, signal, async () => program);
+    expect(made.madeBy).toBe("library");
+    expect(await leftBehind()).toEqual(before);
+  });
+
+  it("gets nothing of the environment, no shell, and a folder of its own", async () => {
+    const program = join(workspace.outside, "pandoc");
+    const seen = join(workspace.outside, "seen");
+    await writeFile(
+      program,
+      `#!/bin/sh\nenv > '${seen}'\npwd >> '${seen}'\nprintf '%s\\n' "$@" >> '${seen}'\nexit 1\n`,
+    );
+    await chmod(program, 0o755);
+    vi.stubEnv("MILLRACE_TEST_SECRET", "secret");
+    await wordDocument("a; $(touch x) `touch y`", signal, async () => program);
+    const told = await readFile(seen, "utf8");
+    expect(told).not.toContain("secret");
+    expect(told).toContain("--sandbox");
+    expect(told).toMatch(/millrace-document-\w+$/mu);
+    expect(existsSync(workspace.root)).toBe(true);
+  });
+
+  it("is ended when the run is stopped", async () => {
+    const program = join(workspace.outside, "pandoc");
+    const begun = join(workspace.outside, "begun");
+    await writeFile(program, `#!/bin/sh\necho > '${begun}'\nsleep 600\n`);
+    await chmod(program, 0o755);
+    const stop = new AbortController();
+    const before = await leftBehind();
+    const making = wordDocument(markdown, stop.signal, async () => program);
+    while (!existsSync(begun)) await new Promise((resolve) => setImmediate(resolve));
+    stop.abort(new Error("stopped"));
+    await expect(making).rejects.toThrow("stopped");
+    expect(await leftBehind()).toEqual(before);
+  });
+
+  const leftBehind = async (): Promise<string[]> =>
+    (await readdir(join(workspace.outside, "tmp"))).filter((name) => name.startsWith("millrace-"));
+});
+
+describe("create_file and update_file of a Word document", () => {
+  let workspace: Workspace;
+  beforeEach(async () => {
+    workspace = await aWorkspace();
+  });
+  afterEach(async () => await workspace[Symbol.asyncDispose]());
+  const read = async (path: string): Promise<string> => (await workspace.call(tools.read_file, { path })).content ?? "";
+
+  it("write it from HTML and Markdown, and read_file gives its text", async () => {
+    const made = await workspace.call(tools.create_file, { path: "plans/mill.docx", content: html });
+    expect(made.message).toMatch(/^Created plans\/mill\.docx \(\d+ bytes\), a Word document made from HTML\.$/u);
+    const text = await read("plans/mill.docx");
+    expect(text).toMatch(/^\[plans\/mill\.docx: the text of a Word document\]\n/u);
+    expect(inOrder(text), text).toEqual([]);
+    const changed = await workspace.call(tools.update_file, { path: "plans/mill.docx", content: "# Other\n\nText." });
+    expect(changed.message).toMatch(/^Updated plans\/mill\.docx \(\d+ bytes\), a Word document made from Markdown\.$/u);
+    expect(await read("plans/mill.docx")).toContain("# Other\n\nText.");
+    expect(await readdir(join(workspace.root, "plans"))).toEqual(["mill.docx"]);
+  });
+
+  it("write_to_file does so too", async () => {
+    const made = await workspace.call(tools.write_to_file, { path: "a.docx", content: "# A" });
+    expect(made.message).toContain("a Word document made from Markdown");
+    expect(await read("a.docx")).toContain("# A");
+  });
+
+  it("fetches no picture from anywhere, and says that it is left out", async () => {
+    await writeFile(join(workspace.outside, "secret.png"), "secret");
+    const content =
+      '<p>Look: <img alt="a wheel" src="http://127.0.0.1:9/wheel.png"><img src="/etc/passwd"></p>' +
+      '<iframe src="file:///etc/passwd"></iframe><p>End.</p>';
+    const made = await workspace.call(tools.create_file, { path: "a.docx", content });
+    expect(made.message).toContain("made from HTML, without 2 pictures (only pictures inside of the text are kept)");
+    const text = await read("a.docx");
+    expect(text).toContain("Look: [a wheel]");
+    expect(text).toContain("End.");
+    expect(text).not.toContain("root:");
+    const second = await workspace.call(tools.create_file, {
+      path: "b.docx",
+      content: `# B\n\n![the race](${join(workspace.outside, "secret.png")})\n\n\`![code](stays)\``,
+    });
+    expect(second.message).toContain("without 1 picture ");
+    const other = await read("b.docx");
+    expect(other).toContain("[the race]");
+    expect(other).toContain("![code](stays)");
+  });
+
+  it.each(["a.pdf", "a.xlsx", "b/a.PPTX", "a.odt", "a.doc", "a.docm", "a.epub"])("makes no broken %s", async (path) => {
+    const result = await workspace.call(tools.create_file, { path, content: "text" });
+    expect(result).toMatchObject({ success: false, errorType: "invalid_parameter" });
+    expect(result.content).toContain("Write a Word document (.docx)");
+    expect(await readdir(workspace.root)).toEqual([]);
+  });
+
+  it("is known again after a crash by what it says, and another is not touched", async () => {
+    await workspace.call(tools.create_file, { path: "a.docx", content: html });
+    const first = await readFile(join(workspace.root, "a.docx"));
+    const again = await workspace.call(tools.create_file, { path: "a.docx", content: html }, true);
+    expect(again).toMatchObject({ success: true });
+    const other = await workspace.call(tools.create_file, { path: "a.docx", content: "# Other" }, true);
+    expect(other).toMatchObject({ success: false, errorType: "conflict" });
+    expect((await readFile(join(workspace.root, "a.docx"))).equals(first)).toBe(true);
+  });
+
+  it("that was stopped leaves nothing", async () => {
+    const stop = new AbortController();
+    stop.abort(new Error("stopped"));
+    const context = { ...workspace.context, signal: stop.signal };
+    await expect(tools.create_file.run({ path: "x/a.docx", content: html }, context)).rejects.toThrow("stopped");
+    expect(await readdir(workspace.root)).toEqual([]);
+  });
+});
