@@ -50,7 +50,14 @@ export type RunEvent = { id: number; at?: number } & (
 type FoundOnWeb = Record<"title" | "snippet" | "url" | "date", string>;
 
 /** What happens to a session outside of its runs, told on the session's stream alone, without an id. `time` is ISO-8601. */
-export type SessionNews = { type: "operation_undone"; operation_id: string; path: string; time: string };
+export type SessionNews = {
+  type: "operation_undone";
+  operation_id: string;
+  path: string;
+  /** The text that the client's editor is to show again, where the operation had changed that (DOC-05). */
+  content?: string | undefined;
+  time: string;
+};
 
 /** What the loop and the nodes tell on the `custom` stream (requirements, section 18.4). `type` says which. */
 export type CustomEvent =
@@ -92,11 +99,28 @@ export type CustomEvent =
       type: "operation_recorded";
       tool_call_id: string;
       operation_id: string;
-      operation: "create" | "modify" | "delete" | "move";
+      operation: "create" | "modify" | "delete" | "move" | "edit";
       path: string;
       lines_added: number | null;
       lines_removed: number | null;
       first_line: number | null;
+    }
+  /**
+   * The client's editor is to show this text from now on (DOC-05): `content` is all of it, `diff` the lines that differ with those
+   * around them, of which `more` are left out. `operation_id` is `null` where it cannot be undone.
+   */
+  | {
+      type: "document_edited";
+      tool_call_id: string;
+      operation_id: string | null;
+      path: string;
+      instruction: string | null;
+      content: string;
+      lines_added: number;
+      lines_removed: number;
+      first_line: number | null;
+      diff: { kind: "same" | "removed" | "added"; text: string; old_line: number | null; new_line: number | null }[];
+      more: number;
     }
   | { type: "token_usage"; input_tokens: number; output_tokens: number; total_tokens: number; cached_tokens: number }
   /** Estimated tokens of the whole conversation, and of the part the model saw; the messages before this reply (LOOP-17). */

@@ -125,8 +125,8 @@ function openOperations(storage: Storage, { locks, workspace }: RunServices, run
     store: storage.operations,
     locks,
     workspace,
-    onUndone: (id, { operation_id, path, updated_at: time }) =>
-      runs.tell(id, { type: "operation_undone", operation_id, path, time }),
+    onUndone: (id, { operation_id, path, content, updated_at: time }) =>
+      runs.tell(id, { type: "operation_undone", operation_id, path, content, time }),
   });
 }
 

@@ -5,6 +5,8 @@ export const EditorDocument = z.object({
   path: z.string().max(3000).optional(),
   /** The text of the document, or its beginning; the model is shown some 1,000 characters. */
   preview: z.string().max(200_000).optional(),
+  /** The whole text as the editor has it; only with it can the assistant change the document (DOC-05). */
+  content: z.string().max(1_000_000).optional(),
   selected_text: z.string().max(100_000).optional(),
   workspace_path: z.string().max(3000).optional(),
   editor: z

@@ -24,7 +24,7 @@ export function fenced(language: string, text: string): string {
 /** What the editor shows (CTX-06); `null` where there is nothing to say of it. */
 export function documentLayer(document: EditorDocument | undefined, prompts: Prompts): ContextLayer | null {
   if (document === undefined) return null;
-  const { path, preview, selected_text, workspace_path, unsaved_changes } = document;
+  const { path, content, preview = content, selected_text, workspace_path, unsaved_changes } = document;
   const values = {
     file_path: path ?? null,
     preview: preview === undefined || preview === "" ? null : `\n${fenced("", smartPreview(preview))}`,

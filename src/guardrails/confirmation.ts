@@ -14,6 +14,7 @@ export const confirmationOf: Record<Operation["type"], (typeof asksWhen)[number]
   HighRiskOperation: "always",
   BatchOperation: "more_than_10_items",
   IrreversibleOperation: "always",
+  EditDocument: "always",
   Query: "never",
   Create: "never",
   SimpleModify: "never",
@@ -48,6 +49,7 @@ export const confirmation: Guardrail = ({ operation, userRequest }) => {
         : ask(operation);
     case "ModifyCriticalFile":
     case "HighRiskOperation":
+    case "EditDocument":
       return ask(operation);
     case "Query":
     case "Create":

@@ -9,6 +9,13 @@ export const AskedOperation = z.discriminatedUnion("type", [
   z.object({ type: z.literal("BatchOperation"), count: z.number() }),
   z.object({ type: z.literal("IrreversibleOperation"), path: z.string(), overwrites: z.boolean() }),
   z.object({ type: z.literal("HighRiskOperation"), what: z.string(), what_zh: z.string().optional() }),
+  z.object({
+    type: z.literal("EditDocument"),
+    path: z.string(),
+    lines_added: z.number(),
+    lines_removed: z.number(),
+    preview: z.string(),
+  }),
 ]);
 export type AskedOperation = z.infer<typeof AskedOperation>;
 
@@ -47,6 +54,13 @@ export function questionFor(operation: AskedOperation, language: QuestionLanguag
     case "HighRiskOperation": {
       const what = shown(inEnglish ? operation.what : (operation.what_zh ?? operation.what));
       return inEnglish ? `This is a high-risk operation: ${what}. Go on?` : `这是高风险操作：${what}。要继续吗？`;
+    }
+    case "EditDocument": {
+      const { path, lines_added: added, lines_removed: removed } = operation;
+      const name = path === "" ? (inEnglish ? "the open document" : "当前文档") : shown(path);
+      return inEnglish
+        ? `Change ${name} in your editor (${added} line(s) added, ${removed} removed)?`
+        : `要在编辑器中修改 ${name} 吗（新增 ${added} 行，删除 ${removed} 行）？`;
     }
     default:
       return assertNever(operation);

@@ -77,8 +77,12 @@ export function tellResult(call: AnsweredCall, result: ToolResult, config: LangG
   });
   if (result.operation !== undefined) {
     const { type: operation, ...more } = result.operation;
-    servicesOf(config).changedFiles?.note(more.path, Date.now());
+    if (operation !== "edit") servicesOf(config).changedFiles?.note(more.path, Date.now());
     emit(config, { type: "operation_recorded", tool_call_id: call.id, operation, ...more });
+  }
+  if (result.document !== undefined) {
+    const operation_id = result.operation?.operation_id ?? null;
+    emit(config, { type: "document_edited", tool_call_id: call.id, operation_id, ...result.document });
   }
   const refused = result.errorType === "blocked" || result.errorType === "denied";
   emit(config, { ...status, status: result.success ? "completed" : refused ? "blocked" : "failed" });

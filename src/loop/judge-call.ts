@@ -67,7 +67,7 @@ async function operationOf(tool: Tool, input: Record<string, unknown>, context: 
 /** Every name of what a call would change: as written, and where its links lead. */
 async function touchedPaths(tool: Tool, input: Record<string, unknown>, workspace: string): Promise<string[]> {
   const touched = tool.touches?.(input);
-  if (touched === undefined) return [];
+  if (touched === undefined || touched.kind === "document") return [];
   const written = touched.kind === "write" ? [touched.path] : [touched.from, touched.to];
   const places = await Promise.all(written.map((path) => placesOf(workspace, path)));
   return [...written, ...places.flat()];

@@ -9,7 +9,7 @@ import type { SystemPart } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, ToolPolicy } from "../state.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { ContextShares } from "../user-context.ts";
+import type { ContextShares, EditorDocument } from "../user-context.ts";
 import type { SearchResult } from "../web/search-result.ts";
 import type { CallDocuments, ReadingList } from "./documentation.ts";
 import type { TurnState } from "./orchestration.ts";
@@ -37,6 +37,8 @@ export interface LoopRequest {
   prompts?: Prompts;
   /** Pages that were found on the web for the turn; kept on its reply (SEARCH-05). */
   found?: readonly SearchResult[];
+  /** What the client's editor shows; with its text, the model can change it (DOC-05). */
+  document?: EditorDocument;
   /** The model's vendor searches the web by itself, where it can (SEARCH-01). */
   providerSearch?: boolean;
   history: BaseMessage[];

@@ -8,6 +8,7 @@ import { callableTools } from "./callable-tools.ts";
 import { isChained } from "./chain.ts";
 import { callsPerReply } from "./limits.ts";
 import { completionProblem } from "./completion.ts";
+import { editorBuffer } from "./editor-buffer.ts";
 import { judgeCall, lookAtCall } from "./judge-call.ts";
 import { loopCall, userWords } from "./request.ts";
 import { tellFindings } from "./review.ts";
@@ -98,11 +99,13 @@ export function askedBesides(services: RunServices): Pick<ToolContext, "critical
 export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolContext {
   const services = servicesOf(config);
   const background = backgroundAgents(config, callId);
+  const document = editorBuffer(config);
   return {
     workspace: services.workspace,
     tasks: services.tasks,
     ...askedBesides(services),
     ...(background === undefined ? {} : { background }),
+    ...(document === undefined ? {} : { document }),
     web: services.web,
     sessionId: sessionIdOf(config),
     history: {

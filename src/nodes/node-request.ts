@@ -58,12 +58,19 @@ export function offeredTools(context: RunContext, config: LangGraphRunnableConfi
   const { addedTools = [], allowedTools, web } = servicesOf(config);
   const all = [...runToolkits(context, config).flatMap(({ tools }) => tools), ...addedTools];
   const known = createRegistry(all.filter(({ name }) => allowedTools?.has(name) ?? true));
-  const others = context.tools ?? known.defaults().flatMap((tool) => (hasWeb(tool, web) ? [tool.name] : []));
+  const others =
+    context.tools ??
+    known.defaults().flatMap((tool) => (hasWeb(tool, web) && hasDocument(tool, context) ? [tool.name] : []));
   const named = known.restrict(context.selected_tool === undefined ? others : [context.selected_tool, ...others]);
   const offered = named.filter((tool) => !isReplaced(tool, context));
   if (agentsOf(config).length > 0) return offered;
   // Without agents there is nobody to hand work to; a user who has chosen the tool is told so by its result.
   return offered.filter((tool) => tool.forCallers !== true || tool.name === context.selected_tool);
+}
+
+/** The document of the editor can be changed where its whole text has come with the run (DOC-05). */
+function hasDocument({ needs }: Tool, { document }: RunContext): boolean {
+  return needs !== "open_document" || document?.content !== undefined;
 }
 
 function agentsOf(config: LangGraphRunnableConfig): readonly Agent[] {
@@ -119,6 +126,7 @@ export function nodeRequest(
     silent: options.silent ?? false,
     // What a model wrote as an agent's task is no word of the user's.
     ...(context.agent === undefined ? {} : { userRequest: context.agent.user_request }),
+    ...(context.document === undefined ? {} : { document: context.document }),
     ...fallbackOf(context, config),
     ...roomOf(options.history, profile, context),
     ...(context.on_error === undefined ? {} : { onError: context.on_error }),

@@ -4,7 +4,7 @@ import type { Web } from "../web/open-web.ts";
 
 /** Whether the server has what a tool needs of the web (SEARCH-07). */
 export function hasWeb({ needs }: Pick<Tool, "needs">, web: Web | undefined): boolean {
-  if (needs === undefined) return true;
+  if (needs === undefined || needs === "open_document") return true;
   return (needs === "web_search" ? web?.search : web?.pages) !== undefined;
 }
 

@@ -146,7 +146,8 @@ export type FileState = z.infer<typeof FileState>;
 /**
  * What a call changed, by paths of the workspace: what was at a path and what was there afterwards (`null` before the call
  * has ended), or a way from one path to another (`identity` tells the moved thing from another of its name). `made` are
- * the folders above it that were made with it, outermost first.
+ * the folders above it that were made with it, outermost first. `document`: the text in the client's editor, which is no
+ * file; `turn` is the message of the user that it was changed for.
  */
 export const FileChange = z.discriminatedUnion("kind", [
   z.object({
@@ -162,6 +163,13 @@ export const FileChange = z.discriminatedUnion("kind", [
     to: z.string(),
     identity: z.string().nullable(),
     made: z.array(z.string()),
+  }),
+  z.object({
+    kind: z.literal("document"),
+    path: z.string(),
+    turn: z.string(),
+    before: FileState,
+    after: FileState.nullable(),
   }),
 ]);
 export type FileChange = z.infer<typeof FileChange>;

@@ -2,6 +2,7 @@ import { agents } from "./agents.ts";
 import { circuits } from "./circuits.ts";
 import { code } from "./code.ts";
 import { conversation } from "./conversation.ts";
+import { documents } from "./documents.ts";
 import { files } from "./files.ts";
 import { planner } from "./planner.ts";
 import { shell } from "./shell.ts";
@@ -9,4 +10,14 @@ import type { Toolkit } from "./toolkit.ts";
 import { web } from "./web.ts";
 
 /** Every toolkit, in the order in which models get their tools. A new one is a file and a line here. */
-export const toolkits: readonly Toolkit[] = [files, code, shell, planner, conversation, agents, circuits, web];
+export const toolkits: readonly Toolkit[] = [
+  files,
+  documents,
+  code,
+  shell,
+  planner,
+  conversation,
+  agents,
+  circuits,
+  web,
+];

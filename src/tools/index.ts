@@ -14,6 +14,7 @@ import { planModeRespond } from "./conversation/plan-mode-respond.ts";
 import { listCodeDefinitionNames } from "./code/list-code-definition-names.ts";
 import { replaceInFile } from "./code/replace-in-file.ts";
 import { writeToFile } from "./code/write-to-file.ts";
+import { editCurrentEditorDocument } from "./documents/edit-current-editor-document.ts";
 import { createFile } from "./files/create-file.ts";
 import { createFolder } from "./files/create-folder.ts";
 import { deleteFile } from "./files/delete-file.ts";
@@ -48,6 +49,9 @@ export const fileTools = {
   rename_file: renameFile,
   create_folder: createFolder,
 };
+
+/** The document in the client's editor. */
+export const documentTools = { edit_current_editor_document: editCurrentEditorDocument };
 
 /** Source code. */
 export const codeTools = {
@@ -109,6 +113,7 @@ export const circuitTools = {
  */
 export const tools = {
   ...fileTools,
+  ...documentTools,
   ...codeTools,
   ...shellTools,
   ...plannerTools,

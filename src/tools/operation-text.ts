@@ -1,8 +1,8 @@
 import type { OperationNote } from "./tool.ts";
 
 const verbs = {
-  en: { create: "Created", modify: "Changed", delete: "Deleted", move: "Moved" },
-  zh: { create: "创建", modify: "修改", delete: "删除", move: "移动" },
+  en: { create: "Created", modify: "Changed", delete: "Deleted", move: "Moved", edit: "Changed in the editor:" },
+  zh: { create: "创建", modify: "修改", delete: "删除", move: "移动", edit: "在编辑器中修改" },
 };
 
 /** One line about a change, for a card: what was done to what, and how many lines came and went (TOOL-19). */

@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import type { FileChange, OperationRecord } from "../storage/records.ts";
+import type { OperationRecord } from "../storage/records.ts";
 import type { OperationStore, Page } from "../storage/storage.ts";
 import { undoChange } from "./files/undo-change.ts";
 import { diffLines, nearChanges, type DiffLine } from "./line-diff.ts";
@@ -16,6 +16,8 @@ export interface OperationCard extends OperationNote {
   /** Where something was that was moved. */
   old_path: string | null;
   can_undo: boolean;
+  /** What the client's editor is to show again, once a change of its document is undone (DOC-05). */
+  content?: string;
   created_at: string;
   updated_at: string;
 }
@@ -98,16 +100,16 @@ export function createOperations(parts: {
     },
 
     undo: async (sessionId, operationId, signal) => {
-      const { change } = await require(sessionId, operationId);
-      return parts.locks.withLocks(lockKeys(change, parts.workspace), signal, async () => {
+      const keys = lockKeys(await require(sessionId, operationId), parts.workspace);
+      return parts.locks.withLocks(keys, signal, async () => {
         // Another undo may have come first while this one waited.
         const operation = await require(sessionId, operationId);
         if (operation.status === "undone") return cardOf(operation);
         if (!canUndo(operation)) throw notUndoable(operation);
+        if (operation.change.kind === "document") return await undoEdit(operation, parts);
         // An earlier undo of it may have been cut off by a crash.
-        await undoChange({ workspace: parts.workspace, repeated: true, signal }, operation.change, (hash) =>
-          keptContent(store, operation, hash),
-        );
+        const context = { workspace: parts.workspace, repeated: true, signal };
+        await undoChange(context, operation.change, (hash) => keptContent(store, operation, hash));
         await store.settle(operationId, { ...operation, status: "undone" }, new Map());
         const card = cardOf(await require(sessionId, operationId));
         parts.onUndone?.(sessionId, card);
@@ -164,7 +166,31 @@ async function keptContent(store: OperationStore, operation: OperationRecord, ha
   return bytes;
 }
 
-function lockKeys(change: FileChange, workspace: string): string[] {
+/** Gives back the text of the editor's document of before: the client puts it there. Only the last change can go first. */
+async function undoEdit(
+  operation: OperationRecord,
+  { store, onUndone }: Pick<Parameters<typeof createOperations>[0], "store" | "onUndone">,
+): Promise<OperationCard> {
+  const { change, operation_id, session_id } = operation;
+  if (change.kind !== "document") throw notUndoable(operation);
+  const later = (await everyOne(store, session_id)).find(
+    (other) => other.change.kind === "document" && other.change.path === change.path && other.status === "success",
+  );
+  if (later !== undefined && later.operation_id !== operation_id) {
+    throw new AppError("conflict", "The document in the editor has been changed again since this operation.", {
+      suggestion: "Undo the later operations on it first.",
+    });
+  }
+  const content = await textOf(change.before, (hash) => keptContent(store, operation, hash));
+  if (content === undefined) throw notUndoable(operation);
+  await store.settle(operation_id, { ...operation, status: "undone" }, new Map());
+  const card = { ...cardOf({ ...operation, status: "undone" }), content };
+  onUndone?.(session_id, card);
+  return card;
+}
+
+function lockKeys({ change, session_id }: OperationRecord, workspace: string): string[] {
+  if (change.kind === "document") return [`editor:${session_id}`];
   const paths = change.kind === "move" ? [change.from, change.to] : [change.path];
   return paths.map((path) => `write:${workspace}/${path}`);
 }
@@ -185,7 +211,8 @@ async function difference(
   return kept.includes(false) ? "not_kept" : "not_text";
 }
 
-async function everyOne(store: OperationStore, sessionId: string, runId: string): Promise<OperationRecord[]> {
+/** Newest first; of one run, or of all. */
+async function everyOne(store: OperationStore, sessionId: string, runId?: string): Promise<OperationRecord[]> {
   // One that is added meanwhile moves the pages: then one of the former page comes again.
   const all = new Map<string, OperationRecord>();
   for (let offset = 0; ;) {
@@ -203,6 +230,8 @@ async function addChange(
   store: OperationStore,
 ): Promise<void> {
   const { change } = operation;
+  // What the editor shows is no file until the user saves it.
+  if (change.kind === "document") return;
   if (change.kind === "move") {
     // It failed, or its end is not known, and nothing is to be taken back: nothing has moved.
     if (operation.status !== "success" && !canUndo(operation)) return;

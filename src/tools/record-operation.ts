@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import type { FileChange, OperationRecord } from "../storage/records.ts";
 import type { OperationStore } from "../storage/storage.ts";
@@ -59,7 +60,7 @@ export async function recordOperation(
     context.signal.throwIfAborted();
     result = await tool.run(input, context);
   } finally {
-    const note = await settle(begun, result?.success === true, context, store);
+    const note = await settle(begun, result?.success === true, context, store, touched);
     if (result !== undefined && note !== undefined) result = { ...result, operation: note };
   }
   return result;
@@ -83,6 +84,14 @@ export async function settleFound(
 /** Looks at what a call touches. `undefined` for a path that is refused or leads nowhere: the tool will say so itself. */
 async function lookBefore(touched: Touched, context: ToolContext): Promise<Beginning | undefined> {
   try {
+    if (touched.kind === "document") {
+      const { document } = context;
+      if (document === undefined || !document.isEditable) return undefined;
+      const { state, contents } = textState(await document.text());
+      const { path, turn } = document;
+      const change: FileChange = { kind: "document", path, turn, before: state, after: null };
+      return { change, contents, isWhole: true };
+    }
     if (touched.kind === "write") {
       const found = await snapshot(context, touched.path, touched.lastLink);
       const change: FileChange = {
@@ -111,6 +120,7 @@ async function settle(
   succeeded: boolean,
   context: ToolContext,
   store: OperationStore,
+  touched?: Touched,
 ): Promise<OperationNote | undefined> {
   // A stop must not keep the end from being seen.
   const looking = { ...context, signal: new AbortController().signal };
@@ -122,7 +132,10 @@ async function settle(
     await store.settle(begun.operation_id, { status, change, ...unknown, is_kept: isMoved }, nothing);
     return isMoved ? noteOf({ ...begun, ...unknown }) : undefined;
   }
-  const found = await lookAfter(looking, begun.change.path);
+  const found =
+    begun.change.kind === "document"
+      ? documentAfter(begun.change, succeeded ? touched : undefined)
+      : await lookAfter(looking, begun.change.path);
   if (found === undefined) {
     await store.settle(begun.operation_id, { status, change: begun.change, ...unknown, is_kept: false }, nothing);
     return undefined;
@@ -133,6 +146,21 @@ async function settle(
   const end = { status, change, ...lines, is_kept: begun.is_kept && isChanged } as const;
   await store.settle(begun.operation_id, end, found.contents);
   return isChanged ? noteOf({ ...begun, ...end }) : undefined;
+}
+
+/** What a call has left in the editor: what it gave it, or what was there. */
+function documentAfter(
+  { before }: FileChange & { kind: "document" },
+  touched: Touched | undefined,
+): Pick<Snapshot, "state" | "contents"> {
+  return touched?.kind === "document" ? textState(touched.content) : { state: before, contents: new Map() };
+}
+
+/** A text that is no file, as the state of one. */
+function textState(text: string): Pick<Snapshot, "state" | "contents"> {
+  const bytes = Buffer.from(text);
+  const hash = createHash("sha256").update(bytes).digest("hex");
+  return { state: { kind: "file", mode: 0, size: bytes.length, hash }, contents: new Map([[hash, bytes]]) };
 }
 
 async function hasMoved(context: ToolContext, change: FileChange & { kind: "move" }): Promise<boolean> {
@@ -157,7 +185,7 @@ async function lookAfter(context: ToolContext, path: string): Promise<Snapshot |
 
 async function countLines(
   begun: OperationRecord,
-  found: Snapshot,
+  found: Pick<Snapshot, "state" | "contents">,
   store: OperationStore,
 ): Promise<Pick<OperationRecord, "lines_added" | "lines_removed" | "first_line">> {
   const unknown = { lines_added: null, lines_removed: null, first_line: null };
@@ -197,6 +225,7 @@ export function noteOf(operation: OperationRecord): OperationNote {
 
 function kindOf(change: FileChange): Pick<OperationNote, "type" | "path"> {
   if (change.kind === "move") return { type: "move", path: change.to };
+  if (change.kind === "document") return { type: "edit", path: change.path };
   const { path, before, after } = change;
   if (before.kind === "absent") return { type: "create", path };
   return { type: after?.kind === "absent" ? "delete" : "modify", path };

@@ -7,6 +7,7 @@ import type { ResultMode, SessionFacts } from "../state.ts";
 import type { EffectClass, FileChange } from "../storage/records.ts";
 import type { TaskStore } from "../storage/storage.ts";
 import type { Web } from "../web/open-web.ts";
+import type { DiffLine } from "./line-diff.ts";
 import type { Shell } from "./shell/shell.ts";
 
 /** The uniform result of every tool (TOOL-05). A failing tool sets `errorType`; `content` is what the model reads. */
@@ -23,14 +24,30 @@ export interface ToolResult {
   metrics?: Record<string, number>;
   /** What the session is to know of it beyond its words: the node that called the loop takes it over. */
   session?: SessionFacts;
+  /** The new text of the document in the client's editor, which is told of it (DOC-05). */
+  document?: DocumentEdit;
   /** What the call changed in the workspace, set by the runtime (MSG-14). */
   operation?: OperationNote;
+}
+
+/** A change of the document in the client's editor: the whole new text, and the lines that differ with those around them. */
+export interface DocumentEdit {
+  path: string;
+  instruction: string | null;
+  content: string;
+  lines_added: number;
+  lines_removed: number;
+  first_line: number | null;
+  diff: DiffLine[];
+  /** Lines of the difference that are not in `diff`. */
+  more: number;
 }
 
 /** A recorded change of the workspace, as results and events tell it. Whether it can be undone now is asked elsewhere. */
 export interface OperationNote {
   operation_id: string;
-  type: "create" | "modify" | "delete" | "move";
+  /** `edit`: the document in the client's editor, no file. */
+  type: "create" | "modify" | "delete" | "move" | "edit";
   path: string;
   lines_added: number | null;
   lines_removed: number | null;
@@ -46,6 +63,8 @@ export type Operation =
   | { type: "IrreversibleOperation"; path: string; overwrites: boolean }
   /** `what` is English; `what_zh` says it to Chinese readers. */
   | { type: "HighRiskOperation"; what: string; what_zh?: string | undefined }
+  /** `preview` are the first lines that differ. */
+  | { type: "EditDocument"; path: string; lines_added: number; lines_removed: number; preview: string }
   | { type: "Query" | "Create" | "SimpleModify" };
 
 /** What a tool may touch: the workspace folder (an absolute path, links resolved), the planner's tasks, and the signal. */
@@ -69,9 +88,21 @@ export interface ToolContext {
   shell?: Shell;
   /** What the session has said and done before this turn; absent for a call by hand. */
   history?: SessionHistory;
+  /** The document in the client's editor; absent where its text did not come with the run. */
+  document?: EditorBuffer;
   /** The web, as far as the operator has set it up; absent where nobody has. */
   web?: Web | undefined;
   signal: AbortSignal;
+}
+
+/** A document that the client's editor shows. `text` is what it holds now, changes of this run included. */
+export interface EditorBuffer {
+  /** As the client calls it; empty for one without a name. */
+  path: string;
+  /** The message of the user that the changes are for. */
+  turn: string;
+  isEditable: boolean;
+  text(): Promise<string>;
 }
 
 /** What a tool may read again of a session: its messages, oldest first, and what a call gave, whole (LOOP-09). */
@@ -81,10 +112,11 @@ export interface SessionHistory {
   result(callId: string): Promise<ToolResult | undefined>;
 }
 
-/** What a call changes in the workspace: what lies at a path, or where something lies. */
+/** What a call changes: what lies at a path of the workspace, where something lies, or the document in the editor. */
 export type Touched =
   | { kind: "write"; path: string; lastLink: "follow" | "keep" }
-  | { kind: "move"; from: string; to: string };
+  | { kind: "move"; from: string; to: string }
+  | { kind: "document"; content: string };
 
 /** Whether an earlier start of a call had its effect. */
 export type Reconciled = { kind: "done"; result: ToolResult } | { kind: "not_done" } | { kind: "unknown" };
@@ -146,8 +178,8 @@ export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
   parameters?: Record<string, unknown>;
   /** Whether a run gets it without naming it. Default true. */
   isDefault?: boolean;
-  /** What the server has to have for it: a run without gets it only by name, and it says what is missing. */
-  needs?: "web_search" | "web_pages";
+  /** What the server, or the run, has to have for it: a run without gets it only by name, and it says what is missing. */
+  needs?: "web_search" | "web_pages" | "open_document";
   /** Offered to the model only while something of the conversation is not shown to it. */
   forHidden?: true;
   /** Asking it again and again with the same arguments is its purpose: such calls are no loop. */

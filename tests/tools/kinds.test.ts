@@ -37,7 +37,8 @@ describe("the kinds of work that a tool names", () => {
       const found = new Set<Operation["type"]>();
       for (const confirmTasks of [false, true]) {
         for (const input of inputs) {
-          found.add((await tool.operation(input, { ...workspace.context, confirmTasks })).type);
+          const document = { path: "a.md", turn: "m", isEditable: confirmTasks, text: async () => "y" };
+          found.add((await tool.operation(input, { ...workspace.context, confirmTasks, document })).type);
         }
       }
       expect([...found].filter((kind) => tool.kinds?.includes(kind) !== true)).toEqual([]);

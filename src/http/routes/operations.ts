@@ -24,7 +24,7 @@ const OperationQuery = z.object({
 const OperationShape = z
   .object({
     operation_id: z.string(),
-    type: z.enum(["create", "modify", "delete", "move"]),
+    type: z.enum(["create", "modify", "delete", "move", "edit"]).describe("edit: the document in the editor, no file"),
     summary: z.string().describe("In the language of Accept-Language: English or Chinese"),
     path: z.string(),
     old_path: z.string().nullable().describe("Where something was that was moved"),
@@ -33,6 +33,10 @@ const OperationShape = z
     first_line: z.number().int().nullable(),
     status: z.enum(["pending", "success", "failed", "undone"]),
     can_undo: z.boolean().describe("Whether what it replaced is kept; it is still refused when the file has changed"),
+    content: z
+      .string()
+      .optional()
+      .describe("After an undo of a change of the document in the editor: the text that it is to show again"),
     tool: z.string(),
     run_id: z.string(),
     message_id: z.string(),

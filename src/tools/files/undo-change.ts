@@ -24,7 +24,11 @@ type FolderEntry = (FileState & { kind: "folder" })["entries"][number];
  * Puts back what a change replaced: the exact bytes, modes and links; folders that were made for it go when they are empty.
  * Throws `conflict`, with nothing touched, when something has changed since. What is as it was before is left alone.
  */
-export async function undoChange(context: FileContext, change: FileChange, contents: Contents): Promise<void> {
+export async function undoChange(
+  context: FileContext,
+  change: Exclude<FileChange, { kind: "document" }>,
+  contents: Contents,
+): Promise<void> {
   await (change.kind === "move" ? undoMove(context, change) : undoWrite(context, change, contents));
   const made = change.made.map((folder) => join(context.workspace, folder));
   await removeEmptyFolders(context, made);
