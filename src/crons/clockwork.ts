@@ -3,6 +3,7 @@ import type { Logger } from "../logger.ts";
 import { startRetention } from "../runs/retention.ts";
 import type { Runs } from "../runs/runs.ts";
 import { startApprovalSweep } from "../sessions/approval-sweep.ts";
+import { startExpiry } from "../sessions/expiry.ts";
 import type { Storage } from "../storage/storage.ts";
 import { startCronClock } from "./cron-clock.ts";
 import type { CronRunParts } from "./start-cron-run.ts";
@@ -13,7 +14,7 @@ export interface Clockwork {
   stop(): Promise<void>;
 }
 
-/** Starts all of it: runs of crons, the ends of old logs and of unanswered questions. */
+/** Starts all of it: runs of crons, the ends of old logs, of unanswered questions, and of sessions and items with a time. */
 export function startClockwork(parts: {
   config: Pick<Config, "eventRetentionHours" | "approvalTimeoutHours">;
   storage: Storage;
@@ -25,6 +26,7 @@ export function startClockwork(parts: {
   const clocks = [
     startRetention({ events: storage.events, hours: config.eventRetentionHours, logger }),
     startApprovalSweep({ storage, runs, timeoutHours: config.approvalTimeoutHours }, logger),
+    startExpiry({ storage, runs, logger }),
     startCronClock({ storage, runs, toRequest, logger }),
   ];
   return {

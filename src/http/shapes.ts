@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { errorCodes } from "../errors.ts";
 import { JsonObject, MultitaskStrategy, PendingInterrupt, RunStatus, SessionStatus } from "../storage/records.ts";
+import { ThreadTtlShape } from "./thread-ttl.ts";
 
 /** The answers of the wire (wire contract, section 2), as `/openapi.json` describes them. */
 export const AssistantShape = z
@@ -29,6 +30,7 @@ export const ThreadShape = z
     config: JsonObject,
     values: JsonObject.optional(),
     interrupts: z.record(z.string(), z.array(PendingInterrupt)).optional(),
+    ttl: ThreadTtlShape.optional(),
   })
   .meta({ ref: "Thread" });
 

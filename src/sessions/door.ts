@@ -4,6 +4,7 @@ import { Turns } from "../runs/turns.ts";
 import { adminName, ownerOfItems } from "../settings/api-keys.ts";
 import type { Namespace, Session } from "../storage/records.ts";
 import type { ModelRequestStore } from "../storage/model-requests.ts";
+import type { SessionTtlStore } from "../storage/session-ttls.ts";
 import type { Ledger, Storage } from "../storage/storage.ts";
 import type { Operations } from "../tools/operations.ts";
 import { CurrentChanges } from "./current-changes.ts";
@@ -15,6 +16,7 @@ export type SessionStorage = Pick<Storage, "approvals" | "checkpointer"> & {
   sessions: Omit<Storage["sessions"], "deleteUnfinished">;
   ledger: Pick<Ledger, "list" | "get">;
   requests: Pick<ModelRequestStore, "last">;
+  ttls: Pick<SessionTtlStore, "get" | "set">;
 };
 
 /** What the protocol may do with runs. */
@@ -113,10 +115,14 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
     return isOwn ? session : undefined;
   };
   const isOwn = async (id: string): Promise<boolean> => (await get(id)) !== undefined;
-  const { approvals, checkpointer, ledger, requests } = storage;
+  const { approvals, checkpointer, ledger, requests, ttls } = storage;
   return {
     checkpointer,
     requests: { last: async (id, node) => ((await isOwn(id)) ? requests.last(id, node) : undefined) },
+    ttls: {
+      get: async (id) => ((await isOwn(id)) ? ttls.get(id) : undefined),
+      set: async (id, ttl) => ((await isOwn(id)) ? ttls.set(id, ttl) : undefined),
+    },
     ledger: {
       list: async (id) => ((await isOwn(id)) ? ledger.list(id) : []),
       get: async (id, callId) => ((await isOwn(id)) ? ledger.get(id, callId) : undefined),

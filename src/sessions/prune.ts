@@ -13,6 +13,11 @@ function canPrune(saver: object): saver is PruningSaver {
   );
 }
 
+/** The checkpointer as one that removes old states; `undefined` for one that cannot. */
+export function pruningSaver(saver: object): PruningSaver | undefined {
+  return canPrune(saver) ? saver : undefined;
+}
+
 /**
  * Deletes sessions, or all their states but the newest ones, and gives the space back. Gives how many were pruned: ids
  * that do not exist count for nothing, and so do sessions at work where their states stay (`keep_latest`).
@@ -21,8 +26,7 @@ export async function pruneSessions(
   parts: { storage: SessionStorage; runs: Pick<SessionRuns, "between" | "cancelSession"> },
   request: { ids: readonly string[]; strategy: "delete" | "keep_latest" },
 ): Promise<number> {
-  const { checkpointer } = parts.storage;
-  const saver = canPrune(checkpointer) ? checkpointer : undefined;
+  const saver = pruningSaver(parts.storage.checkpointer);
   let pruned = 0;
   for (const id of new Set(request.ids)) {
     if ((await parts.storage.sessions.get(id)) === undefined) continue;

@@ -18,6 +18,7 @@ import type {
   Task,
   ToolCallRecord,
 } from "./records.ts";
+import type { SessionTtlStore } from "./session-ttls.ts";
 import type { ItemStore } from "./store-items.ts";
 
 /** Which rows of a list, newest first unless said otherwise. */
@@ -268,6 +269,7 @@ export interface Storage {
   requests: ModelRequestStore;
   items: ItemStore;
   crons: CronStore;
+  ttls: SessionTtlStore;
   checkpointer: BaseCheckpointSaver;
   /**
    * The checkpointer of one attempt of a run: each of its `put` and `putWrites` is one transaction with the events that

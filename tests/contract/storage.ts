@@ -17,6 +17,7 @@ import { describeRestart } from "./restart.ts";
 import { describeRunSafety } from "./run-safety.ts";
 import { describeRunStops } from "./run-stops.ts";
 import { describeRuns } from "./runs.ts";
+import { describeSessionTtls } from "./session-ttls.ts";
 import { describeSessions } from "./sessions.ts";
 import { describeTasks } from "./tasks.ts";
 
@@ -63,6 +64,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     describeNamespaces(fixture);
     describeItems(fixture);
     describeCrons(fixture);
+    describeSessionTtls(fixture);
     describeModelRequests(fixture);
     describeOperations("operations", async (sessionIds) => {
       for (const id of sessionIds) await current.sessions.create(sessionRecord(id));

@@ -11,6 +11,7 @@ import { createMemoryItems } from "./memory-items.ts";
 import { createMemoryNamespaces } from "./memory-namespaces.ts";
 import { createMemoryOperations } from "./memory-operations.ts";
 import { createMemoryRequests } from "./memory-requests.ts";
+import { createMemoryTtls } from "./memory-ttls.ts";
 
 type Operation = "append" | "finish" | "reserve" | "claim" | "requestStop";
 
@@ -115,6 +116,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
     requests: createMemoryRequests((id) => sessions.has(id)),
     items: createMemoryItems(),
     crons: createMemoryCrons(),
+    ttls: createMemoryTtls((id) => sessions.has(id)),
     close: async () => undefined,
     sessions: {
       create: async (session) => {

@@ -13,15 +13,18 @@ import { notFound } from "../errors.ts";
 import { answerJson, pageHeaders, selected } from "../json.ts";
 import { ThreadShape } from "../shapes.ts";
 import { toThread } from "../thread.ts";
-import { Id, jsonBody, path } from "../validate.ts";
+import { setTtl, ThreadTtl, toWireTtl } from "../thread-ttl.ts";
+import { Id, jsonBody, path, query } from "../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
 const ThreadCreate = z.object({
   thread_id: Id.nullish(),
   metadata: JsonObject.nullish(),
   if_exists: z.enum(["raise", "do_nothing"]).nullish(),
+  ttl: ThreadTtl.nullish(),
 });
-const ThreadPatch = z.object({ metadata: JsonObject.nullish() });
+const ThreadPatch = z.object({ metadata: JsonObject.nullish(), ttl: ThreadTtl.nullish() });
+const ThreadQuery = z.object({ include: z.string().optional().describe("`ttl`: also how long the thread stays") });
 const ThreadFilter = z.object({
   metadata: JsonObject.nullish(),
   ids: z.array(Id).nullish(),
@@ -64,7 +67,8 @@ function collectionRoutes(routes: HttpApp, services: HttpServices): void {
       });
       const { defaultNamespace } = config.conversations;
       if (defaultNamespace !== undefined) await switchSession(services, defaultNamespace, session.session_id);
-      return answerJson(context, await withValues(storage, session));
+      const ttl = await setTtl(storage.ttls, session.session_id, body.ttl ?? undefined);
+      return answerJson(context, { ...(await withValues(storage, session)), ...ttl });
     },
   );
 
@@ -108,11 +112,13 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
     "/threads/:thread_id",
     describe({ tag: "Threads", summary: "Get a thread", answer: ThreadShape, errors: unknownThread }),
     path(ThreadPath),
-    async (context) =>
-      answerJson(
-        context,
-        await withValues(storage, await requireSession(storage, context.req.valid("param").thread_id)),
-      ),
+    query(ThreadQuery),
+    async (context) => {
+      const { thread_id: id } = context.req.valid("param");
+      const thread = await withValues(storage, await requireSession(storage, id));
+      const wantsTtl = context.req.valid("query").include?.split(",").includes("ttl") ?? false;
+      return answerJson(context, wantsTtl ? { ...thread, ...toWireTtl(await storage.ttls.get(id)) } : thread);
+    },
   );
 
   routes.patch(
@@ -122,9 +128,11 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
     jsonBody(ThreadPatch),
     async (context) => {
       const { thread_id: id } = context.req.valid("param");
-      const session = await storage.sessions.update(id, { metadata: context.req.valid("json").metadata ?? {} });
+      const { metadata, ttl } = context.req.valid("json");
+      const session = await storage.sessions.update(id, { metadata: metadata ?? {} });
       if (session === undefined) throw notFound(`Thread with ID ${id} not found`);
-      return answerJson(context, await withValues(storage, session));
+      const changed = await setTtl(storage.ttls, id, ttl);
+      return answerJson(context, { ...(await withValues(storage, session)), ...changed });
     },
   );
 

@@ -17,6 +17,7 @@ import { migrations } from "./migrations/index.ts";
 import { createModelRequestStore } from "./model-requests.ts";
 import { createNamespaceStore } from "./namespaces.ts";
 import { createRunStore } from "./runs.ts";
+import { createSessionTtlStore } from "./session-ttls.ts";
 import { createSessionStore } from "./sessions.ts";
 import { createItemStore } from "./store-items.ts";
 import { createTaskStore } from "./tasks.ts";
@@ -59,6 +60,7 @@ export function createSqliteStorage(
       requests: createModelRequestStore(opened, commits, checkpointer.codec),
       items: createItemStore(opened, commits),
       crons: createCronStore(opened, commits),
+      ttls: createSessionTtlStore(opened, commits),
       checkpointer,
       checkpointerWith: (events) => new MillraceSaver(opened, { saver: checkpointer, events }),
       close: () =>

@@ -11,6 +11,7 @@ import { modelRequests } from "./009-model-requests.ts";
 import { backgroundSessions } from "./010-background-sessions.ts";
 import { storeItems } from "./011-store-items.ts";
 import { crons } from "./012-crons.ts";
+import { sessionTtls } from "./013-session-ttls.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   backgroundSessions,
   storeItems,
   crons,
+  sessionTtls,
 ];
