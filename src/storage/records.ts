@@ -8,6 +8,26 @@ export type JsonObject = z.infer<typeof JsonObject>;
 export const PendingInterrupt = z.object({ id: z.string(), value: z.unknown() });
 export type PendingInterrupt = z.infer<typeof PendingInterrupt>;
 
+/**
+ * A graph with what its runs are given unless they say something else (wire contract, section 2). `version` is the one in
+ * use; `is_system`: the one that a graph has by itself, which is everybody's. Else it is `owner`'s, or nobody's (`null`).
+ */
+export const Assistant = z.object({
+  assistant_id: z.string(),
+  owner: z.string().nullable(),
+  is_system: z.boolean(),
+  graph_id: z.string(),
+  config: JsonObject,
+  context: JsonObject,
+  metadata: JsonObject,
+  version: z.number().int(),
+  name: z.string(),
+  description: z.string().nullable(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type Assistant = z.infer<typeof Assistant>;
+
 /** What a session is doing, as the wire says it (wire contract, section 2.3). */
 export const SessionStatus = z.enum(["idle", "busy", "interrupted", "error"]);
 export type SessionStatus = z.infer<typeof SessionStatus>;

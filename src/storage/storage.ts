@@ -1,6 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { RunEvent } from "../events.ts";
 import type { CronStore, CronTurn } from "./crons.ts";
+import type { AssistantStore } from "./assistants.ts";
 import type { ModelRequestStore } from "./model-requests.ts";
 import type {
   Approval,
@@ -34,7 +35,8 @@ export interface SessionQuery extends Page {
   metadata?: JsonObject;
   ids?: string[];
   status?: SessionStatus;
-  sort_by?: "thread_id" | "status" | "created_at" | "updated_at";
+  /** `state_updated_at`: when the newest state was written; sessions without one come as the oldest. */
+  sort_by?: "thread_id" | "status" | "created_at" | "updated_at" | "state_updated_at";
   sort_order?: "asc" | "desc";
 }
 
@@ -116,6 +118,8 @@ export interface RunStore {
   /** Only a pending or running run can end, and when `attempt` is given only that one; `undefined` when it cannot. */
   finish(runId: string, outcome: RunOutcome, attempt?: number): Promise<Run | undefined>;
   delete(runId: string): Promise<boolean>;
+  /** Removes the runs of an assistant that are over, with their events. */
+  deleteOfAssistant(assistantId: string): Promise<void>;
   /** Everything pending or running, oldest first: what a start has to take up again. */
   unfinished(): Promise<Run[]>;
   /**
@@ -270,6 +274,7 @@ export interface Storage {
   items: ItemStore;
   crons: CronStore;
   ttls: SessionTtlStore;
+  assistants: AssistantStore;
   checkpointer: BaseCheckpointSaver;
   /**
    * The checkpointer of one attempt of a run: each of its `put` and `putWrites` is one transaction with the events that

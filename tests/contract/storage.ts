@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe } from "vitest";
 import type { Storage } from "../../src/storage/storage.ts";
 import { describeApprovals } from "./approvals.ts";
+import { describeAssistants } from "./assistants.ts";
 import { describeCheckpoints } from "./checkpoints.ts";
 import { describeCrons } from "./crons.ts";
 import { describeEvents } from "./events.ts";
@@ -65,6 +66,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     describeItems(fixture);
     describeCrons(fixture);
     describeSessionTtls(fixture);
+    describeAssistants(fixture);
     describeModelRequests(fixture);
     describeOperations("operations", async (sessionIds) => {
       for (const id of sessionIds) await current.sessions.create(sessionRecord(id));

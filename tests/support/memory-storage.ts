@@ -8,6 +8,7 @@ import type { EventGroup, Storage } from "../../src/storage/storage.ts";
 import { createMemoryApprovals } from "./memory-approvals.ts";
 import { createMemoryCrons } from "./memory-crons.ts";
 import { createMemoryItems } from "./memory-items.ts";
+import { createMemoryAssistants } from "./memory-assistants.ts";
 import { createMemoryNamespaces } from "./memory-namespaces.ts";
 import { createMemoryOperations } from "./memory-operations.ts";
 import { createMemoryRequests } from "./memory-requests.ts";
@@ -113,6 +114,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
     approvals: approvals.store,
     operations: createMemoryOperations(),
     namespaces: createMemoryNamespaces((id) => sessions.has(id)),
+    assistants: createMemoryAssistants(),
     requests: createMemoryRequests((id) => sessions.has(id)),
     items: createMemoryItems(),
     crons: createMemoryCrons(),
@@ -213,6 +215,9 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         return ended;
       },
       delete: async (id) => runs.delete(id),
+      deleteOfAssistant: async (id) => {
+        for (const run of runs.values()) if (run.assistant_id === id && !unfinished(run)) runs.delete(run.run_id);
+      },
       unfinished: async () => [...runs.values()].filter(unfinished),
       leftTemporary: async (keyedBefore) => {
         const keyed = new Set([...submissions.values()].map(({ run_id }) => run_id));

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import { Approval, Grant, OperationRecord, Run, Session, Task, ToolCallRecord } from "../records.ts";
+import { Approval, Assistant, Grant, OperationRecord, Run, Session, Task, ToolCallRecord } from "../records.ts";
 
 function parseText(text: string, context: z.RefinementCtx): unknown {
   try {
@@ -29,6 +29,17 @@ export const RunRow = Run.extend({
   metadata: json(Run.shape.metadata),
   error: json(Run.shape.error),
 });
+
+/** An assistant at the version in use; SQLite keeps truth as 0 and 1. */
+export const AssistantRow = Assistant.extend({
+  is_system: z.number().transform((flag) => flag !== 0),
+  config: json(Assistant.shape.config),
+  context: json(Assistant.shape.context),
+  metadata: json(Assistant.shape.metadata),
+});
+
+/** A row of `assistant_versions`, with the assistant's id as `assistant_id`. */
+export const AssistantVersionRow = AssistantRow.omit({ owner: true, is_system: true, updated_at: true });
 
 /** The run a client's key belongs to, and the hash of what it sent. */
 export const SubmissionRow = z.object({ run_id: z.string(), request_hash: z.string() });

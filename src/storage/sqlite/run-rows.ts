@@ -180,6 +180,11 @@ export function removeRun(database: Database, run_id: string): void {
   database.prepare("DELETE FROM runs WHERE run_id = ?").run(run_id);
 }
 
+/** Removes the runs of an assistant that are over, and their events with them. */
+export function removeRunsOf(database: Database, assistant_id: string): void {
+  database.prepare(`DELETE FROM runs WHERE assistant_id = ? AND NOT ${isTrulyUnfinished}`).run(assistant_id);
+}
+
 /** What a run makes of its session. Without `interrupts`, those of the session stay. */
 export function setSessionStatus(
   database: Database,

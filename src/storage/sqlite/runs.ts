@@ -25,6 +25,7 @@ import {
   reclaimRun,
   releaseSession,
   removeRun,
+  removeRunsOf,
   setSessionStatus,
 } from "./run-rows.ts";
 
@@ -122,6 +123,8 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         if (!hasUnfinished(database, run.session_id)) releaseSession(database, run.session_id);
         return true;
       }),
+
+    deleteOfAssistant: (assistantId) => commits.transaction(() => removeRunsOf(database, assistantId)),
 
     unfinished: async () => database.read(() => listUnfinished(database)),
 

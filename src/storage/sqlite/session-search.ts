@@ -3,12 +3,19 @@ import type { SessionQuery } from "../storage.ts";
 import { contains } from "../contains.ts";
 import type { Database } from "./database.ts";
 
+/** The id of a session's newest state: they are in the order of time. */
+const newestState = `(SELECT max(checkpoint_rows.id) FROM checkpoint_threads
+  JOIN checkpoint_namespaces ON checkpoint_namespaces.thread = checkpoint_threads.key AND ns = ''
+  JOIN checkpoint_rows ON checkpoint_rows.namespace = checkpoint_namespaces.key
+  WHERE thread_id = sessions.session_id)`;
+
 /** Every way to sort, written out: the statements stay a fixed set and no name from a client reaches SQL. */
 const orders = {
   thread_id: { asc: "session_id ASC", desc: "session_id DESC" },
   status: { asc: "status ASC, session_id ASC", desc: "status DESC, session_id DESC" },
   created_at: { asc: "created_at ASC, id ASC", desc: "created_at DESC, id DESC" },
   updated_at: { asc: "updated_at ASC, id ASC", desc: "updated_at DESC, id DESC" },
+  state_updated_at: { asc: `${newestState} ASC, id ASC`, desc: `${newestState} DESC, id DESC` },
 } as const;
 
 /** The order a query asks for, as SQL; newest first by default. */

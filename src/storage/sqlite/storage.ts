@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Storage } from "../storage.ts";
 import { createApprovalStore } from "./approvals.ts";
+import { createAssistantStore } from "./assistants.ts";
 import type { CacheLimits } from "./cache.ts";
 import { MillraceSaver } from "./checkpointer.ts";
 import { createCronStore } from "./crons.ts";
@@ -57,6 +58,7 @@ export function createSqliteStorage(
       approvals: createApprovalStore(opened, commits),
       operations: createOperationStore(opened, commits),
       namespaces: createNamespaceStore(opened, commits),
+      assistants: createAssistantStore(opened, commits),
       requests: createModelRequestStore(opened, commits, checkpointer.codec),
       items: createItemStore(opened, commits),
       crons: createCronStore(opened, commits),

@@ -12,6 +12,7 @@ import { backgroundSessions } from "./010-background-sessions.ts";
 import { storeItems } from "./011-store-items.ts";
 import { crons } from "./012-crons.ts";
 import { sessionTtls } from "./013-session-ttls.ts";
+import { assistants } from "./014-assistants.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   storeItems,
   crons,
   sessionTtls,
+  assistants,
 ];
