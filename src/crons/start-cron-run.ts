@@ -12,7 +12,7 @@ export interface CronRunParts {
   storage: Pick<Storage, "sessions" | "runs">;
   runs: Pick<Runs, "start">;
   /** What a payload asks of a run. Throws an `AppError` for one that cannot be run any more. */
-  toRequest: (payload: Cron["payload"], session: Session, temporary: boolean) => RunRequest;
+  toRequest: (payload: Cron["payload"], session: Session, temporary: boolean) => Promise<RunRequest>;
 }
 
 /** A run that was started, and how many dates before now it stands for beside its own. */
@@ -33,7 +33,7 @@ export async function startCronRun(cron: Cron & { next_run_date: string }, parts
   const session = await sessionOf(cron, parts);
   try {
     const temporary = cron.session_id === null && cron.on_run_completed === "delete";
-    const request = parts.toRequest(cron.payload, session, temporary);
+    const request = await parts.toRequest(cron.payload, session, temporary);
     const told = { cron_id, cron_date: due, ...(missed > 0 && { cron_missed: missed }) };
     const run = await parts.runs.start(session, {
       ...request,

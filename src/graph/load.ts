@@ -5,8 +5,8 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { CompiledGraph } from "@langchain/langgraph/web";
 import { z } from "zod";
 import { AppError, errorMessage } from "../errors.ts";
-import type { JsonObject } from "../storage/records.ts";
-import { systemAssistant, type Assistant } from "./assistants.ts";
+import type { Assistant, JsonObject } from "../storage/records.ts";
+import { systemAssistant } from "./assistants.ts";
 import { graphSchemas, type GraphSchemas } from "./schemas.ts";
 
 /** A compiled graph with the server's checkpointer. */
@@ -119,11 +119,12 @@ export class Graphs {
     return build === undefined ? graph : build({ configurable });
   }
 
+  /** The assistants that the graphs have by themselves; what users made of them is in the storage. */
   assistants(): readonly Assistant[] {
     return this.#assistants;
   }
 
-  /** An assistant by its id or by its graph's id; `undefined` when there is none. */
+  /** One of `assistants` by its id or by its graph's id; `undefined` when there is none. */
   findAssistant(idOrGraphId: string): Assistant | undefined {
     return this.#assistants.find((one) => one.assistant_id === idOrGraphId || one.graph_id === idOrGraphId);
   }

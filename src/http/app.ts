@@ -23,6 +23,7 @@ import { requestBasics } from "./middleware/request-basics.ts";
 import { openApiRoutes } from "./openapi.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
+import { assistantChangeRoutes } from "./routes/assistant-changes.ts";
 import { assistantRoutes } from "./routes/assistants.ts";
 import { contextRoutes } from "./routes/context.ts";
 import { cronRoutes } from "./routes/crons.ts";
@@ -54,6 +55,7 @@ import { tokenRoutes } from "./routes/tokens.ts";
 import { toolkitRoutes } from "./routes/toolkits.ts";
 import { toolRoutes } from "./routes/tools.ts";
 import { threadInfoRoutes } from "./routes/thread-info.ts";
+import { threadSearchRoutes } from "./routes/thread-search.ts";
 import { threadRunRoutes } from "./routes/thread-runs.ts";
 import { threadStateRoutes } from "./routes/thread-state.ts";
 import { threadStatusRoutes } from "./routes/thread-status.ts";
@@ -66,7 +68,9 @@ import { webSearchRoutes } from "./routes/web-search.ts";
 const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   metaRoutes,
   assistantRoutes,
+  assistantChangeRoutes,
   threadRoutes,
+  threadSearchRoutes,
   maintenanceRoutes,
   threadStateRoutes,
   threadStatusRoutes,

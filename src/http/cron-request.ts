@@ -1,16 +1,15 @@
 import type { RunRequest } from "../runs/runs.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
-import type { HttpServices } from "./environment.ts";
 import { RunBody, toRunRequest } from "./run-request.ts";
 import { checkedBody } from "./runs.ts";
 
 /** What the payload of a cron asks of a run in a session. A run that comes while another one works waits its turn. */
-export function cronRequest(
-  services: Pick<HttpServices, "graphs">,
+export async function cronRequest(
+  services: Parameters<typeof checkedBody>[0],
   payload: JsonObject,
   session: Session,
   temporary: boolean,
-): RunRequest {
-  const body = checkedBody(services, RunBody.parse({ multitask_strategy: "enqueue", ...payload }));
+): Promise<RunRequest> {
+  const body = await checkedBody(services, RunBody.parse({ multitask_strategy: "enqueue", ...payload }));
   return toRunRequest(body, session, {}, temporary);
 }

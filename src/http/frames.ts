@@ -9,7 +9,9 @@ export interface FrameOptions {
   /** Whether frames carry an `id:` (thread streams do, stateless ones do not). */
   ids: boolean;
   /** Only these modes; `metadata` and `error` always come. Default all. */
-  modes?: readonly StreamMode[];
+  modes?: readonly StreamMode[] | undefined;
+  /** Only events of these paths of subgraphs (joined by `|`, empty at the root), each without what is below. Default all. */
+  namespaces?: readonly string[] | undefined;
   /** What stands before the number in an `id:`, where one stream holds several runs. Default nothing. */
   idPrefix?: string;
   /** Events up to this id are taken in but not written: for a reader that comes back. Default none. */
@@ -45,7 +47,7 @@ export function createFrames(options: FrameOptions): (event: RunEvent) => Frame 
       ? frameText(event, JSON.stringify(toWireRunError(event.data, language)))
       : sharedFrame(event);
   return (event) => {
-    if (!isWanted(event, options.modes)) return "";
+    if (!isWanted(event, options)) return "";
     const partial = event.event === "messages/partial" ? addUp(soFar, event.data) : undefined;
     if (event.event === "messages/complete") forget(soFar, event.data);
     if (event.id <= after) return "";
@@ -57,8 +59,8 @@ export function createFrames(options: FrameOptions): (event: RunEvent) => Frame 
 }
 
 /** The characters of an event's frame without its id, 0 for one the reader does not want; rendered once for all. */
-export function frameLength(event: RunEvent, modes: readonly StreamMode[] | undefined): number {
-  return isWanted(event, modes) ? sharedFrame(event).length : 0;
+export function frameLength(event: RunEvent, wanted: Pick<FrameOptions, "modes" | "namespaces">): number {
+  return isWanted(event, wanted) ? sharedFrame(event).length : 0;
 }
 
 /** Tells a reader which ids the log does not hold. It has no id of its own: it is no event of the run. */
@@ -83,8 +85,9 @@ function modeOf(event: Exclude<RunEvent, { event: "checkpoint" }>): StreamMode |
   }
 }
 
-function isWanted(event: RunEvent, modes: readonly StreamMode[] | undefined): boolean {
+function isWanted(event: RunEvent, { modes, namespaces }: Pick<FrameOptions, "modes" | "namespaces">): boolean {
   if (event.event === "checkpoint") return false;
+  if (namespaces !== undefined && "namespace" in event && !namespaces.includes(event.namespace.join("|"))) return false;
   const mode = modeOf(event);
   return mode === undefined || modes === undefined || modes.includes(mode);
 }

@@ -2,6 +2,7 @@ import { HTTPException } from "hono/http-exception";
 import type { Language } from "../error-texts.ts";
 import { AppError, isAppError } from "../errors.ts";
 import type { StreamMode } from "../events.ts";
+import { findAssistant } from "../graph/find-assistant.ts";
 import type { RunRequest } from "../runs/runs.ts";
 import { expireSession } from "../sessions/approvals.ts";
 import { keptConfigurable, lastingKeys } from "../sessions/configuration.ts";
@@ -77,7 +78,7 @@ export async function admitRun(
     const { storage, runs, config } = services;
     await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
   }
-  const checked = checkedBody(services, body);
+  const checked = await checkedBody(services, body);
   const request = { ...toRunRequest(checked, session, headers, temporary), ...arrival };
   const run = await services.runs.start(session, request).catch((error: unknown) => {
     throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
@@ -91,8 +92,11 @@ export async function admitRun(
 }
 
 /** What a run of ours is given, as the rules for messages have it (MSG-18). */
-export function checkedBody({ graphs }: Pick<HttpServices, "graphs">, body: RunBody): RunBody {
-  const assistant = graphs.findAssistant(body.assistant_id);
+export async function checkedBody(
+  { storage, graphs }: { storage: Pick<HttpServices["storage"], "assistants">; graphs: HttpServices["graphs"] },
+  body: RunBody,
+): Promise<RunBody> {
+  const assistant = await findAssistant(storage, graphs, body.assistant_id);
   if (assistant === undefined || !checksMessages(graphs.get(assistant.graph_id))) return body;
   const { input, command } = body;
   if ((input === undefined || input === null) && (command === undefined || command === null)) refuseCompression(body);
@@ -120,6 +124,8 @@ export interface Following {
   /** The last event the reader has; default none. */
   after?: number;
   modes?: StreamMode[] | undefined;
+  /** Only events of these paths of subgraphs. Default all. */
+  namespaces?: string[] | undefined;
   /** Whether the run ends when this reader goes (`on_disconnect`, `cancel_on_disconnect`). */
   cancels?: boolean;
 }
@@ -131,7 +137,7 @@ export async function streamRun(
   run: Run,
   following: Following,
 ): Promise<Response> {
-  const { ids, modes } = following;
+  const { ids, modes, namespaces } = following;
   const gap = await services.runs.findGap(run, following.after ?? -1);
   const after = gap?.after ?? following.after ?? -1;
   // A frame of the `messages` mode holds the whole message so far, so its reader has to see the beginning.
@@ -140,8 +146,8 @@ export async function streamRun(
     ...(gap && { opening: gapFrame(gap) }),
     open: (signal) => services.runs.followBatches(run.run_id, from, signal),
     tail: (signal) => services.runs.tail(run.run_id, signal),
-    measure: (event) => frameLength(event, modes),
-    frame: createFrames({ ids, after, language: languageOf(context), ...(modes && { modes }) }),
+    measure: (event) => frameLength(event, { modes, namespaces }),
+    frame: createFrames({ ids, after, language: languageOf(context), modes, namespaces }),
     headers: following.headers,
     logger: services.logger,
     ...(following.cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),

@@ -19,6 +19,9 @@ export const AssistantShape = z
   })
   .meta({ ref: "Assistant" });
 
+/** One version of an assistant. */
+export const AssistantVersionShape = AssistantShape.omit({ updated_at: true }).meta({ ref: "AssistantVersion" });
+
 /** A session as the wire shows it; `values` and `interrupts` are missing before the first run. */
 export const ThreadShape = z
   .object({
@@ -31,6 +34,9 @@ export const ThreadShape = z
     values: JsonObject.optional(),
     interrupts: z.record(z.string(), z.array(PendingInterrupt)).optional(),
     ttl: ThreadTtlShape.optional(),
+    state_updated_at: z.string().optional().describe("When the newest state was written"),
+    error: z.object({ error: z.string(), message: z.string() }).optional().describe("How the last run failed"),
+    extracted: JsonObject.optional().describe("What a search was to extract"),
   })
   .meta({ ref: "Thread" });
 

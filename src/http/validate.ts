@@ -53,3 +53,11 @@ export const Id = z.guid({ error: "expected a UUID" }).toLowerCase();
 export const QueryFlag = z
   .enum(["1", "true", "yes", "0", "false", "no", ""])
   .transform((text) => text === "1" || text === "true" || text === "yes");
+
+/** Which subgraphs of a run a reader wants to hear of. */
+export const NamespaceQuery = z.object({
+  namespace: z
+    .string()
+    .optional()
+    .describe("Only events of this path of subgraphs, empty at the root, without what is below; may be repeated"),
+});

@@ -73,3 +73,13 @@ export async function cancelSession(sessionId: string, reason: StopReason, cance
   }
   await Promise.all(runs.map((active) => active.over));
 }
+
+/** Stops every run of an assistant, and removes the rows of all its runs when their ends are written. */
+export async function removeRunsOf(assistantId: string, cancelling: Cancelling): Promise<void> {
+  const { dispatch, storage } = cancelling;
+  const runs = [...dispatch.active.values()].filter(({ run }) => run.assistant_id === assistantId);
+  const order: StopOrder = { action: "interrupt", reason: "user_requested" };
+  await Promise.all(runs.map((active) => cancelRun(active, order, cancelling)));
+  await Promise.all(runs.map((active) => active.over));
+  await storage.runs.deleteOfAssistant(assistantId);
+}

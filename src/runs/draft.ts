@@ -3,8 +3,15 @@ import { END } from "@langchain/langgraph";
 import type { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
-import type { JsonObject, MultitaskStrategy, Run, RunKwargs, Session } from "../storage/records.ts";
 import type { CronTurn } from "../storage/crons.ts";
+import {
+  JsonObject,
+  type Assistant,
+  type MultitaskStrategy,
+  type Run,
+  type RunKwargs,
+  type Session,
+} from "../storage/records.ts";
 import type { ApprovalAnswer, RunStore } from "../storage/storage.ts";
 import { addressed } from "./answers-left.ts";
 import { RunCommand, RunConfig } from "./execute.ts";
@@ -56,6 +63,15 @@ function checkNames(command: z.infer<typeof RunCommand>, { nodes, channels }: Se
   });
 }
 
+/** What the run says goes before what its assistant does; of `configurable` each key by itself (wire contract, 2.3). */
+function withConfigOf({ config }: Assistant, own: JsonObject): JsonObject {
+  const configurable = {
+    ...JsonObject.safeParse(config["configurable"]).data,
+    ...JsonObject.safeParse(own["configurable"]).data,
+  };
+  return { ...config, ...own, ...(Object.keys(configurable).length > 0 && { configurable }) };
+}
+
 function withUpdateIds(command: JsonObject): JsonObject {
   return "update" in command ? { ...command, update: giveUpdateIds(command["update"]) } : command;
 }
@@ -71,22 +87,24 @@ export async function withPausedContext(session: Session, request: RunRequest, r
   return paused === undefined ? request : { ...request, context: paused.kwargs.context };
 }
 
+/** The refusal of a run by an assistant that does not exist, in the words of the wire contract, 2.4. */
+export function noAssistant(name: string): AppError {
+  return new AppError(
+    "not_found",
+    `No assistant found for "${name}". Make sure the assistant ID is for a valid assistant or a valid graph ID.`,
+  );
+}
+
 /**
  * The row a request is admitted with: its input's messages have ids, its first block of event ids is reserved. Throws
- * `not_found` for an unknown assistant and `invalid_parameter` for a wrong `config` or `command`.
+ * `not_found` for a graph that is not served and `invalid_parameter` for a wrong `config` or `command`.
  */
-export function draftRun(session: Session, request: RunRequest, graphs: Graphs): Run {
+export function draftRun(session: Session, request: RunRequest, assistant: Assistant, graphs: Graphs): Run {
   checkRequest(request);
-  const { assistant: name, metadata, multitask_strategy, after_seconds = 0, command, input, ...rest } = request;
+  const { assistant: _name, metadata, multitask_strategy, after_seconds = 0, command, input, ...rest } = request;
   const { submission: _submission, answer: _answer, cron: _cron, ...kwargs } = rest;
-  const assistant = graphs.findAssistant(name);
-  if (assistant === undefined) {
-    throw new AppError(
-      "not_found",
-      `No assistant found for "${name}". Make sure the assistant ID is for a valid assistant or a valid graph ID.`,
-    );
-  }
-  if (command !== undefined) checkNames(RunCommand.parse(command), graphs.get(assistant.graph_id));
+  const graph = graphs.get(assistant.graph_id);
+  if (command !== undefined) checkNames(RunCommand.parse(command), graph);
   const now = Date.now();
   return {
     run_id: uuid(),
@@ -100,7 +118,7 @@ export function draftRun(session: Session, request: RunRequest, graphs: Graphs):
       durability: kwargs.durability === "exit" ? "sync" : kwargs.durability,
       ...(input === undefined ? {} : { input: giveMessageIds(input) }),
       ...(command === undefined ? {} : { command: addressed(withUpdateIds(command), session) }),
-      config: { ...assistant.config, ...kwargs.config },
+      config: withConfigOf(assistant, kwargs.config),
       context: { ...assistant.context, ...kwargs.context },
     },
     metadata: { ...assistant.metadata, ...metadata },

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { AppError } from "../errors.ts";
 import type { RunEvent, SessionNews } from "../events.ts";
+import { findAssistant } from "../graph/find-assistant.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
 import type { Run, RunStatus, Session } from "../storage/records.ts";
@@ -8,9 +9,9 @@ import type { Admission, Page, Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { LiveActivity } from "./activity.ts";
 import { backgroundOf } from "./background.ts";
-import { cancelBehind, cancelEarlier, cancelRun, cancelSession, cancelSent } from "./cancel.ts";
+import { cancelBehind, cancelEarlier, cancelRun, cancelSession, cancelSent, removeRunsOf } from "./cancel.ts";
 import { Dispatch } from "./dispatch.ts";
-import { draftRun, withPausedContext, type RunRequest } from "./draft.ts";
+import { draftRun, noAssistant, withPausedContext, type RunRequest } from "./draft.ts";
 import { drainRuns } from "./drain.ts";
 import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow.ts";
 import { followRecord, type RecordItem } from "./follow-record.ts";
@@ -88,7 +89,10 @@ export class Runs {
   }
 
   async #start(session: Session, request: RunRequest): Promise<Run> {
-    const draft = draftRun(session, await withPausedContext(session, request, this.#storage.runs), this.#graphs);
+    const assistant = await findAssistant(this.#storage, this.#graphs, request.assistant);
+    if (assistant === undefined) throw noAssistant(request.assistant);
+    const whole = await withPausedContext(session, request, this.#storage.runs);
+    const draft = draftRun(session, whole, assistant, this.#graphs);
     await requireOrigin(draft, this.#storage.checkpointer);
     const { active, run } = await this.between(session.session_id, () => this.#admit(draft, request));
     if (active !== undefined) await this.#take(active, run);
@@ -197,6 +201,11 @@ export class Runs {
     return this.#storage.runs.list(sessionId, query);
   }
 
+  /** Everything that is not over, oldest first. */
+  unfinished(): Promise<Run[]> {
+    return this.#storage.runs.unfinished();
+  }
+
   /** How many runs of its session come before one that waits (API-10); `undefined` for one that has begun. */
   position(run: Run): number | undefined {
     return positionOf(this.#dispatch.active, run);
@@ -263,6 +272,11 @@ export class Runs {
     if (run === undefined) return false;
     const remove = (): Promise<boolean> => removeRun(run, { storage: this.#storage, graphs: this.#graphs });
     return await this.between(run.session_id, remove);
+  }
+
+  /** Stops the runs of an assistant that is gone, and removes all of its runs; what they wrote into sessions stays. */
+  removeOfAssistant(assistantId: string): Promise<void> {
+    return removeRunsOf(assistantId, this.#cancelling);
   }
 
   /** Takes up everything a former process has left; see `recoverRuns`. */

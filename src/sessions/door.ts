@@ -1,8 +1,10 @@
 import { AppError } from "../errors.ts";
+import { noAssistant } from "../runs/draft.ts";
 import type { Runs } from "../runs/runs.ts";
 import { Turns } from "../runs/turns.ts";
 import { adminName, ownerOfItems } from "../settings/api-keys.ts";
-import type { Namespace, Session } from "../storage/records.ts";
+import type { AssistantStore } from "../storage/assistants.ts";
+import type { Assistant, Namespace, Run, Session } from "../storage/records.ts";
 import type { ModelRequestStore } from "../storage/model-requests.ts";
 import type { SessionTtlStore } from "../storage/session-ttls.ts";
 import type { Ledger, Storage } from "../storage/storage.ts";
@@ -12,7 +14,7 @@ import type { ManualTools } from "./manual-run.ts";
 import { ownItems, type OwnItems } from "./own-items.ts";
 
 /** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
-export type SessionStorage = Pick<Storage, "approvals" | "checkpointer"> & {
+export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpointer"> & {
   sessions: Omit<Storage["sessions"], "deleteUnfinished">;
   ledger: Pick<Ledger, "list" | "get">;
   requests: Pick<ModelRequestStore, "last">;
@@ -39,6 +41,8 @@ export type SessionRuns = Pick<
   | "cancel"
   | "cancelSession"
   | "delete"
+  | "removeOfAssistant"
+  | "unfinished"
 >;
 
 /** The namespaces of one caller (SESS-11). */
@@ -87,7 +91,7 @@ export function openDoor(
   return {
     owner,
     storage,
-    runs: ownRuns(everything.runs, storage.sessions),
+    runs: ownRuns(everything.runs, storage, all.assistants),
     operations: ownOperations(everything.operations, storage.sessions),
     manual: ownManual(everything.manual, owner, storage.sessions),
     namespaces: ownNamespaces(all, storage.sessions, owner, changes),
@@ -118,6 +122,7 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
   const { approvals, checkpointer, ledger, requests, ttls } = storage;
   return {
     checkpointer,
+    assistants: ownAssistants(storage.assistants, owner),
     requests: { last: async (id, node) => ((await isOwn(id)) ? requests.last(id, node) : undefined) },
     ttls: {
       get: async (id) => ((await isOwn(id)) ? ttls.get(id) : undefined),
@@ -142,6 +147,25 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
       grants: async (id) => ((await isOwn(id)) ? approvals.grants(id) : []),
       revoke: async (id, grantId) => (await isOwn(id)) && approvals.revoke(id, grantId),
     },
+  };
+}
+
+/** Those of the system are everybody's; who may change them is another question. */
+function ownAssistants(assistants: AssistantStore, owner: string): AssistantStore {
+  const orphans = owner === adminName;
+  const isSeen = (one: Assistant): boolean => one.is_system || one.owner === owner || (orphans && one.owner === null);
+  const get: AssistantStore["get"] = async (id) => {
+    const found = await assistants.get(id);
+    return found !== undefined && isSeen(found) ? found : undefined;
+  };
+  return {
+    get,
+    create: (assistant) => assistants.create({ ...assistant, owner }),
+    update: (assistant, patch) => assistants.update(assistant, patch),
+    setLatest: async (id, version) => ((await get(id)) === undefined ? undefined : assistants.setLatest(id, version)),
+    versions: async (id, query) => ((await get(id)) === undefined ? [] : assistants.versions(id, query)),
+    delete: async (id) => (await get(id)) !== undefined && assistants.delete(id),
+    search: (query, system) => assistants.search({ ...query, owner: { name: owner, orphans } }, system),
   };
 }
 
@@ -194,7 +218,11 @@ function ownOperations(operations: Operations, sessions: SessionStorage["session
   };
 }
 
-function ownRuns(runs: Runs, sessions: SessionStorage["sessions"]): SessionRuns {
+function ownRuns(
+  runs: Runs,
+  { sessions, assistants }: Pick<SessionStorage, "sessions" | "assistants">,
+  everyAssistant: Pick<AssistantStore, "get">,
+): SessionRuns {
   const isOwn = async (sessionId: string): Promise<boolean> => (await sessions.get(sessionId)) !== undefined;
   const get: SessionRuns["get"] = async (runId) => {
     const run = await runs.get(runId);
@@ -206,12 +234,21 @@ function ownRuns(runs: Runs, sessions: SessionStorage["sessions"]): SessionRuns 
   return {
     get,
     async start(session, request) {
-      if (await isOwn(session.session_id)) return await runs.start(session, request);
-      throw new AppError("not_found", `Thread with ID ${session.session_id} not found`);
+      const { session_id } = session;
+      if (!(await isOwn(session_id))) throw new AppError("not_found", `Thread with ID ${session_id} not found`);
+      const { assistant: id } = request;
+      const isForeign = (await assistants.get(id)) === undefined && (await everyAssistant.get(id)) !== undefined;
+      if (isForeign) throw noAssistant(id);
+      return await runs.start(session, request);
     },
     async between(sessionId, work) {
       if (await isOwn(sessionId)) return await runs.between(sessionId, work);
       throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
+    },
+    async unfinished() {
+      const own: Run[] = [];
+      for (const run of await runs.unfinished()) if (await isOwn(run.session_id)) own.push(run);
+      return own;
     },
     list: async (sessionId, query) => ((await isOwn(sessionId)) ? runs.list(sessionId, query) : []),
     async *followBatches(runId, after, signal) {
@@ -242,7 +279,8 @@ function ownRuns(runs: Runs, sessions: SessionStorage["sessions"]): SessionRuns 
     cancelSession: async (sessionId) => {
       if (await isOwn(sessionId)) await runs.cancelSession(sessionId);
     },
-    // These are asked about a run or a session that was found here.
+    // These are asked about a run, a session or an assistant that was found here.
+    removeOfAssistant: (assistantId) => runs.removeOfAssistant(assistantId),
     findGap: (run, after) => runs.findGap(run, after),
     lastValues: (run) => runs.lastValues(run),
     position: (run) => runs.position(run),

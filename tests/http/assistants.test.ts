@@ -16,7 +16,10 @@ test("the server says that it is up and what it is", async () => {
 test("every graph has a system assistant with LangGraph's own id", async () => {
   const found = await server.client.assistants.search({ metadata: { created_by: "system" }, limit: 100 });
   expect(found.map((assistant) => assistant.graph_id).toSorted()).toEqual(
-    ["asker", "counter", "failing", "flood", "gated", "mirror", "nested", "nestedAsker", "talker"].toSorted(),
+    [
+      ...["asker", "counter", "failing", "flood", "gated", "mirror", "nested", "nestedAsker", "nestedFailing"],
+      ...["talker", "toolUser", "keeper"],
+    ].toSorted(),
   );
   const counter = await server.client.assistants.get("counter");
   expect(counter).toMatchObject({ graph_id: "counter", name: "counter", version: 1 });
@@ -33,7 +36,7 @@ test("a search pages, sorts and selects, and says what is next", async () => {
     select: ["name"],
   });
   expect(await response.json()).toEqual([{ name: "counter" }, { name: "failing" }]);
-  expect(response.headers.get("x-pagination-total")).toBe("9");
+  expect(response.headers.get("x-pagination-total")).toBe("12");
   expect(response.headers.get("x-pagination-next")).toBe("3");
 });
 

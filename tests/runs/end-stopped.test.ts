@@ -3,6 +3,7 @@ import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import { createLogger } from "../../src/logger.ts";
 import { ActiveRun } from "../../src/runs/active-run.ts";
+import { systemAssistant } from "../../src/graph/assistants.ts";
 import { draftRun } from "../../src/runs/draft.ts";
 import { endsInTime } from "../../src/runs/end-stopped.ts";
 import { createFence } from "../../src/runs/fence.ts";
@@ -67,7 +68,8 @@ async function claimed(graphs: Record<string, unknown>, saver = new RunAwareSave
   const storage = createMemoryStorage(saver);
   const served = serve(graphs, saver);
   const session = await createSession(storage);
-  const draft = draftRun(session, request("agent", { stream_mode: ["custom"] }), served);
+  const assistant = systemAssistant("agent", new Date().toISOString());
+  const draft = draftRun(session, request("agent", { stream_mode: ["custom"] }), assistant, served);
   await storage.runs.admit(draft);
   const run = await storage.runs.claim(session.session_id);
   if (run === undefined) throw new Error("there is nothing to claim");

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AIMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import {
   END,
@@ -96,6 +97,33 @@ export const nested = new StateGraph(Conversation)
   .addNode("inside", inner)
   .addEdge(START, "inside")
   .addEdge("inside", END);
+
+/** One node that is a graph, which fails. */
+export const nestedFailing = new StateGraph(Count)
+  .addNode("inside", failing.compile())
+  .addEdge(START, "inside")
+  .addEdge("inside", END);
+
+const sum = tool(({ left, right }) => String(left + right), {
+  name: "add",
+  schema: z.object({ left: z.number(), right: z.number() }),
+});
+const unlucky = tool(
+  () => {
+    throw new Error("no luck");
+  },
+  { name: "fail", schema: z.object({}) },
+);
+
+/** Calls two tools of LangChain's, one after the other: one adds, one fails and is forgiven. */
+export const toolUser = new StateGraph(Conversation)
+  .addNode("work", async (_state, config: LangGraphRunnableConfig) => {
+    await sum.invoke({ type: "tool_call", id: "call-1", name: "add", args: { left: 1, right: 2 } }, config);
+    await unlucky.invoke({ type: "tool_call", id: "call-2", name: "fail", args: {} }, config).catch(() => undefined);
+    return {};
+  })
+  .addEdge(START, "work")
+  .addEdge("work", END);
 
 /** One node that is a graph, which asks. */
 export const nestedAsker = new StateGraph(Question)

@@ -23,16 +23,8 @@ export interface TestServer {
 }
 
 const graphNames = [
-  "counter",
-  "talker",
-  "asker",
-  "failing",
-  "gated",
-  "nested",
-  "nestedAsker",
-  "mirror",
-  "flood",
-  "keeper",
+  ...["counter", "talker", "asker", "failing", "gated", "mirror", "flood", "toolUser", "keeper"],
+  ...["nested", "nestedAsker", "nestedFailing"],
 ];
 
 /** Starts a server in a folder of its own; it logs nothing unless it is given a logger. */

@@ -1,12 +1,12 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Assistant } from "../../graph/assistants.ts";
 import type { Graphs } from "../../graph/load.ts";
+import { requireAssistant } from "../../sessions/assistants.ts";
+import type { AssistantQuery } from "../../storage/assistants.ts";
 import { JsonObject } from "../../storage/records.ts";
-import { contains } from "../../storage/contains.ts";
+import { toWireAssistant } from "../assistant.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
-import { notFound } from "../errors.ts";
 import { answerJson, pageHeaders, selected } from "../json.ts";
 import { AssistantShape } from "../shapes.ts";
 import { jsonBody, path, query, QueryFlag } from "../validate.ts";
@@ -31,27 +31,28 @@ const errors = { 404: "No such assistant" };
 const JsonSchemas = z.record(z.string(), z.unknown());
 
 /** `/assistants`: the graphs this server offers, their drawings and their schemas. */
-export function assistantRoutes({ graphs }: HttpServices): HttpApp {
+export function assistantRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  collectionRoutes(routes, graphs);
-  itemRoutes(routes, graphs);
+  collectionRoutes(routes, services);
+  itemRoutes(routes, services);
   return routes;
 }
 
-function collectionRoutes(routes: HttpApp, graphs: Graphs): void {
+function collectionRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void {
   routes.post(
     "/assistants/search",
     describe({ tag: "Assistants", summary: "Find assistants", answer: z.array(AssistantShape) }),
     jsonBody(AssistantSearch),
-    (context) => {
+    async (context) => {
       const body = context.req.valid("json");
-      const { limit, offset } = { limit: body.limit ?? 10, offset: body.offset ?? 0 };
-      const found = sorted(matching(graphs, body), body.sort_by ?? "created_at", body.sort_order ?? "desc");
-      const page = found.slice(offset, offset + limit);
-      pageHeaders(context, { offset, total: found.length, count: page.length });
+      const query = { ...queryOf(body), limit: body.limit ?? 10, offset: body.offset ?? 0 };
+      if (body.sort_by) query.sort_by = body.sort_by;
+      if (body.sort_order) query.sort_order = body.sort_order;
+      const { assistants, total } = await storage.assistants.search(query, graphs.assistants());
+      pageHeaders(context, { offset: query.offset, total, count: assistants.length });
       return answerJson(
         context,
-        page.map((assistant) => selected(assistant, body.select)),
+        assistants.map((assistant) => selected(toWireAssistant(assistant), body.select)),
       );
     },
   );
@@ -60,16 +61,29 @@ function collectionRoutes(routes: HttpApp, graphs: Graphs): void {
     "/assistants/count",
     describe({ tag: "Assistants", summary: "Count assistants", answer: z.number().int() }),
     jsonBody(AssistantFilter),
-    (context) => context.json(matching(graphs, context.req.valid("json")).length),
+    async (context) => {
+      const query = { ...queryOf(context.req.valid("json")), limit: 1, offset: 0 };
+      return context.json((await storage.assistants.search(query, graphs.assistants())).total);
+    },
   );
 }
 
-function itemRoutes(routes: HttpApp, graphs: Graphs): void {
+function queryOf(filter: z.infer<typeof AssistantFilter>): Omit<AssistantQuery, "limit" | "offset"> {
+  return {
+    graph_id: filter.graph_id ?? undefined,
+    name: filter.name ?? undefined,
+    metadata: filter.metadata ?? undefined,
+  };
+}
+
+function itemRoutes(routes: HttpApp, services: HttpServices): void {
+  const { graphs } = services;
   routes.get(
     "/assistants/:assistant_id",
     describe({ tag: "Assistants", summary: "Get an assistant", answer: AssistantShape, errors }),
     path(AssistantPath),
-    (context) => answerJson(context, requireAssistant(graphs, context.req.valid("param").assistant_id)),
+    async (context) =>
+      answerJson(context, toWireAssistant(await requireAssistant(services, context.req.valid("param").assistant_id))),
   );
 
   routes.get(
@@ -78,7 +92,7 @@ function itemRoutes(routes: HttpApp, graphs: Graphs): void {
     path(AssistantPath),
     query(GraphQuery),
     async (context) => {
-      const { graph_id } = requireAssistant(graphs, context.req.valid("param").assistant_id);
+      const { graph_id } = await requireAssistant(services, context.req.valid("param").assistant_id);
       return answerJson(context, await graphs.drawing(graph_id, context.req.valid("query").xray ?? false));
     },
   );
@@ -92,8 +106,8 @@ function itemRoutes(routes: HttpApp, graphs: Graphs): void {
       errors,
     }),
     path(AssistantPath),
-    (context) => {
-      const { graph_id } = requireAssistant(graphs, context.req.valid("param").assistant_id);
+    async (context) => {
+      const { graph_id } = await requireAssistant(services, context.req.valid("param").assistant_id);
       return answerJson(context, { graph_id, ...graphs.schemas(graph_id) });
     },
   );
@@ -105,7 +119,7 @@ function itemRoutes(routes: HttpApp, graphs: Graphs): void {
     path(AssistantPath),
     query(RecurseQuery),
     async (context) => {
-      const { graph_id } = requireAssistant(graphs, context.req.valid("param").assistant_id);
+      const { graph_id } = await requireAssistant(services, context.req.valid("param").assistant_id);
       return answerJson(
         context,
         await subgraphSchemas(graphs, graph_id, undefined, context.req.valid("query").recurse),
@@ -119,35 +133,13 @@ function itemRoutes(routes: HttpApp, graphs: Graphs): void {
     query(RecurseQuery),
     async (context) => {
       const { assistant_id, namespace } = context.req.valid("param");
-      const { graph_id } = requireAssistant(graphs, assistant_id);
+      const { graph_id } = await requireAssistant(services, assistant_id);
       return answerJson(
         context,
         await subgraphSchemas(graphs, graph_id, namespace, context.req.valid("query").recurse),
       );
     },
   );
-}
-
-function requireAssistant(graphs: Graphs, idOrGraphId: string): Assistant {
-  const assistant = graphs.findAssistant(idOrGraphId);
-  if (assistant === undefined) throw notFound("Assistant not found");
-  return assistant;
-}
-
-function matching(graphs: Graphs, filter: z.infer<typeof AssistantFilter>): Assistant[] {
-  const name = filter.name?.toLowerCase() ?? "";
-  return graphs
-    .assistants()
-    .filter((one) => !filter.graph_id || one.graph_id === filter.graph_id)
-    .filter((one) => one.name.toLowerCase().includes(name))
-    .filter((one) => contains(one.metadata, filter.metadata ?? {}));
-}
-
-type SortKey = "assistant_id" | "graph_id" | "created_at" | "updated_at" | "name";
-
-function sorted(assistants: Assistant[], key: SortKey, order: "asc" | "desc"): Assistant[] {
-  const sign = order === "asc" ? 1 : -1;
-  return assistants.toSorted((one, other) => (one[key] === other[key] ? 0 : one[key] < other[key] ? -sign : sign));
 }
 
 /** The wire's names for the schemas of a subgraph (wire contract, 2.2). */

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { CronChange, NewCron } from "../../crons/own-crons.ts";
-import { AppError } from "../../errors.ts";
-import type { Graphs } from "../../graph/load.ts";
+import { findAssistant } from "../../graph/find-assistant.ts";
+import { noAssistant } from "../../runs/draft.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import type { Cron } from "../../storage/crons.ts";
 import { JsonObject } from "../../storage/records.ts";
@@ -93,7 +93,7 @@ function createRoutes(routes: HttpApp, services: HttpServices): void {
     }),
     jsonBody(CronCreate),
     async (context) =>
-      answerJson(context, toWireCron(await services.crons.create(newCron(services, context.req.valid("json"), null)))),
+      answerJson(context, toWireCron(await services.crons.create(await newCron(services, context.req.valid("json"), null)))),
   );
 
   routes.post(
@@ -108,13 +108,14 @@ function createRoutes(routes: HttpApp, services: HttpServices): void {
     jsonBody(CronCreate),
     async (context) => {
       const { session_id } = await requireSession(services.storage, context.req.valid("param").thread_id);
-      const cron = newCron(services, context.req.valid("json"), session_id);
+      const cron = await newCron(services, context.req.valid("json"), session_id);
       return answerJson(context, toWireCron(await services.crons.create(cron)));
     },
   );
 }
 
-function searchRoutes(routes: HttpApp, { crons, graphs }: HttpServices): void {
+function searchRoutes(routes: HttpApp, services: HttpServices): void {
+  const { crons } = services;
   routes.post(
     "/runs/crons/search",
     describe({ tag, summary: "Find crons, newest first", answer: z.array(CronShape) }),
@@ -123,7 +124,7 @@ function searchRoutes(routes: HttpApp, { crons, graphs }: HttpServices): void {
       const body = context.req.valid("json");
       const page = { limit: body.limit ?? 10, offset: body.offset ?? 0 };
       const found = await crons.search({
-        ...filterOf(body, graphs),
+        ...(await filterOf(services, body)),
         ...page,
         ...(body.sort_by && { sort_by: body.sort_by }),
         ...(body.sort_order && { sort_order: body.sort_order }),
@@ -139,7 +140,7 @@ function searchRoutes(routes: HttpApp, { crons, graphs }: HttpServices): void {
     describe({ tag, summary: "Count crons", answer: z.number().int() }),
     jsonBody(CronFilter),
     async (context) => {
-      const { total } = await crons.search({ ...filterOf(context.req.valid("json"), graphs), limit: 1, offset: 0 });
+      const { total } = await crons.search({ ...(await filterOf(services, context.req.valid("json"))), limit: 1, offset: 0 });
       return context.json(total);
     },
   );
@@ -152,7 +153,7 @@ function changeRoutes(routes: HttpApp, services: HttpServices): void {
     path(CronPath),
     jsonBody(CronPatch),
     async (context) => {
-      const change = changeOf(services, context.req.valid("json"));
+      const change = await changeOf(services, context.req.valid("json"));
       return answerJson(context, toWireCron(await services.crons.update(context.req.valid("param").cron_id, change)));
     },
   );
@@ -173,23 +174,26 @@ function toWireCron({ session_id, owner, ...cron }: Cron): object {
   return { ...cron, thread_id: session_id, user_id: owner };
 }
 
-function assistantIdOf(graphs: Graphs, name: string): string {
-  const assistant = graphs.findAssistant(name);
-  if (assistant !== undefined) return assistant.assistant_id;
-  const message = `No assistant found for "${name}". Make sure the assistant ID is for a valid assistant or a valid graph ID.`;
-  throw new AppError("not_found", message);
+async function assistantIdOf({ storage, graphs }: HttpServices, name: string): Promise<string> {
+  const assistant = await findAssistant(storage, graphs, name);
+  if (assistant === undefined) throw noAssistant(name);
+  return assistant.assistant_id;
 }
 
-function newCron(services: HttpServices, body: z.infer<typeof CronCreate>, session_id: string | null): NewCron {
+async function newCron(
+  services: HttpServices,
+  body: z.infer<typeof CronCreate>,
+  session_id: string | null,
+): Promise<NewCron> {
   const { schedule, timezone, end_time, enabled, metadata, on_run_completed } = body;
-  const assistant_id = assistantIdOf(services.graphs, body.assistant_id);
+  const assistant_id = await assistantIdOf(services, body.assistant_id);
   return {
     assistant_id,
     session_id,
     schedule,
     timezone: timezone ?? null,
     end_time: end_time ?? null,
-    payload: payloadOf(services, { ...body, assistant_id }),
+    payload: await payloadOf(services, { ...body, assistant_id }),
     metadata: metadata ?? {},
     enabled: enabled ?? true,
     on_run_completed: on_run_completed ?? "delete",
@@ -197,9 +201,9 @@ function newCron(services: HttpServices, body: z.infer<typeof CronCreate>, sessi
 }
 
 /** What the runs are asked for: a body that a run could be started with, checked as that would be. */
-function payloadOf(services: HttpServices, body: z.infer<typeof Payload>): JsonObject {
+async function payloadOf(services: HttpServices, body: z.infer<typeof Payload>): Promise<JsonObject> {
   const payload = Payload.parse(body);
-  checkedBody(services, payload);
+  await checkedBody(services, payload);
   return given(payload);
 }
 
@@ -208,9 +212,9 @@ function given(fields: object): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 }
 
-function changeOf(services: HttpServices, body: z.infer<typeof CronPatch>): CronChange {
+async function changeOf(services: HttpServices, body: z.infer<typeof CronPatch>): Promise<CronChange> {
   const { schedule, timezone, end_time, enabled, metadata, on_run_completed, assistant_id, ...rest } = body;
-  const known = assistant_id === undefined ? {} : { assistant_id: assistantIdOf(services.graphs, assistant_id) };
+  const known = assistant_id === undefined ? {} : { assistant_id: await assistantIdOf(services, assistant_id) };
   return {
     ...known,
     payload: { ...given(rest), ...known },
@@ -224,11 +228,13 @@ function changeOf(services: HttpServices, body: z.infer<typeof CronPatch>): Cron
   };
 }
 
-function filterOf(filter: z.infer<typeof CronFilter>, graphs: Graphs) {
+async function filterOf({ storage, graphs }: HttpServices, filter: z.infer<typeof CronFilter>) {
   const { assistant_id, thread_id, enabled, metadata } = filter;
   return {
     // One that does not exist has no crons.
-    ...(assistant_id && { assistant_id: graphs.findAssistant(assistant_id)?.assistant_id ?? assistant_id }),
+    ...(assistant_id && {
+      assistant_id: (await findAssistant(storage, graphs, assistant_id))?.assistant_id ?? assistant_id,
+    }),
     ...(thread_id && { session_id: thread_id }),
     ...(enabled !== null && enabled !== undefined && { enabled }),
     ...(metadata && { metadata }),

@@ -67,7 +67,7 @@ function recordRoute(routes: HttpApp, services: HttpServices): void {
         mayBeQuiet: true,
         open: (signal) => eventsOf(services, thread_id, filter, signal),
         tail: (signal) => newsOf(services, thread_id, signal),
-        measure: (event) => ("event" in event ? frameLength(event, undefined) : 0),
+        measure: (event) => ("event" in event ? frameLength(event, {}) : 0),
         frame: (event) => ("method" in event ? protocolFrame(event) : ""),
         headers: { "content-location": `/threads/${thread_id}/stream/events` },
         logger: services.logger,

@@ -46,7 +46,7 @@ export function threadStreamRoutes(services: HttpServices): HttpApp {
         mayBeQuiet: true,
         open: (signal) => services.runs.followSession(session_id, place, signal),
         tail: (signal) => services.runs.followSession(session_id, "now", signal),
-        measure: ({ event }) => frameLength(event, modes),
+        measure: ({ event }) => frameLength(event, { modes }),
         frame: framesOfRuns({ modes, language: languageOf(context) }, had),
         headers: { "content-location": `/threads/${session_id}/stream` },
         logger: services.logger,
