@@ -12,6 +12,7 @@ import { servicesKey, type RunServices } from "../loop/services.ts";
 import { JsonObject, type Run, type RunError, type Session } from "../storage/records.ts";
 import { answersLeft } from "./answers-left.ts";
 import { finishedTasks } from "./finished-tasks.ts";
+import { createLifecycle } from "./lifecycle-events.ts";
 import type { EventBody } from "./log.ts";
 import type { Ending, Pause } from "./status.ts";
 import type { ToldMessages } from "./told-messages.ts";
@@ -71,7 +72,8 @@ export interface WalkResult {
   values: Record<string, unknown> | undefined;
 }
 
-function toCommand(command: unknown): Command {
+/** A command of the wire as LangGraph takes it. Throws for one of a wrong form. */
+export function toCommand(command: unknown): Command {
   const { resume, update, goto } = RunCommand.parse(command);
   const targets = (Array.isArray(goto) ? goto : [goto ?? []].flat()).map((target) =>
     typeof target === "string" ? target : new Send(target.node, target.input),
@@ -152,6 +154,27 @@ async function withAddedTools(walk: Walk): Promise<Walk> {
   return { ...walk, services: { ...walk.services, addedTools } };
 }
 
+/**
+ * The chunks of a graph for a run that asks for the mode `events`; what LangChain tells of every runnable is told in between.
+ * It costs half as much again, so no other run goes this way.
+ */
+async function* chunksBetweenEvents(
+  { graph, run, tell, room }: Walk,
+  input: unknown,
+  options: ReturnType<typeof optionsOf>,
+): AsyncGenerator<unknown> {
+  for await (const event of graph.streamEvents(input, { ...options, version: "v2" })) {
+    if (event.event === "on_chain_stream" && event.run_id === run.run_id) {
+      yield event.data.chunk;
+      continue;
+    }
+    if (event.tags?.includes("langsmith:hidden") === true) continue;
+    const pending = room();
+    if (pending !== undefined) await pending;
+    tell({ event: "events", namespace: [], data: event });
+  }
+}
+
 /** Walks the graph for one attempt of a run and tells what happens. Never throws: a failure is an ending. */
 export async function walk(walk: Walk): Promise<WalkResult> {
   const { run, graph, signal, tell, room } = walk;
@@ -162,17 +185,22 @@ export async function walk(walk: Walk): Promise<WalkResult> {
     walk.toldMessages,
     run.kwargs.protocol !== undefined,
   );
+  const lifecycle = modes.includes("lifecycle") ? createLifecycle() : undefined;
   let values: Record<string, unknown> | undefined;
   let interrupts: unknown;
-  const result = (ending: Ending): WalkResult => ({
-    ending,
-    paused: interrupts !== undefined,
-    values: interrupts === undefined ? values : { ...values, __interrupt__: interrupts },
-  });
+  const result = (ending: Ending): WalkResult => {
+    const paused = interrupts !== undefined;
+    const error = ending.kind === "failed" ? ending.error : undefined;
+    for (const event of lifecycle?.over({ error, paused: paused || ending.kind === "stopped" }) ?? []) tell(event);
+    return { ending, paused, values: paused ? { ...values, __interrupt__: interrupts } : values };
+  };
   try {
     const equipped = await withAddedTools(walk);
     const options = optionsOf(equipped, modes);
-    const stream: AsyncIterable<unknown> = await graph.stream(await inputOf(walk), options);
+    const input = await inputOf(walk);
+    const stream: AsyncIterable<unknown> = modes.includes("events")
+      ? chunksBetweenEvents(walk, input, options)
+      : await graph.stream(input, options);
     for await (const item of stream) {
       // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
       const chunk = (options.subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
@@ -184,6 +212,7 @@ export async function walk(walk: Walk): Promise<WalkResult> {
       }
       const pending = room();
       if (pending !== undefined) await pending;
+      for (const event of lifecycle?.heard(chunk) ?? []) tell(event);
       for (const event of translate(chunk)) tell(event);
       if (mode === "messages") hear(payload, walk.services.progress);
       walk.told?.(mode, payload);

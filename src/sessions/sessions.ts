@@ -64,16 +64,31 @@ export async function deleteSession(
   });
 }
 
+/** The newest state of a session: its values, and when it was written (ISO-8601). */
+export interface NewestState {
+  values: Record<string, unknown>;
+  written_at: string;
+}
+
 /**
- * The values of the session's newest checkpoint, or `undefined` before its first. LangGraph's own channels
- * (`__…`, `branch:…`) are left out.
+ * The session's newest checkpoint, or `undefined` before its first. LangGraph's own channels (`__…`, `branch:…`) are left
+ * out.
  */
-export async function readValues(
-  storage: SessionStorage,
+export async function readNewest(
+  storage: Pick<SessionStorage, "checkpointer">,
   sessionId: string,
-): Promise<Record<string, unknown> | undefined> {
+): Promise<NewestState | undefined> {
   const tuple = await storage.checkpointer.getTuple({ configurable: { thread_id: sessionId, checkpoint_ns: "" } });
   if (tuple === undefined) return undefined;
   const values = Object.entries(tuple.checkpoint.channel_values);
-  return Object.fromEntries(values.filter(([name]) => !name.startsWith("__") && !name.startsWith("branch:")));
+  const own = values.filter(([name]) => !name.startsWith("__") && !name.startsWith("branch:"));
+  return { values: Object.fromEntries(own), written_at: tuple.checkpoint.ts };
+}
+
+/** The values of the session's newest checkpoint, or `undefined` before its first. */
+export async function readValues(
+  storage: Pick<SessionStorage, "checkpointer">,
+  sessionId: string,
+): Promise<Record<string, unknown> | undefined> {
+  return (await readNewest(storage, sessionId))?.values;
 }

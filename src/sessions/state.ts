@@ -6,6 +6,8 @@ import { readPause } from "../runs/execute.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { keptConfigurable } from "./configuration.ts";
 import type { EditParts } from "./edit-messages.ts";
+import type { SessionRuns } from "./door.ts";
+import { createRunMetadata } from "./run-metadata.ts";
 import { checksMessages, readInputMessages } from "./run-input.ts";
 import { requireSession } from "./sessions.ts";
 
@@ -21,7 +23,7 @@ export interface CheckpointReference {
  * graph yet. Throws `not_found` for a checkpoint or a graph that does not exist.
  */
 export async function readState(
-  graphs: Graphs,
+  { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "get"> },
   session: Session,
   reference: CheckpointReference = {},
   subgraphs = false,
@@ -32,7 +34,7 @@ export async function readState(
   if (reference.checkpoint_id !== undefined && snapshot.createdAt === undefined) {
     throw new AppError("not_found", `Checkpoint ${reference.checkpoint_id} not found`);
   }
-  return snapshot;
+  return await createRunMetadata(runs)(snapshot);
 }
 
 /** What to change in a session's state, as if a node had returned it. `values: null` only forks the checkpoint. */
@@ -62,16 +64,10 @@ async function writeState(
   const session = await requireSession(storage, sessionId);
   if (session.status === "busy") throw new AppError("conflict", "Thread is busy");
   const graph = graphOf(graphs, session);
-  if (graph === undefined) {
-    throw new AppError("invalid_parameter", `Thread ${session.session_id} has no graph ID`, {
-      suggestion: "Run an assistant on it first, or create it with metadata.graph_id.",
-    });
-  }
+  if (graph === undefined) throw noGraph(session.session_id);
   const config = checkpointConfig(session, update.checkpoint);
   const values = checksMessages(graph) ? readInputMessages(update.values, "values") : update.values;
-  const written = await graph.updateState(config, values ?? null, update.as_node).catch((error: unknown) => {
-    throw isRefusal(error) ? new AppError("invalid_parameter", errorMessage(error), { cause: error }) : error;
-  });
+  const written = await graph.updateState(config, values ?? null, update.as_node).catch(throwRefusal);
   if (Object.keys(session.interrupts).length > 0) {
     const { interrupts } = await readPause(graph, sessionId);
     await storage.sessions.update(sessionId, { interrupts });
@@ -81,37 +77,21 @@ async function writeState(
   return written;
 }
 
-/** Which part of a session's history, newest first. */
-export interface HistoryQuery {
-  limit: number;
-  before?: string | undefined;
-  /** Filters the checkpoints' metadata. */
-  metadata?: JsonObject | undefined;
-  checkpoint: CheckpointReference;
-}
-
-/** The states of a session, newest first; none when it has had no graph yet. */
-export async function readHistory(graphs: Graphs, session: Session, query: HistoryQuery): Promise<StateSnapshot[]> {
-  const graph = graphOf(graphs, session);
-  if (graph === undefined) return [];
-  const states: StateSnapshot[] = [];
-  const history = graph.getStateHistory(checkpointConfig(session, query.checkpoint), {
-    limit: query.limit,
-    ...(query.before !== undefined && {
-      before: { configurable: { thread_id: session.session_id, checkpoint_id: query.before } },
-    }),
-    ...(query.metadata !== undefined && { filter: query.metadata }),
-  });
-  for await (const state of history) states.push(state);
-  return states;
-}
-
-function graphOf(graphs: Graphs, session: Session): ServedGraph | undefined {
+/** The graph that a session last ran, or was made for; `undefined` before. Throws `not_found` for one that is not served. */
+export function graphOf(graphs: Graphs, session: Session): ServedGraph | undefined {
   const graphId = session.metadata["graph_id"];
   return typeof graphId === "string" ? graphs.get(graphId) : undefined;
 }
 
-function checkpointConfig(session: Session, reference: CheckpointReference): RunnableConfig {
+/** The refusal of a change to a session whose graph nobody has named yet. */
+export function noGraph(sessionId: string): AppError {
+  return new AppError("invalid_parameter", `Thread ${sessionId} has no graph ID`, {
+    suggestion: "Run an assistant on it first, or create it with metadata.graph_id.",
+  });
+}
+
+/** Where in a session's states to look, for LangGraph. */
+export function checkpointConfig(session: Session, reference: CheckpointReference): RunnableConfig {
   const { checkpoint_id, checkpoint_ns, checkpoint_map } = reference;
   return {
     configurable: {
@@ -122,6 +102,11 @@ function checkpointConfig(session: Session, reference: CheckpointReference): Run
       ...(checkpoint_map && { checkpoint_map }),
     },
   };
+}
+
+/** Throws what a graph threw at a change: `invalid_parameter` where it is about what was given. */
+export function throwRefusal(error: unknown): never {
+  throw isRefusal(error) ? new AppError("invalid_parameter", errorMessage(error), { cause: error }) : error;
 }
 
 /** What LangGraph and state schemas throw at values, a node or a namespace they do not accept. */

@@ -104,7 +104,8 @@ function bodyOf({ method, path }: DescribedRoute, ids: Ids): object | undefined 
   if (/\/runs(\/(wait|stream))?$/.test(path)) return run;
   if (path.endsWith("/runs/crons")) return cron;
   if (path.endsWith("/state/checkpoint")) return { checkpoint: place };
-  if (path.endsWith("/state")) return { values: { answer: "taken over" }, checkpoint: place };
+  if (path.endsWith("/state"))
+    return { values: { answer: "taken over" }, checkpoint: place, metadata: { taken: "over" } };
   if (path.endsWith("/history")) return { checkpoint: place, before: ids.checkpoint_id };
   if (path.includes("/approvals/")) return { type: "answer", value: "taken over" };
   if (path.endsWith("/messages")) return { messages: [{ role: "user", content: "taken over" }] };

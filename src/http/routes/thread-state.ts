@@ -1,18 +1,27 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { readHistory } from "../../sessions/history.ts";
 import { requireSession } from "../../sessions/sessions.ts";
-import { readHistory, readState, updateState, type CheckpointReference } from "../../sessions/state.ts";
+import { readState, updateState, type CheckpointReference } from "../../sessions/state.ts";
 import { JsonObject } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { notFound } from "../errors.ts";
 import { answerJson } from "../json.ts";
-import { StateUpdateShape, ThreadStateShape } from "../shapes.ts";
+import { namesInQuery } from "../named-modes.ts";
+import { selectState } from "../select-state.ts";
+import { StateUpdateShape, ThreadShape, ThreadStateShape } from "../shapes.ts";
+import { shownThread } from "../shown-thread.ts";
 import { toCheckpoint, toThreadState } from "../thread.ts";
 import { Id, jsonBody, path, query, QueryFlag } from "../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
 const CheckpointPath = ThreadPath.extend({ checkpoint_id: Id });
-const StateQuery = z.object({ subgraphs: QueryFlag.optional() });
+const StateQuery = z.object({
+  subgraphs: QueryFlag.optional(),
+  select: z.string().optional().describe("Names of fields, `values.<key>` for one key of the values; may be repeated"),
+});
+const Select = z.array(z.string()).nullish();
 const Checkpoint = z.looseObject({
   checkpoint_id: Id.nullish(),
   checkpoint_ns: z.string().nullish(),
@@ -22,6 +31,7 @@ const StateAtCheckpoint = z.object({
   checkpoint: Checkpoint,
   // The SDK sends a boolean, older ones a text.
   subgraphs: z.union([z.boolean(), QueryFlag]).nullish(),
+  select: Select,
 });
 const StateUpdate = z.object({
   values: z.union([JsonObject, z.array(JsonObject)]).nullish(),
@@ -36,8 +46,10 @@ const HistoryBody = z.object({
   before: Before.nullish(),
   metadata: JsonObject.nullish(),
   checkpoint: Checkpoint.nullish(),
+  select: Select,
 });
 const HistoryQuery = z.object({ limit: z.coerce.number().int().min(1).max(1_000).optional(), before: Id.optional() });
+const MetadataPatch = z.object({ metadata: JsonObject });
 const errors = { 404: "No such thread, checkpoint or graph" };
 
 /** `/threads/:id/state` and `/history`: what a session knows now, knew before, and is told from outside. */
@@ -45,11 +57,13 @@ export function threadStateRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   readingRoutes(routes, services);
   updateRoute(routes, services);
+  metadataRoute(routes, services);
   historyRoutes(routes, services);
   return routes;
 }
 
-function readingRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void {
+function readingRoutes(routes: HttpApp, services: HttpServices): void {
+  const { storage } = services;
   routes.get(
     "/threads/:thread_id/state",
     describe({ tag: "Thread state", summary: "The newest state", answer: ThreadStateShape, errors }),
@@ -57,10 +71,8 @@ function readingRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void
     query(StateQuery),
     async (context) => {
       const session = await requireSession(storage, context.req.valid("param").thread_id);
-      return answerJson(
-        context,
-        toThreadState(await readState(graphs, session, {}, context.req.valid("query").subgraphs)),
-      );
+      const state = await readState(services, session, {}, context.req.valid("query").subgraphs);
+      return answerJson(context, selectState(toThreadState(state), namesInQuery(context, "select")));
     },
   );
 
@@ -72,8 +84,8 @@ function readingRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void
     async (context) => {
       const { thread_id, checkpoint_id } = context.req.valid("param");
       const session = await requireSession(storage, thread_id);
-      const state = await readState(graphs, session, { checkpoint_id }, context.req.valid("query").subgraphs);
-      return answerJson(context, toThreadState(state));
+      const state = await readState(services, session, { checkpoint_id }, context.req.valid("query").subgraphs);
+      return answerJson(context, selectState(toThreadState(state), namesInQuery(context, "select")));
     },
   );
 
@@ -88,10 +100,10 @@ function readingRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void
     path(ThreadPath),
     jsonBody(StateAtCheckpoint),
     async (context) => {
-      const { checkpoint, subgraphs } = context.req.valid("json");
+      const { checkpoint, subgraphs, select } = context.req.valid("json");
       const session = await requireSession(storage, context.req.valid("param").thread_id);
-      const state = await readState(graphs, session, toReference(checkpoint), subgraphs ?? false);
-      return answerJson(context, toThreadState(state));
+      const state = await readState(services, session, toReference(checkpoint), subgraphs ?? false);
+      return answerJson(context, selectState(toThreadState(state), select));
     },
   );
 }
@@ -122,7 +134,29 @@ function updateRoute(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function historyRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void {
+/** What the SDK calls to patch the state patches the thread's metadata (SDK 1.15, `patchState`). */
+function metadataRoute(routes: HttpApp, services: HttpServices): void {
+  routes.patch(
+    "/threads/:thread_id/state",
+    describe({
+      tag: "Thread state",
+      summary: "Merge metadata into the thread",
+      answer: ThreadShape,
+      errors: { 404: "No such thread" },
+    }),
+    path(ThreadPath),
+    jsonBody(MetadataPatch),
+    async (context) => {
+      const { thread_id: id } = context.req.valid("param");
+      const session = await services.storage.sessions.update(id, context.req.valid("json"));
+      if (session === undefined) throw notFound(`Thread with ID ${id} not found`);
+      return answerJson(context, await shownThread(services, session));
+    },
+  );
+}
+
+function historyRoutes(routes: HttpApp, services: HttpServices): void {
+  const { storage } = services;
   routes.get(
     "/threads/:thread_id/history",
     describe({ tag: "Thread state", summary: "The states, newest first", answer: z.array(ThreadStateShape), errors }),
@@ -131,7 +165,7 @@ function historyRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void
     async (context) => {
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const { limit = 10, before } = context.req.valid("query");
-      const states = await readHistory(graphs, session, { limit, before, checkpoint: {} });
+      const states = await readHistory(services, session, { limit, before, checkpoint: {} });
       return answerJson(context, states.map(toThreadState));
     },
   );
@@ -149,13 +183,16 @@ function historyRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void
     async (context) => {
       const body = context.req.valid("json");
       const session = await requireSession(storage, context.req.valid("param").thread_id);
-      const states = await readHistory(graphs, session, {
+      const states = await readHistory(services, session, {
         limit: body.limit ?? 10,
         before: idOf(body.before),
         metadata: body.metadata ?? undefined,
         checkpoint: toReference(body.checkpoint),
       });
-      return answerJson(context, states.map(toThreadState));
+      return answerJson(
+        context,
+        states.map((state) => selectState(toThreadState(state), body.select)),
+      );
     },
   );
 }

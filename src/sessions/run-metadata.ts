@@ -1,0 +1,25 @@
+import type { StateSnapshot } from "@langchain/langgraph";
+import type { JsonObject } from "../storage/records.ts";
+import type { SessionRuns } from "./door.ts";
+
+/** Puts the metadata of the run that wrote a state beside the state's own. */
+export type WithRunMetadata = (state: StateSnapshot) => Promise<StateSnapshot>;
+
+/**
+ * The platform copies a run's metadata, and what it ran, into each of its states (wire contract, 2.3); here a state names
+ * its run, and the rest is read with it, each run once. A run that is gone says nothing any more.
+ */
+export function createRunMetadata(runs: Pick<SessionRuns, "get">): WithRunMetadata {
+  const known = new Map<string, Promise<JsonObject>>();
+  const read = async (runId: string): Promise<JsonObject> => {
+    const run = await runs.get(runId);
+    return run === undefined ? {} : { ...run.metadata, assistant_id: run.assistant_id, graph_id: run.graph_id };
+  };
+  return async (state) => {
+    const runId: unknown = state.metadata !== undefined && "run_id" in state.metadata && state.metadata.run_id;
+    if (state.metadata === undefined || typeof runId !== "string") return state;
+    const ofRun = known.get(runId) ?? read(runId);
+    known.set(runId, ofRun);
+    return { ...state, metadata: { ...(await ofRun), ...state.metadata } };
+  };
+}

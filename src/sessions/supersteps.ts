@@ -1,0 +1,40 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { Graphs } from "../graph/load.ts";
+import { readPause, toCommand } from "../runs/execute.ts";
+import type { JsonObject, Session } from "../storage/records.ts";
+import type { EditParts } from "./edit-messages.ts";
+import { checksMessages, readInputMessages } from "./run-input.ts";
+import { checkpointConfig, graphOf, noGraph, throwRefusal } from "./state.ts";
+
+/** What several nodes did in one step, as if they had returned it; `command` goes before `values`. */
+export interface Superstep {
+  updates: { values?: unknown; command?: JsonObject | undefined; as_node: string }[];
+}
+
+/**
+ * Writes the states of a past that happened elsewhere into a session, step by step; what the last one waits for, the session
+ * waits for (wire contract, 2.3: `supersteps`). Throws `invalid_parameter` when the session has no graph, or the graph refuses
+ * the values or a node.
+ */
+export async function applySupersteps(
+  { storage, graphs, runs }: EditParts & { graphs: Graphs },
+  session: Session,
+  supersteps: readonly Superstep[],
+): Promise<void> {
+  const graph = graphOf(graphs, session);
+  if (graph === undefined) throw noGraph(session.session_id);
+  const readMessages = (values: unknown): unknown =>
+    checksMessages(graph) ? readInputMessages(values, "values") : (values ?? null);
+  const steps = supersteps.map(({ updates }) => ({
+    updates: updates.map(({ values, command, as_node: asNode }) => ({
+      values: command === undefined ? readMessages(values) : toCommand(command),
+      asNode,
+    })),
+  }));
+  await runs.between(session.session_id, async () => {
+    const config: RunnableConfig = checkpointConfig(session, {});
+    await graph.bulkUpdateState(config, steps).catch(throwRefusal);
+    const { interrupts, waiting } = await readPause(graph, session.session_id);
+    await storage.sessions.update(session.session_id, { interrupts, status: waiting ? "interrupted" : "idle" });
+  });
+}
