@@ -40,6 +40,7 @@ export const RunBody = z
     on_completion: z.enum(["delete", "keep", "complete", "continue"]).nullish(),
     after_seconds: z.number().nonnegative().nullish(),
     durability: z.enum(["sync", "async", "exit"]).nullish(),
+    checkpoint_during: z.boolean().nullish().describe("What older clients say: true is `async`, false is `exit`"),
   })
   .meta({ ref: "RunCreate" });
 export type RunBody = z.infer<typeof RunBody>;
@@ -77,7 +78,7 @@ export function toRunRequest(
     stream_subgraphs: body.stream_subgraphs ?? false,
     stream_resumable: body.stream_resumable ?? false,
     multitask_strategy: body.multitask_strategy ?? "reject",
-    durability: body.durability ?? "sync",
+    durability: body.durability ?? olderDurability(body),
     temporary,
     ...(body.interrupt_before && { interrupt_before: body.interrupt_before }),
     ...(body.interrupt_after && { interrupt_after: body.interrupt_after }),
@@ -90,6 +91,11 @@ export function toRunRequest(
 function ownMetadata(session: Session): JsonObject {
   const { graph_id: _graphId, assistant_id: _assistantId, ...own } = session.metadata;
   return own;
+}
+
+function olderDurability({ checkpoint_during: during }: RunBody): RunRequest["durability"] {
+  if (during === undefined || during === null) return "sync";
+  return during ? "async" : "exit";
 }
 
 function checkpointOf(body: RunBody): JsonObject | undefined {

@@ -70,7 +70,7 @@ test("headers are described where they are read and told", () => {
     );
   const kinds = ["", "/stream", "/wait"];
   const starting = ["/runs", "/threads/{thread_id}/runs"].flatMap((path) => kinds.map((kind) => path + kind));
-  const repeatable = [...starting, "/threads/{thread_id}/tools/{name}/run"];
+  const repeatable = [...starting, "/runs/batch", "/threads/{thread_id}/tools/{name}/run"];
   expect(withHeader("Idempotency-Key").toSorted()).toEqual(repeatable.toSorted());
   const joined = [
     "/namespaces/{namespace}/stream",

@@ -1,19 +1,34 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { runsToCancel } from "../../sessions/cancel-many.ts";
 import { createSession } from "../../sessions/sessions.ts";
 import type { Run } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson } from "../json.ts";
+import { knownModes, namespacesInQuery } from "../named-modes.ts";
 import { RunBody } from "../run-request.ts";
 import { lastEventId, startRun, streamRun, toWireRun, waitForRun } from "../runs.ts";
 import { FinalValuesShape, RunShape } from "../shapes.ts";
 import { sessionIdOf, submissionOf } from "../submission.ts";
-import { Id, jsonBody, path } from "../validate.ts";
+import { Id, jsonBody, NamespaceQuery, path, query, QueryFlag } from "../validate.ts";
 
 const RunPath = z.object({ run_id: Id });
+const JoinQuery = NamespaceQuery.extend({
+  cancel_on_disconnect: QueryFlag.optional(),
+  stream_mode: z.string().optional().describe("One mode, or several by commas"),
+});
 const tag = "Stateless runs";
+const CancelMany = z
+  .object({
+    thread_id: Id.nullish(),
+    run_ids: z.array(Id).max(1_000).nullish(),
+    status: z.enum(["pending", "running", "all"]).nullish().describe("Only runs with this status; default all"),
+  })
+  .refine(({ thread_id, run_ids, status }) => Boolean(run_ids ? thread_id : (thread_id ?? status)), {
+    error: "expected a thread_id, with or without run_ids, or a status",
+  });
 const notThere = { 404: "No such run or assistant" };
 const starting = {
   headers: ["Idempotency-Key"],
@@ -28,6 +43,7 @@ const starting = {
 export function statelessRunRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   startingRoutes(routes, services);
+  manyRoutes(routes, services);
   followingRoute(routes, services);
   return routes;
 }
@@ -47,12 +63,14 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
   routes.post(
     "/runs/stream",
     describe({ tag, summary: "Start a run and follow it", events: true, ...starting }),
+    query(NamespaceQuery),
     jsonBody(RunBody),
     async (context) => {
       const body = context.req.valid("json");
       const run = await startAlone(services, context, body);
       return streamRun(services, context, run, {
         ids: false,
+        namespaces: namespacesInQuery(context),
         headers: { "content-location": locationOf(run) },
         cancels: body.on_disconnect === "cancel",
       });
@@ -75,6 +93,41 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
+function manyRoutes(routes: HttpApp, services: HttpServices): void {
+  routes.post(
+    "/runs/batch",
+    describe({ tag, summary: "Start several runs in the background", answer: z.array(RunShape), ...starting }),
+    jsonBody(z.array(RunBody).min(1).max(100)),
+    async (context) => {
+      const started: object[] = [];
+      for (const [place, body] of context.req.valid("json").entries()) {
+        started.push(toWireRun(await startAlone(services, context, body, `#${place}`)));
+      }
+      return answerJson(context, started);
+    },
+  );
+
+  routes.post(
+    "/runs/cancel",
+    describe({
+      tag,
+      summary: "Stop several runs of a thread, or all that wait or work",
+      empty: true,
+      errors: { 404: "No such thread or run" },
+    }),
+    query(z.object({ action: z.enum(["interrupt", "rollback"]).default("interrupt") })),
+    jsonBody(CancelMany),
+    async (context) => {
+      const { thread_id, run_ids, status } = context.req.valid("json");
+      const { action } = context.req.valid("query");
+      const wanted = { session_id: thread_id ?? undefined, run_ids: run_ids ?? undefined, status: status ?? "all" };
+      const runs = await runsToCancel(services, wanted);
+      await Promise.all(runs.map((run) => services.runs.cancel(run.run_id, { action, wait: false })));
+      return context.body(null, 204);
+    },
+  );
+}
+
 function followingRoute(routes: HttpApp, services: HttpServices): void {
   routes.get(
     "/runs/:run_id/stream",
@@ -86,24 +139,32 @@ function followingRoute(routes: HttpApp, services: HttpServices): void {
       errors: notThere,
     }),
     path(RunPath),
+    query(JoinQuery),
     async (context) => {
       const run = await services.runs.get(context.req.valid("param").run_id);
       if (run === undefined) throw notFound("Run not found");
       return streamRun(services, context, run, {
         ids: true,
         after: lastEventId(context),
+        modes: knownModes(context),
+        namespaces: namespacesInQuery(context),
         headers: { "content-location": locationOf(run) },
+        cancels: context.req.valid("query").cancel_on_disconnect ?? false,
       });
     },
   );
 }
 
-async function startAlone(services: HttpServices, context: HttpContext, body: RunBody): Promise<Run> {
+/** Starts a run on a session of its own; `place` tells those of one request apart, which have one key in common. */
+async function startAlone(services: HttpServices, context: HttpContext, body: RunBody, place = ""): Promise<Run> {
   const { storage, runs, owner } = services;
   const stays = body.on_completion === "keep" || body.on_completion === "continue";
   const submission = submissionOf(context, body);
   const session = await createSession(storage, {
-    ...(submission && { session_id: sessionIdOf(submission, owner), if_exists: "do_nothing" }),
+    ...(submission && {
+      session_id: sessionIdOf({ ...submission, key: `${submission.key}${place}` }, owner),
+      if_exists: "do_nothing",
+    }),
   });
   try {
     return await startRun(services, context, session, body, !stays);

@@ -1,17 +1,16 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { streamModes, type StreamMode } from "../../events.ts";
 import { createSession, requireSession } from "../../sessions/sessions.ts";
 import { RunStatus, type Run, type Session } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson, selected } from "../json.ts";
-import { namedModes } from "../named-modes.ts";
+import { knownModes, namesInQuery, namespacesInQuery } from "../named-modes.ts";
 import { RunBody } from "../run-request.ts";
 import { lastEventId, startRun, streamRun, tellPosition, toWireRun, waitForRun } from "../runs.ts";
 import { FinalValuesShape, RunShape } from "../shapes.ts";
-import { Id, jsonBody, path, query, QueryFlag } from "../validate.ts";
+import { Id, jsonBody, NamespaceQuery, path, query, QueryFlag } from "../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
 const RunPath = ThreadPath.extend({ run_id: Id });
@@ -19,7 +18,7 @@ const ListQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1_000).default(10),
   offset: z.coerce.number().int().min(0).default(0),
   status: RunStatus.optional(),
-  select: z.string().optional().describe("Names of fields, separated by commas"),
+  select: z.string().optional().describe("Names of fields; may be repeated, or hold several by commas"),
 });
 const CancelQuery = z.object({
   wait: QueryFlag.optional(),
@@ -29,6 +28,7 @@ const CancelQuery = z.object({
 const JoinQuery = z.object({ cancel_on_disconnect: QueryFlag.optional() });
 const JoinStreamQuery = JoinQuery.extend({
   stream_mode: z.string().optional().describe("One mode, or several by commas"),
+  namespace: NamespaceQuery.shape.namespace,
 });
 const tag = "Thread runs";
 const notThere = { 404: "No such thread, run or assistant" };
@@ -70,6 +70,7 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
     "/threads/:thread_id/runs/stream",
     describe({ tag, summary: "Start a run and follow it", events: true, ...starting }),
     path(ThreadPath),
+    query(NamespaceQuery),
     jsonBody(RunBody),
     async (context) => {
       const body = context.req.valid("json");
@@ -77,6 +78,7 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
       const run = await startRun(services, context, session, body);
       return streamRun(services, context, run, {
         ids: true,
+        namespaces: namespacesInQuery(context),
         headers: streamHeaders(run),
         cancels: body.on_disconnect === "cancel",
       });
@@ -109,10 +111,10 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     path(ThreadPath),
     query(ListQuery),
     async (context) => {
-      const { select, limit, offset, status } = context.req.valid("query");
+      const { limit, offset, status } = context.req.valid("query");
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const found = await runs.list(session.session_id, { limit, offset, ...(status && { status }) });
-      const fields = select?.split(",");
+      const fields = namesInQuery(context, "select");
       return answerJson(
         context,
         found.map((run) => selected(toWireRun(run), fields)),
@@ -188,7 +190,8 @@ function joiningRoutes(routes: HttpApp, services: HttpServices): void {
       return streamRun(services, context, run, {
         ids: true,
         after: lastEventId(context),
-        modes: knownModes(namedModes(context)),
+        modes: knownModes(context),
+        namespaces: namespacesInQuery(context),
         headers: streamHeaders(run),
         cancels: cancel_on_disconnect,
       });
@@ -215,9 +218,4 @@ function locationOf(run: Run): string {
 /** `Location` lets the SDK come back by itself: it holds because a run's end is written before its stream closes. */
 function streamHeaders(run: Run): Record<string, string> {
   return { "content-location": locationOf(run), location: `${locationOf(run)}/stream` };
-}
-
-/** The known ones among them; a reader that names only others gets no data, one that names none gets all. */
-function knownModes(names: string[] | undefined): StreamMode[] | undefined {
-  return names && streamModes.filter((mode) => names.includes(mode));
 }
