@@ -15,6 +15,8 @@ export const streamModes = [
   "tasks",
   "checkpoints",
   "tools",
+  "events",
+  "lifecycle",
 ] as const;
 export type StreamMode = (typeof streamModes)[number];
 
@@ -42,9 +44,20 @@ export type RunEvent = { id: number; at?: number } & (
   | { event: "tools"; namespace: string[]; data: unknown }
   /** Which checkpoint the `values` after it belong to; only in runs of the event protocol, never on a stream of a run. */
   | { event: "checkpoint"; namespace: string[]; data: unknown }
+  /** What LangChain tells of every runnable. */
+  | { event: "events"; namespace: string[]; data: unknown }
+  /** A subgraph starts or ends; `namespace` is its own. */
+  | { event: "lifecycle"; namespace: string[]; data: Lifecycle }
   /** `advice` is what can be done, in each language, where more is known than the kind says. */
   | { event: "error"; data: { error: string; message: string; advice?: Record<Language, string> | undefined } }
 );
+
+/** Where a subgraph is in its life (wire contract, section 3). */
+export interface Lifecycle {
+  event: "started" | "completed" | "failed" | "interrupted";
+  namespace: string[];
+  error?: { error: string; message: string };
+}
 
 /** A page that a search of the web has found. */
 type FoundOnWeb = Record<"title" | "snippet" | "url" | "date", string>;

@@ -3,6 +3,7 @@ import { isCheckpointEnvelope, type StreamMode as GraphStreamMode } from "@langc
 import type { StreamMode } from "../events.ts";
 import { toWireCheckpoint, toWireDebug, toWireTask, toWireTool } from "./debug-payload.ts";
 import type { EventBody } from "./log.ts";
+import { toToolEvent } from "./tool-events.ts";
 import { leftToTell, type ToldMessages } from "./told-messages.ts";
 
 /** What LangGraph gives for one chunk when it streams several modes with subgraphs. */
@@ -21,13 +22,29 @@ export interface StreamPlan {
  */
 export function planStream(requested: readonly StreamMode[], streamSubgraphs: boolean): StreamPlan {
   const modes = new Set<GraphStreamMode>();
-  for (const mode of requested) {
-    if (mode === "messages-tuple") modes.add("messages");
-    else modes.add(mode);
-    if (mode === "messages") modes.add("values");
-  }
+  for (const mode of requested) for (const needed of neededFor(mode)) modes.add(needed);
   if (!modes.has("values") && !modes.has("updates")) modes.add("updates");
-  return { modes: [...modes], subgraphs: streamSubgraphs || modes.has("messages") || modes.has("custom") };
+  const looksInside = modes.has("messages") || modes.has("custom") || requested.includes("lifecycle");
+  return { modes: [...modes], subgraphs: streamSubgraphs || looksInside };
+}
+
+/** What LangGraph has to be asked for one mode of the wire. */
+function neededFor(mode: StreamMode): GraphStreamMode[] {
+  switch (mode) {
+    case "messages-tuple":
+      return ["messages"];
+    case "messages":
+      return ["messages", "values"];
+    case "lifecycle":
+      return ["tasks"];
+    case "tools":
+      // The calls of our own loop are told as its own events.
+      return ["tools", "custom"];
+    case "events":
+      return [];
+    default:
+      return [mode];
+  }
 }
 
 function messagesIn(payload: unknown): BaseMessage[] {
@@ -98,7 +115,13 @@ export function createTranslator(
       if (data !== undefined) events.push({ event: "messages", namespace, data, metadata });
       return events;
     }
-    if (mode === "custom") return asked.has("custom") ? [{ event: "custom", namespace, data: payload }] : [];
+    if (mode === "custom") {
+      const call = asked.has("tools") ? toToolEvent(payload) : undefined;
+      return [
+        ...(call === undefined ? [] : [{ event: "tools" as const, namespace, data: call }]),
+        ...(asked.has("custom") ? [{ event: "custom" as const, namespace, data: payload }] : []),
+      ];
+    }
     if (nested && !streamSubgraphs) return [];
     if (mode === "values") {
       const complete = older?.ofValues(payload) ?? [];

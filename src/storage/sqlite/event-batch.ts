@@ -20,6 +20,8 @@ const kinds = [
   "checkpoints",
   "tools",
   "checkpoint",
+  "events",
+  "lifecycle",
 ] as const satisfies readonly RunEvent["event"][];
 
 /**
