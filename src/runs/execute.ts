@@ -12,7 +12,7 @@ import { servicesKey, type RunServices } from "../loop/services.ts";
 import { JsonObject, type Run, type RunError, type Session } from "../storage/records.ts";
 import { answersLeft } from "./answers-left.ts";
 import { finishedTasks } from "./finished-tasks.ts";
-import { createLifecycle } from "./lifecycle-events.ts";
+import { createLifecycle, type LifecycleTeller } from "./lifecycle-events.ts";
 import type { EventBody } from "./log.ts";
 import type { Ending, Pause } from "./status.ts";
 import type { ToldMessages } from "./told-messages.ts";
@@ -175,23 +175,29 @@ async function* chunksBetweenEvents(
   }
 }
 
+/** What a walk tells: the events of its chunks, and those that are left when it is over. */
+function eventsOf({ run, toldMessages }: Walk, modes: StreamMode[]) {
+  const { stream_subgraphs, protocol } = run.kwargs;
+  const translate = createTranslator(modes, stream_subgraphs, toldMessages, protocol !== undefined);
+  const lifecycle = modes.includes("lifecycle") ? createLifecycle() : undefined;
+  return {
+    ofChunk: (chunk: GraphChunk) =>
+      lifecycle === undefined ? translate(chunk) : [...lifecycle.heard(chunk), ...translate(chunk)],
+    atEnd: (end: Parameters<LifecycleTeller["over"]>[0]) => lifecycle?.over(end) ?? [],
+  };
+}
+
 /** Walks the graph for one attempt of a run and tells what happens. Never throws: a failure is an ending. */
 export async function walk(walk: Walk): Promise<WalkResult> {
   const { run, graph, signal, tell, room } = walk;
   const modes = run.kwargs.stream_mode.filter(isStreamMode);
-  const translate = createTranslator(
-    modes,
-    run.kwargs.stream_subgraphs,
-    walk.toldMessages,
-    run.kwargs.protocol !== undefined,
-  );
-  const lifecycle = modes.includes("lifecycle") ? createLifecycle() : undefined;
+  const events = eventsOf(walk, modes);
   let values: Record<string, unknown> | undefined;
   let interrupts: unknown;
   const result = (ending: Ending): WalkResult => {
     const paused = interrupts !== undefined;
     const error = ending.kind === "failed" ? ending.error : undefined;
-    for (const event of lifecycle?.over({ error, paused: paused || ending.kind === "stopped" }) ?? []) tell(event);
+    for (const event of events.atEnd({ error, paused: paused || ending.kind === "stopped" })) tell(event);
     return { ending, paused, values: paused ? { ...values, __interrupt__: interrupts } : values };
   };
   try {
@@ -212,8 +218,7 @@ export async function walk(walk: Walk): Promise<WalkResult> {
       }
       const pending = room();
       if (pending !== undefined) await pending;
-      for (const event of lifecycle?.heard(chunk) ?? []) tell(event);
-      for (const event of translate(chunk)) tell(event);
+      for (const event of events.ofChunk(chunk)) tell(event);
       if (mode === "messages") hear(payload, walk.services.progress);
       walk.told?.(mode, payload);
     }

@@ -115,13 +115,8 @@ export function createTranslator(
       if (data !== undefined) events.push({ event: "messages", namespace, data, metadata });
       return events;
     }
-    if (mode === "custom") {
-      const call = asked.has("tools") ? toToolEvent(payload) : undefined;
-      return [
-        ...(call === undefined ? [] : [{ event: "tools" as const, namespace, data: call }]),
-        ...(asked.has("custom") ? [{ event: "custom" as const, namespace, data: payload }] : []),
-      ];
-    }
+    // The event protocol reads our loop's own events itself.
+    if (mode === "custom") return customEvents(asked, { namespace, payload, tools: !envelopes });
     if (nested && !streamSubgraphs) return [];
     if (mode === "values") {
       const complete = older?.ofValues(payload) ?? [];
@@ -136,6 +131,16 @@ export function createTranslator(
 /** LangGraph tells in two forms of a checkpoint: whole, and by its name alone, before the state that it holds. */
 function isEnvelope(mode: string, payload: unknown): boolean {
   return mode === "checkpoints" && isCheckpointEnvelope(payload);
+}
+
+/** What was told on the `custom` stream; of a call of our own loop, what the mode `tools` says of it as well. */
+function customEvents(
+  asked: ReadonlySet<string>,
+  { namespace, payload, tools }: { namespace: string[]; payload: unknown; tools: boolean },
+): EventBody[] {
+  const events: EventBody[] = asked.has("custom") ? [{ event: "custom", namespace, data: payload }] : [];
+  const call = tools && asked.has("tools") ? toToolEvent(payload) : undefined;
+  return call === undefined ? events : [{ event: "tools", namespace, data: call }, ...events];
 }
 
 /** Events of the modes whose chunks need nothing but another form. */

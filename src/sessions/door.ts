@@ -1,10 +1,9 @@
 import { AppError } from "../errors.ts";
-import { noAssistant } from "../runs/draft.ts";
 import type { Runs } from "../runs/runs.ts";
 import { Turns } from "../runs/turns.ts";
 import { adminName, ownerOfItems } from "../settings/api-keys.ts";
 import type { AssistantStore } from "../storage/assistants.ts";
-import type { Assistant, Namespace, Run, Session } from "../storage/records.ts";
+import type { Assistant, Namespace, Session } from "../storage/records.ts";
 import type { ModelRequestStore } from "../storage/model-requests.ts";
 import type { SessionTtlStore } from "../storage/session-ttls.ts";
 import type { Ledger, Storage } from "../storage/storage.ts";
@@ -12,6 +11,7 @@ import type { Operations } from "../tools/operations.ts";
 import { CurrentChanges } from "./current-changes.ts";
 import type { ManualTools } from "./manual-run.ts";
 import { ownItems, type OwnItems } from "./own-items.ts";
+import { ownRuns } from "./own-runs.ts";
 
 /** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
 export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpointer"> & {
@@ -215,76 +215,5 @@ function ownOperations(operations: Operations, sessions: SessionStorage["session
     diff: (id, operationId, limit) => requireOwn(id).then(() => operations.diff(id, operationId, limit)),
     undo: (id, operationId, signal) => requireOwn(id).then(() => operations.undo(id, operationId, signal)),
     changes: (id, runId) => requireOwn(id).then(() => operations.changes(id, runId)),
-  };
-}
-
-function ownRuns(
-  runs: Runs,
-  { sessions, assistants }: Pick<SessionStorage, "sessions" | "assistants">,
-  everyAssistant: Pick<AssistantStore, "get">,
-): SessionRuns {
-  const isOwn = async (sessionId: string): Promise<boolean> => (await sessions.get(sessionId)) !== undefined;
-  const get: SessionRuns["get"] = async (runId) => {
-    const run = await runs.get(runId);
-    return run !== undefined && (await isOwn(run.session_id)) ? run : undefined;
-  };
-  const requireOwn = async (runId: string): Promise<void> => {
-    if ((await get(runId)) === undefined) throw new AppError("not_found", `Run "${runId}" not found.`);
-  };
-  return {
-    get,
-    async start(session, request) {
-      const { session_id } = session;
-      if (!(await isOwn(session_id))) throw new AppError("not_found", `Thread with ID ${session_id} not found`);
-      const { assistant: id } = request;
-      const isForeign = (await assistants.get(id)) === undefined && (await everyAssistant.get(id)) !== undefined;
-      if (isForeign) throw noAssistant(id);
-      return await runs.start(session, request);
-    },
-    async between(sessionId, work) {
-      if (await isOwn(sessionId)) return await runs.between(sessionId, work);
-      throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
-    },
-    async unfinished() {
-      const own: Run[] = [];
-      for (const run of await runs.unfinished()) if (await isOwn(run.session_id)) own.push(run);
-      return own;
-    },
-    list: async (sessionId, query) => ((await isOwn(sessionId)) ? runs.list(sessionId, query) : []),
-    async *followBatches(runId, after, signal) {
-      await requireOwn(runId);
-      yield* runs.followBatches(runId, after, signal);
-    },
-    async *tail(runId, signal) {
-      await requireOwn(runId);
-      yield* runs.tail(runId, signal);
-    },
-    async *followSession(sessionId, place, signal) {
-      if (await isOwn(sessionId)) yield* runs.followSession(sessionId, place, signal);
-    },
-    async *followRecord(sessionId, since, signal) {
-      // One that does not exist yet may become the owner's; somebody else's looks as if it did not exist.
-      let own = false;
-      for await (const item of runs.followRecord(sessionId, since, signal)) {
-        own ||= await isOwn(sessionId);
-        if (own || "caughtUp" in item) yield item;
-      }
-    },
-    async wait(runId, signal) {
-      await requireOwn(runId);
-      return await runs.wait(runId, signal);
-    },
-    cancel: async (runId, options) => ((await get(runId)) === undefined ? undefined : runs.cancel(runId, options)),
-    delete: async (runId) => (await get(runId)) !== undefined && runs.delete(runId),
-    cancelSession: async (sessionId) => {
-      if (await isOwn(sessionId)) await runs.cancelSession(sessionId);
-    },
-    // These are asked about a run, a session or an assistant that was found here.
-    removeOfAssistant: (assistantId) => runs.removeOfAssistant(assistantId),
-    findGap: (run, after) => runs.findGap(run, after),
-    lastValues: (run) => runs.lastValues(run),
-    position: (run) => runs.position(run),
-    stopOf: (sessionId) => runs.stopOf(sessionId),
-    activityOf: (sessionId) => runs.activityOf(sessionId),
   };
 }

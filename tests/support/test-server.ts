@@ -22,10 +22,8 @@ export interface TestServer {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
 }
 
-const graphNames = [
-  ...["counter", "talker", "asker", "failing", "gated", "mirror", "flood", "toolUser", "keeper"],
-  ...["nested", "nestedAsker", "nestedFailing"],
-];
+const graphNames =
+  "counter talker asker failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser".split(" ");
 
 /** Starts a server in a folder of its own; it logs nothing unless it is given a logger. */
 export async function startTestServer(changes: Partial<Config> = {}, logger?: Logger): Promise<TestServer> {

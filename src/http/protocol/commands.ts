@@ -165,14 +165,14 @@ async function respond(
 }
 
 async function getState(
-  { storage, graphs }: HttpServices,
+  services: HttpServices,
   { threadId }: CommandSource,
   { namespace, keys }: z.output<typeof StateGet>,
 ): Promise<CommandOutcome> {
-  const session = await storage.sessions.get(threadId);
+  const session = await services.storage.sessions.get(threadId);
   if (session === undefined) return noRun;
   const checkpoint_ns = (namespace ?? []).join("|");
-  const state = await readState(graphs, session, { checkpoint_ns }, true);
+  const state = await readState(services, session, { checkpoint_ns }, true);
   if (checkpoint_ns !== "" && state?.createdAt === undefined) {
     return { error: "no_such_namespace", message: `Nothing is stored under the namespace "${checkpoint_ns}".` };
   }

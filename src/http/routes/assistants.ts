@@ -35,6 +35,7 @@ export function assistantRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   collectionRoutes(routes, services);
   itemRoutes(routes, services);
+  subgraphRoutes(routes, services);
   return routes;
 }
 
@@ -111,7 +112,10 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
       return answerJson(context, { graph_id, ...graphs.schemas(graph_id) });
     },
   );
+}
 
+function subgraphRoutes(routes: HttpApp, services: HttpServices): void {
+  const { graphs } = services;
   const subgraphs = describe({ tag: "Assistants", summary: "Schemas of the subgraphs", answer: JsonSchemas, errors });
   routes.get(
     "/assistants/:assistant_id/subgraphs",

@@ -1,0 +1,90 @@
+import { AppError } from "../errors.ts";
+import { noAssistant } from "../runs/draft.ts";
+import type { Runs } from "../runs/runs.ts";
+import type { AssistantStore } from "../storage/assistants.ts";
+import type { Run } from "../storage/records.ts";
+import type { SessionRuns, SessionStorage } from "./door.ts";
+
+/**
+ * The runs of an owner's sessions, by the owner's door (S4 in reliability.md); `everyAssistant` tells another's assistant from
+ * one that does not exist.
+ */
+export function ownRuns(
+  runs: Runs,
+  { sessions, assistants }: Pick<SessionStorage, "sessions" | "assistants">,
+  everyAssistant: Pick<AssistantStore, "get">,
+): SessionRuns {
+  const isOwn = async (sessionId: string): Promise<boolean> => (await sessions.get(sessionId)) !== undefined;
+  const ownOf = async (found: readonly Run[]): Promise<Run[]> => {
+    const own: Run[] = [];
+    for (const run of found) if (await isOwn(run.session_id)) own.push(run);
+    return own;
+  };
+  const get: SessionRuns["get"] = async (runId) => {
+    const run = await runs.get(runId);
+    return run === undefined ? undefined : (await ownOf([run]))[0];
+  };
+  const requireOwn = async (runId: string): Promise<void> => {
+    if ((await get(runId)) === undefined) throw new AppError("not_found", `Run "${runId}" not found.`);
+  };
+  return {
+    get,
+    async start(session, request) {
+      const { session_id } = session;
+      if (!(await isOwn(session_id))) throw new AppError("not_found", `Thread with ID ${session_id} not found`);
+      const { assistant: id } = request;
+      const isForeign = (await assistants.get(id)) === undefined && (await everyAssistant.get(id)) !== undefined;
+      if (isForeign) throw noAssistant(id);
+      return await runs.start(session, request);
+    },
+    async between(sessionId, work) {
+      if (await isOwn(sessionId)) return await runs.between(sessionId, work);
+      throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
+    },
+    unfinished: async () => ownOf(await runs.unfinished()),
+    list: async (sessionId, query) => ((await isOwn(sessionId)) ? runs.list(sessionId, query) : []),
+    async *followBatches(runId, after, signal) {
+      await requireOwn(runId);
+      yield* runs.followBatches(runId, after, signal);
+    },
+    async *tail(runId, signal) {
+      await requireOwn(runId);
+      yield* runs.tail(runId, signal);
+    },
+    async *followSession(sessionId, place, signal) {
+      if (await isOwn(sessionId)) yield* runs.followSession(sessionId, place, signal);
+    },
+    async *followRecord(sessionId, since, signal) {
+      // One that does not exist yet may become the owner's; somebody else's looks as if it did not exist.
+      let own = false;
+      for await (const item of runs.followRecord(sessionId, since, signal)) {
+        own ||= await isOwn(sessionId);
+        if (own || "caughtUp" in item) yield item;
+      }
+    },
+    async wait(runId, signal) {
+      await requireOwn(runId);
+      return await runs.wait(runId, signal);
+    },
+    cancel: async (runId, options) => ((await get(runId)) === undefined ? undefined : runs.cancel(runId, options)),
+    delete: async (runId) => (await get(runId)) !== undefined && runs.delete(runId),
+    cancelSession: async (sessionId) => {
+      if (await isOwn(sessionId)) await runs.cancelSession(sessionId);
+    },
+    ...askedOfFound(runs),
+  };
+}
+
+/** These are asked about a run, a session or an assistant that was found behind the door. */
+function askedOfFound(
+  runs: Runs,
+): Pick<SessionRuns, "removeOfAssistant" | "findGap" | "lastValues" | "position" | "stopOf" | "activityOf"> {
+  return {
+    removeOfAssistant: (assistantId) => runs.removeOfAssistant(assistantId),
+    findGap: (run, after) => runs.findGap(run, after),
+    lastValues: (run) => runs.lastValues(run),
+    position: (run) => runs.position(run),
+    stopOf: (sessionId) => runs.stopOf(sessionId),
+    activityOf: (sessionId) => runs.activityOf(sessionId),
+  };
+}
