@@ -54,14 +54,7 @@ export function ownRuns(
     async *followSession(sessionId, place, signal) {
       if (await isOwn(sessionId)) yield* runs.followSession(sessionId, place, signal);
     },
-    async *followRecord(sessionId, since, signal) {
-      // One that does not exist yet may become the owner's; somebody else's looks as if it did not exist.
-      let own = false;
-      for await (const item of runs.followRecord(sessionId, since, signal)) {
-        own ||= await isOwn(sessionId);
-        if (own || "caughtUp" in item) yield item;
-      }
-    },
+    followRecord: (sessionId, since, signal) => ownRecord(runs, isOwn, { sessionId, since, signal }),
     async wait(runId, signal) {
       await requireOwn(runId);
       return await runs.wait(runId, signal);
@@ -87,4 +80,18 @@ function askedOfFound(
     stopOf: (sessionId) => runs.stopOf(sessionId),
     activityOf: (sessionId) => runs.activityOf(sessionId),
   };
+}
+
+/** The record of a session that is the owner's, or becomes it: one that does not exist yet may. */
+async function* ownRecord(
+  runs: Runs,
+  isOwn: (sessionId: string) => Promise<boolean>,
+  { sessionId, since, signal }: { sessionId: string; since: Parameters<Runs["followRecord"]>[1]; signal: AbortSignal },
+): ReturnType<Runs["followRecord"]> {
+  // Somebody else's looks as if it did not exist.
+  let own = false;
+  for await (const item of runs.followRecord(sessionId, since, signal)) {
+    own ||= await isOwn(sessionId);
+    if (own || "caughtUp" in item) yield item;
+  }
 }

@@ -70,11 +70,17 @@ test("headers are described where they are read and told", () => {
     );
   const kinds = ["", "/stream", "/wait"];
   const starting = ["/runs", "/threads/{thread_id}/runs"].flatMap((path) => kinds.map((kind) => path + kind));
-  const repeatable = [...starting, "/runs/batch", "/threads/{thread_id}/tools/{name}/run"];
+  const repeatable = [
+    ...starting,
+    "/runs/batch",
+    "/threads/{thread_id}/commands",
+    "/threads/{thread_id}/tools/{name}/run",
+  ];
   expect(withHeader("Idempotency-Key").toSorted()).toEqual(repeatable.toSorted());
   const joined = [
     "/namespaces/{namespace}/stream",
     "/threads/{thread_id}/stream",
+    "/threads/{thread_id}/stream/events",
     "/threads/{thread_id}/runs/{run_id}/stream",
     "/runs/{run_id}/stream",
   ];

@@ -98,6 +98,30 @@ export const nested = new StateGraph(Conversation)
   .addEdge(START, "inside")
   .addEdge("inside", END);
 
+/** A graph of two nodes, in one of two nodes, in one of one. */
+export const deep = new StateGraph(Count)
+  .addNode(
+    "outer",
+    new StateGraph(Count)
+      .addNode("first", (state) => ({ value: state.value + 1 }))
+      .addNode(
+        "inner",
+        new StateGraph(Count)
+          .addNode("second", (state) => ({ value: state.value + 1 }))
+          .addNode("third", (state) => ({ value: state.value + 1 }))
+          .addEdge(START, "second")
+          .addEdge("second", "third")
+          .addEdge("third", END)
+          .compile(),
+      )
+      .addEdge(START, "first")
+      .addEdge("first", "inner")
+      .addEdge("inner", END)
+      .compile(),
+  )
+  .addEdge(START, "outer")
+  .addEdge("outer", END);
+
 /** One node that is a graph, which fails. */
 export const nestedFailing = new StateGraph(Count)
   .addNode("inside", failing.compile())

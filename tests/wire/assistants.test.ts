@@ -348,10 +348,12 @@ test("GET /assistants/:assistant_id/graph 200: nodes and edges, subgraphs opened
       expect.objectContaining({ source: "inside", target: "__end__" }),
     ],
   });
-  for (const xray of [true, 1]) {
-    const opened = await server.client.assistants.getGraph(assistant_id, { xray });
-    expect(opened.nodes.map((node) => node.id)).toContain("inside:speak");
-  }
+  const nodesOf = async (xray: boolean | number): Promise<string[]> =>
+    (await server.client.assistants.getGraph("deep", { xray })).nodes.map((node) => String(node.id));
+  expect(await nodesOf(false)).toEqual(["__start__", "outer", "__end__"]);
+  const opened = ["outer:first", "outer:inner:second", "outer:inner:third"];
+  expect(await nodesOf(true)).toEqual(expect.arrayContaining(opened));
+  expect(await nodesOf(2)).toEqual(expect.arrayContaining(opened));
 });
 
 test("GET /assistants/:assistant_id/schemas 200: of the graph that it is made of", async () => {
@@ -368,6 +370,11 @@ test("GET /assistants/:assistant_id/subgraphs 200: each with its four schemas", 
   const found = await server.client.assistants.getSubgraphs(assistant_id, { recurse: true });
   expect(Object.keys(found)).toEqual(["inside"]);
   expect(found["inside"]).toMatchObject({ state: {}, input: {}, output: {} });
+  expect(Object.keys(await server.client.assistants.getSubgraphs("deep"))).toEqual(["outer"]);
+  expect(Object.keys(await server.client.assistants.getSubgraphs("deep", { recurse: true }))).toEqual([
+    "outer",
+    "outer|inner",
+  ]);
 });
 
 test("GET /assistants/:assistant_id/subgraphs/:namespace 200: one of them", async () => {
