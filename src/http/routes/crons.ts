@@ -93,7 +93,10 @@ function createRoutes(routes: HttpApp, services: HttpServices): void {
     }),
     jsonBody(CronCreate),
     async (context) =>
-      answerJson(context, toWireCron(await services.crons.create(await newCron(services, context.req.valid("json"), null)))),
+      answerJson(
+        context,
+        toWireCron(await services.crons.create(await newCron(services, context.req.valid("json"), null))),
+      ),
   );
 
   routes.post(
@@ -140,7 +143,11 @@ function searchRoutes(routes: HttpApp, services: HttpServices): void {
     describe({ tag, summary: "Count crons", answer: z.number().int() }),
     jsonBody(CronFilter),
     async (context) => {
-      const { total } = await crons.search({ ...(await filterOf(services, context.req.valid("json"))), limit: 1, offset: 0 });
+      const { total } = await crons.search({
+        ...(await filterOf(services, context.req.valid("json"))),
+        limit: 1,
+        offset: 0,
+      });
       return context.json(total);
     },
   );
