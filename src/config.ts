@@ -40,6 +40,7 @@ const Environment = z.object({
   MILLRACE_API_KEYS: apiKeys,
   MILLRACE_CORS_ORIGINS: list,
   MILLRACE_ALLOWED_HOSTS: list,
+  MILLRACE_ALLOW_TRUNCATE: z.enum(["0", "1"]).default("0"),
   MILLRACE_BODY_LIMIT: z.coerce
     .number()
     .int()
@@ -120,6 +121,8 @@ export interface Config {
   apiKeys: ApiKey[];
   corsOrigins: string[];
   allowedHosts: string[];
+  /** Whether clients may remove everything at once: for their test suites only. */
+  allowTruncate: boolean;
   /** Bytes. */
   bodyLimit: number;
   /** How long a request may take to arrive. */
@@ -237,6 +240,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     apiKeys: values.MILLRACE_API_KEYS,
     corsOrigins: values.MILLRACE_CORS_ORIGINS,
     allowedHosts: values.MILLRACE_ALLOWED_HOSTS,
+    allowTruncate: values.MILLRACE_ALLOW_TRUNCATE === "1",
     bodyLimit: values.MILLRACE_BODY_LIMIT,
     requestSeconds: values.MILLRACE_REQUEST_SECONDS,
     maxConcurrentRuns: values.MILLRACE_MAX_CONCURRENT_RUNS,

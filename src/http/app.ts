@@ -62,6 +62,7 @@ import { threadStatusRoutes } from "./routes/thread-status.ts";
 import { threadStreamRoutes } from "./routes/thread-stream.ts";
 import { threadUsageRoutes } from "./routes/thread-usage.ts";
 import { threadRoutes } from "./routes/threads.ts";
+import { truncateRoutes } from "./routes/truncate.ts";
 import { webSearchRoutes } from "./routes/web-search.ts";
 
 /** Every resource of the API. A new one is a file in `routes/` and a line here. */
@@ -108,6 +109,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   externalToolRoutes,
   libraryDocsRoutes,
   webSearchRoutes,
+  truncateRoutes,
 ];
 
 /** What the HTTP layer is given by `server.ts`. */

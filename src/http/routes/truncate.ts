@@ -1,0 +1,47 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { truncate } from "../../sessions/truncate.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { jsonBody } from "../validate.ts";
+
+const flag = z.boolean().nullish();
+const Truncate = z.object({
+  runs: flag,
+  threads: flag,
+  assistants: flag,
+  checkpointer: flag,
+  store: flag,
+  crons: flag,
+});
+const Ok = z.object({ ok: z.literal(true) });
+
+/**
+ * `/internal/truncate`: removes all that the caller has, kind by kind, for test suites of clients. It is there only where the
+ * server was told so: nobody else wants to meet it by mistake (wire contract, section 2.1).
+ */
+export function truncateRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  if (!services.config.allowTruncate) return routes;
+  routes.post(
+    "/internal/truncate",
+    describe({
+      tag: "Meta",
+      summary: "Remove everything of some kinds; only under MILLRACE_ALLOW_TRUNCATE",
+      answer: Ok,
+    }),
+    jsonBody(Truncate),
+    async (context) => {
+      const { runs, threads, checkpointer, store, crons } = context.req.valid("json");
+      if (crons === true) await services.crons.clear();
+      await truncate(services, {
+        runs: runs ?? false,
+        threads: threads ?? false,
+        checkpointer: checkpointer ?? false,
+        store: store ?? false,
+      });
+      return context.json({ ok: true });
+    },
+  );
+  return routes;
+}
