@@ -273,15 +273,26 @@ export function environmentVariable(name: string): string | undefined {
   return process.env[name];
 }
 
+/** Sets variables that nobody has set: what a file says goes after the environment. */
+export function addVariables(values: Record<string, string | undefined>): void {
+  for (const [name, value] of Object.entries(values)) process.env[name] ??= value;
+}
+
+/** Sets variables whatever they are: what stands in a command goes before the environment. */
+export function setVariables(values: Record<string, string>): void {
+  Object.assign(process.env, values);
+}
+
 let current: Config | undefined;
 
 /**
- * The process's configuration: `.env` of the working folder, then the environment, read once at the first call.
- * The graph uses it too when it runs under another server.
+ * The process's configuration: the environment, then `.env` of the working folder, then `defaults`, read once at the first
+ * call. The graph uses it too when it runs under another server.
  */
-export function currentConfig(): Config {
+export function currentConfig(defaults: Record<string, string> = {}): Config {
   if (current === undefined) {
     if (existsSync(".env")) loadEnvFile(".env");
+    addVariables(defaults);
     current = loadConfig(process.env);
   }
   return current;

@@ -20,7 +20,7 @@ const layers: string[][] = [
   ["rules", "external-tools", "library-docs"],
   ["models", "tools"],
   ["agents"],
-  ["prompts", "storage", "simulation", "tracing", "extensions", "folders", "web"],
+  ["prompts", "storage", "simulation", "tracing", "extensions", "folders", "web", "manifest", "program"],
   ["logger", "callbacks"],
   ["config", "events"],
   ["settings"],

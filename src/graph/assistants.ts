@@ -1,4 +1,5 @@
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
+import { noDefaults, type GraphDefaults } from "../manifest/graph-defaults.ts";
 import type { Assistant } from "../storage/records.ts";
 
 /** LangGraph's namespace for the ids of system assistants (wire contract, section 1). */
@@ -9,15 +10,15 @@ export function systemAssistantId(graphId: string): string {
   return nameUuid(graphId, assistantNamespace);
 }
 
-/** The assistant every graph has without being asked for. */
-export function systemAssistant(graphId: string, since: string): Assistant {
+/** The assistant every graph has without being asked for; its `config` and `context` are the graph's defaults. */
+export function systemAssistant(graphId: string, since: string, defaults: GraphDefaults = noDefaults): Assistant {
   return {
     assistant_id: systemAssistantId(graphId),
     owner: null,
     is_system: true,
     graph_id: graphId,
-    config: {},
-    context: {},
+    config: defaults.config,
+    context: defaults.context,
     metadata: { created_by: "system" },
     version: 1,
     name: graphId,

@@ -1,13 +1,15 @@
-import { readFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { CompiledGraph } from "@langchain/langgraph/web";
-import { z } from "zod";
 import { AppError, errorMessage } from "../errors.ts";
-import type { Assistant, JsonObject } from "../storage/records.ts";
+import { applyEnvironment } from "../manifest/environment.ts";
+import { noDefaults, readGraphDefaults, type GraphDefaults } from "../manifest/graph-defaults.ts";
+import { readManifest } from "../manifest/manifest.ts";
+import { openUserModules } from "../manifest/module-hooks.ts";
+import { inTime } from "../manifest/user-module.ts";
+import { JsonObject, type Assistant, type Run } from "../storage/records.ts";
 import { systemAssistant } from "./assistants.ts";
 import { graphSchemas, type GraphSchemas } from "./schemas.ts";
+import { loadUserGraph, type AccessContext, type LoadedGraph } from "./user-graph.ts";
 
 /** A compiled graph with the server's checkpointer. */
 export type ServedGraph = CompiledGraph<string>;
@@ -18,88 +20,35 @@ export interface GraphProblem {
   message: string;
 }
 
-const Spec = z.union([z.string().min(1), z.looseObject({ path: z.string().min(1) })]);
-const Manifest = z.looseObject({ graphs: z.record(z.string().min(1), Spec) });
+/** Milliseconds that a graph may take to load, with the graph that its factory makes. */
+const loadLimit = 60_000;
 
-type Build = (config: { configurable: JsonObject }) => Promise<ServedGraph>;
-
-interface Loaded {
-  graph: ServedGraph;
-  /** Set for a factory, which may give another graph for another configuration. */
-  build: Build | undefined;
-}
-
-function isBuilder(value: object): value is { compile(options: { checkpointer: BaseCheckpointSaver }): unknown } {
-  return "compile" in value && typeof value.compile === "function";
-}
-
-function isCompiled(value: unknown): value is ServedGraph {
-  return typeof value === "object" && value !== null && "lg_is_pregel" in value && value.lg_is_pregel === true;
-}
-
-/** LangChain's agents are wrappers; the graph they run is their `graph`. */
-function inner(value: object): unknown {
-  return "graph" in value ? value.graph : undefined;
-}
-
-/** A compiled graph, a builder or an agent, as a graph that uses our checkpointer. */
-function toServed(value: unknown, checkpointer: BaseCheckpointSaver): ServedGraph {
-  if (typeof value !== "object" || value === null) {
-    throw new AppError("config", `expected a graph, got ${value === null ? "null" : typeof value}`);
-  }
-  if (isCompiled(value)) {
-    value.checkpointer = checkpointer;
-    return value;
-  }
-  if (isBuilder(value)) return toServed(value.compile({ checkpointer }), checkpointer);
-  if (isCompiled(inner(value))) return toServed(inner(value), checkpointer);
-  throw new AppError("config", "expected a compiled graph, a StateGraph, or a function that returns one");
-}
-
-function parseSpec(spec: z.infer<typeof Spec>): { file: string; name: string } {
-  const text = typeof spec === "string" ? spec : spec.path;
-  const colon = text.lastIndexOf(":");
-  return colon <= 0 ? { file: text, name: "default" } : { file: text.slice(0, colon), name: text.slice(colon + 1) };
-}
-
-async function loadGraph(
-  folder: string,
-  spec: z.infer<typeof Spec>,
-  checkpointer: BaseCheckpointSaver,
-): Promise<Loaded> {
-  const { file, name } = parseSpec(spec);
-  const path = resolve(folder, file);
-  // A module's exports are whatever its author made of them; `toServed` looks.
-  const module = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
-  if (!(name in module)) {
-    const names = Object.keys(module).join(", ") || "nothing";
-    throw new AppError("config", `${path} exports ${names}, not ${name}`);
-  }
-  const exported = module[name];
-  if (typeof exported !== "function") return { graph: toServed(await exported, checkpointer), build: undefined };
-  const build: Build = async (config) => toServed(await exported(config), checkpointer);
-  return { graph: await build({ configurable: {} }), build };
-}
+/** What of a run its graph depends on. */
+type RunOfGraph = Pick<Run, "graph_id" | "session_id" | "run_id" | "assistant_id" | "kwargs">;
 
 /** The graphs this server offers. Asking for one that is not served throws `not_found`, with the reason when it failed to load. */
 export class Graphs {
   readonly problems: readonly GraphProblem[];
-  readonly #loaded: Map<string, Loaded>;
+  readonly #loaded: Map<string, LoadedGraph>;
   readonly #assistants: Assistant[];
   readonly #schemas = new Map<string, GraphSchemas>();
 
-  constructor(loaded: Map<string, Loaded>, problems: GraphProblem[]) {
+  constructor(
+    loaded: Map<string, LoadedGraph>,
+    problems: GraphProblem[],
+    defaults: Record<string, GraphDefaults | undefined> = {},
+  ) {
     this.#loaded = loaded;
     this.problems = problems;
     const since = new Date().toISOString();
-    this.#assistants = [...loaded.keys()].map((id) => systemAssistant(id, since));
+    this.#assistants = [...loaded.keys()].map((id) => systemAssistant(id, since, defaults[id]));
   }
 
   ids(): string[] {
     return [...this.#loaded.keys()];
   }
 
-  #find(id: string): Loaded {
+  #find(id: string): LoadedGraph {
     const found = this.#loaded.get(id);
     if (found !== undefined) return found;
     const problem = this.problems.find((candidate) => candidate.graph_id === id);
@@ -108,15 +57,50 @@ export class Graphs {
     });
   }
 
-  /** The graph itself; of a factory, what it makes of an empty configuration. */
+  /** The graph itself; of a factory, what it makes of the graph's defaults. */
   get(id: string): ServedGraph {
     return this.#find(id).graph;
   }
 
-  /** The graph for a run; a factory is asked anew with the run's `configurable`. */
-  forRun(id: string, configurable: JsonObject): ServedGraph | Promise<ServedGraph> {
+  /** The graph itself; `undefined` for a factory, whose graphs may differ from run to run. */
+  fixed(id: string): ServedGraph | undefined {
     const { graph, build } = this.#find(id);
-    return build === undefined ? graph : build({ configurable });
+    return build === undefined ? graph : undefined;
+  }
+
+  /** The graph for a run; a factory is asked anew with the run's `config` and `context`. */
+  forRun(run: RunOfGraph): ServedGraph | Promise<ServedGraph> {
+    return this.#make(run, "threads.create_run");
+  }
+
+  /** The graph to read or change the state a run has left; a factory is asked with the configuration of that run. */
+  ofRun(run: RunOfGraph, access: "threads.read" | "threads.update"): ServedGraph | Promise<ServedGraph> {
+    return this.#make(run, access);
+  }
+
+  /** The graph to read or change a session's state; a factory is asked with what the session keeps as configuration. */
+  ofSession(
+    id: string,
+    configurable: JsonObject,
+    access: "threads.read" | "threads.update",
+  ): ServedGraph | Promise<ServedGraph> {
+    const { graph, build } = this.#find(id);
+    return build === undefined ? graph : build({ configurable }, access);
+  }
+
+  #make(run: RunOfGraph, access: AccessContext): ServedGraph | Promise<ServedGraph> {
+    const { graph, build } = this.#find(run.graph_id);
+    if (build === undefined) return graph;
+    const { config, context } = run.kwargs;
+    const { session_id: thread_id, run_id, assistant_id, graph_id } = run;
+    const configurable = {
+      ...JsonObject.safeParse(config["configurable"]).data,
+      thread_id,
+      run_id,
+      assistant_id,
+      graph_id,
+    };
+    return build({ ...config, configurable, context }, access);
   }
 
   /** The assistants that the graphs have by themselves; what users made of them is in the storage. */
@@ -154,32 +138,32 @@ export class Graphs {
   }
 }
 
-async function readManifest(path: string): Promise<z.infer<typeof Manifest>> {
-  try {
-    return Manifest.parse(JSON.parse(await readFile(path, "utf8")));
-  } catch (error) {
-    const why = error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error);
-    throw new AppError("config", `${path} could not be read as a list of graphs: ${why}`, {
-      suggestion: 'Expected {"graphs": {"name": "./file.ts:export"}}; MILLRACE_GRAPHS names the file.',
-      cause: error,
-    });
-  }
-}
-
 /**
- * Loads every graph of a `langgraph.json`. A graph that fails is left out and listed in `problems`; a file that cannot be
- * read throws `config`.
+ * Loads every graph of a `langgraph.json`, with its `env` set. A graph that fails is left out and listed in `problems`; a
+ * file that cannot be read throws `config`.
  */
 export async function loadGraphs(langgraphJsonPath: string, checkpointer: BaseCheckpointSaver): Promise<Graphs> {
   const manifest = await readManifest(langgraphJsonPath);
-  const loaded = new Map<string, Loaded>();
-  const problems: GraphProblem[] = [];
-  for (const [id, spec] of Object.entries(manifest.graphs)) {
+  await applyEnvironment(manifest);
+  const defaults = readGraphDefaults();
+  const { folder } = manifest;
+  openUserModules(folder);
+  const attempts = Object.entries(manifest.graphs).map(async ([id, { reference }]) => {
+    const { config, context } = defaults[id] ?? noDefaults;
+    const given = { ...config, configurable: JsonObject.safeParse(config["configurable"]).data ?? {}, context };
     try {
-      loaded.set(id, await loadGraph(dirname(langgraphJsonPath), spec, checkpointer));
+      const work = loadUserGraph(folder, reference, checkpointer, given);
+      return { id, loaded: await inTime(work, loadLimit, `Graph "${id}" of ${reference}`) };
     } catch (error) {
-      problems.push({ graph_id: id, message: errorMessage(error) });
+      return { id, message: errorMessage(error) };
     }
+  });
+  const loaded = new Map<string, LoadedGraph>();
+  const problems: GraphProblem[] = [];
+  // In the order of the file, whichever was ready first.
+  for (const { id, loaded: graph, message = "" } of await Promise.all(attempts)) {
+    if (graph === undefined) problems.push({ graph_id: id, message });
+    else loaded.set(id, graph);
   }
-  return new Graphs(loaded, problems);
+  return new Graphs(loaded, problems, defaults);
 }

@@ -1,5 +1,5 @@
 import type { RunServices } from "../loop/services.ts";
-import { JsonObject, type Run } from "../storage/records.ts";
+import type { Run } from "../storage/records.ts";
 import { ownerOfItems } from "../settings/api-keys.ts";
 import { GraphStore } from "../storage/graph-store.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -36,8 +36,7 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
       await requireOrigin(run, storage.checkpointer);
       await keepFormer(run, performance);
     }
-    const configurable = JsonObject.safeParse(run.kwargs.config["configurable"]).data ?? {};
-    const graph = await graphs.forRun(run.graph_id, configurable);
+    const graph = await graphs.forRun(run);
     beginActivity(active, nodesWithLoop(graph).size > 0);
     active.callbacks?.walks(resumes);
     const lent = services(run.session_id);

@@ -103,8 +103,8 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
   checkRequest(request);
   const { assistant: _name, metadata, multitask_strategy, after_seconds = 0, command, input, ...rest } = request;
   const { submission: _submission, answer: _answer, cron: _cron, ...kwargs } = rest;
-  const graph = graphs.get(assistant.graph_id);
-  if (command !== undefined) checkNames(RunCommand.parse(command), graph);
+  const fixed = graphs.fixed(assistant.graph_id);
+  if (command !== undefined && fixed !== undefined) checkNames(RunCommand.parse(command), fixed);
   const now = Date.now();
   return {
     run_id: uuid(),

@@ -21,7 +21,7 @@ export async function keepFormer(
   const newest = await storage.runs.list(run.session_id, { limit: 10, offset: 0 });
   // Behind many that wait, the last one that is over is not seen; then the state is looked at.
   if (!hasQuestion && newest.find(({ status }) => isOver(status))?.status === "success") return;
-  const graph = graphs.get(run.graph_id);
+  const graph = await graphs.ofRun(run, "threads.update");
   const reason = hasQuestion ? "abandoned" : "failed";
   await keepTurn({ graph, run, services: services(run.session_id), reason });
 }

@@ -12,7 +12,7 @@ import { outcomeOf } from "./status.ts";
  */
 export async function removeRun(run: Run, { storage, graphs }: { storage: Storage; graphs: Graphs }): Promise<boolean> {
   await removeProgress(storage.checkpointer, run);
-  const pause = await readPause(graphs.get(run.graph_id), run.session_id);
+  const pause = await readPause(await graphs.ofRun(run, "threads.read"), run.session_id);
   const { session_status: status, interrupts } = outcomeOf({ kind: "done" }, pause);
   const removed = await storage.runs.delete(run.run_id);
   // A session with a run that is not over stays busy, whatever is said here.

@@ -4,6 +4,7 @@ import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langch
 import type { Graphs } from "../graph/load.ts";
 import { readPause } from "../runs/execute.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
+import { keptConfigurable } from "./configuration.ts";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 import { copiedConfig } from "./last-run.ts";
 import { createSession, requireSession } from "./sessions.ts";
@@ -43,7 +44,8 @@ async function questionsIn(graphs: Graphs, source: Session, copyId: string): Pro
   const graphId = source.metadata["graph_id"];
   // A graph that is not served any more can be copied, and cannot be asked.
   if (typeof graphId !== "string" || !graphs.ids().includes(graphId)) return source.interrupts;
-  return (await readPause(graphs.get(graphId), copyId)).interrupts;
+  return (await readPause(await graphs.ofSession(graphId, keptConfigurable(source), "threads.read"), copyId))
+    .interrupts;
 }
 
 async function copyCheckpoints(saver: BaseCheckpointSaver, from: string, to: string): Promise<void> {

@@ -28,7 +28,7 @@ export async function readState(
   reference: CheckpointReference = {},
   subgraphs = false,
 ): Promise<StateSnapshot | undefined> {
-  const graph = graphOf(graphs, session);
+  const graph = await graphOf(graphs, session, "threads.read");
   if (graph === undefined) return undefined;
   const snapshot = await graph.getState(checkpointConfig(session, reference), { subgraphs });
   if (reference.checkpoint_id !== undefined && snapshot.createdAt === undefined) {
@@ -63,7 +63,7 @@ async function writeState(
 ): Promise<RunnableConfig> {
   const session = await requireSession(storage, sessionId);
   if (session.status === "busy") throw new AppError("conflict", "Thread is busy");
-  const graph = graphOf(graphs, session);
+  const graph = await graphOf(graphs, session, "threads.update");
   if (graph === undefined) throw noGraph(session.session_id);
   const config = checkpointConfig(session, update.checkpoint);
   const values = checksMessages(graph) ? readInputMessages(update.values, "values") : update.values;
@@ -77,10 +77,18 @@ async function writeState(
   return written;
 }
 
-/** The graph that a session last ran, or was made for; `undefined` before. Throws `not_found` for one that is not served. */
-export function graphOf(graphs: Graphs, session: Session): ServedGraph | undefined {
+/**
+ * The graph that a session last ran, or was made for; `undefined` before. A factory is asked with what the session keeps as
+ * its configuration. Throws `not_found` for one that is not served.
+ */
+export async function graphOf(
+  graphs: Graphs,
+  session: Session,
+  access: "threads.read" | "threads.update",
+): Promise<ServedGraph | undefined> {
   const graphId = session.metadata["graph_id"];
-  return typeof graphId === "string" ? graphs.get(graphId) : undefined;
+  if (typeof graphId !== "string") return undefined;
+  return await graphs.ofSession(graphId, { ...keptConfigurable(session), thread_id: session.session_id }, access);
 }
 
 /** The refusal of a change to a session whose graph nobody has named yet. */

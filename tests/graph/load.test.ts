@@ -60,7 +60,8 @@ describe("the graphs of a langgraph.json", () => {
   it("of a factory depend on the run's configuration", async () => {
     const graphs = await load({ agent: `${module}:factory` });
     expect(Object.keys(graphs.get("agent").nodes)).toContain("step");
-    expect(Object.keys((await graphs.forRun("agent", { name: "mine" })).nodes)).toContain("mine");
+    const mine = await graphs.ofSession("agent", { name: "mine" }, "threads.read");
+    expect(Object.keys(mine.nodes)).toContain("mine");
   });
 
   it.each([

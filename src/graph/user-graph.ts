@@ -1,0 +1,72 @@
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { CompiledGraph } from "@langchain/langgraph/web";
+import { AppError } from "../errors.ts";
+import { loadExport } from "../manifest/user-module.ts";
+import type { JsonObject } from "../storage/records.ts";
+
+/** What a graph is asked for, as LangGraph names it to factories. */
+export type AccessContext = "threads.create_run" | "threads.update" | "threads.read" | "assistants.read";
+
+/** What a factory makes its graph of: the run's `config`, or what the session keeps of it. */
+export interface FactoryConfig {
+  configurable: JsonObject;
+  context?: JsonObject;
+  [key: string]: unknown;
+}
+
+/** Asks a factory for its graph; `access` says what for. */
+export type Build = (config: FactoryConfig, access: AccessContext) => Promise<CompiledGraph<string>>;
+
+/** A graph that is served. */
+export interface LoadedGraph {
+  /** The graph itself; of a factory, what it makes of the graph's defaults. */
+  graph: CompiledGraph<string>;
+  /** Set for a factory, which may give another graph for another configuration. */
+  build: Build | undefined;
+}
+
+function isBuilder(value: object): value is { compile(options: { checkpointer: BaseCheckpointSaver }): unknown } {
+  return "compile" in value && typeof value.compile === "function";
+}
+
+function isCompiled(value: unknown): value is CompiledGraph<string> {
+  return typeof value === "object" && value !== null && "lg_is_pregel" in value && value.lg_is_pregel === true;
+}
+
+/** LangChain's agents are wrappers; the graph they run is their `graph`. */
+function inner(value: object): unknown {
+  return "graph" in value ? value.graph : undefined;
+}
+
+/** A compiled graph, a builder or an agent, as a graph that uses our checkpointer. */
+function toServed(value: unknown, checkpointer: BaseCheckpointSaver): CompiledGraph<string> {
+  if (typeof value !== "object" || value === null) {
+    throw new AppError("config", `expected a graph, got ${value === null ? "null" : typeof value}`);
+  }
+  if (isCompiled(inner(value))) return toServed(inner(value), checkpointer);
+  if (isCompiled(value)) {
+    value.checkpointer = checkpointer;
+    return value;
+  }
+  if (isBuilder(value)) return toServed(value.compile({ checkpointer }), checkpointer);
+  throw new AppError("config", "expected a compiled graph, a StateGraph, or a function that returns one");
+}
+
+/**
+ * Loads what `langgraph.json` names: a compiled graph, a builder, an agent, a promise of one, or a factory, which is asked
+ * once with the graph's `defaults`. Throws what the module throws, and `config` for what is no graph.
+ */
+export async function loadUserGraph(
+  folder: string,
+  reference: string,
+  checkpointer: BaseCheckpointSaver,
+  defaults: FactoryConfig,
+): Promise<LoadedGraph> {
+  const exported = await loadExport(folder, reference);
+  if (typeof exported !== "function") return { graph: toServed(await exported, checkpointer), build: undefined };
+  const build: Build = async (config, access) => {
+    const executionRuntime = access === "threads.create_run" ? { context: config.context ?? {} } : undefined;
+    return toServed(await exported(config, { accessContext: access, executionRuntime }), checkpointer);
+  };
+  return { graph: await build(defaults, "assistants.read"), build };
+}

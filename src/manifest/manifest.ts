@@ -1,0 +1,86 @@
+import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { z } from "zod";
+import { AppError, errorMessage } from "../errors.ts";
+
+const Reference = z.string().min(1).describe("./file.ts:export");
+
+/** Who may call from a browser, as `http.cors` says it (wire contract, section 1). */
+export const Cors = z.object({
+  allow_origins: z.array(z.string()).optional(),
+  allow_origin_regex: z.string().optional(),
+  allow_methods: z.array(z.string()).optional(),
+  allow_headers: z.array(z.string()).optional(),
+  allow_credentials: z.boolean().optional(),
+  expose_headers: z.array(z.string()).optional(),
+  max_age: z.number().int().nonnegative().optional(),
+});
+export type Cors = z.infer<typeof Cors>;
+
+const Http = z.looseObject({
+  app: Reference.optional(),
+  cors: Cors.optional(),
+  disable_assistants: z.boolean().default(false),
+  disable_threads: z.boolean().default(false),
+  disable_runs: z.boolean().default(false),
+  disable_store: z.boolean().default(false),
+  disable_meta: z.boolean().default(false),
+});
+
+const Spec = z.union([Reference, z.looseObject({ path: Reference, description: z.string().optional() })]);
+
+const ManifestFile = z.looseObject({
+  graphs: z.record(z.string().min(1), Spec),
+  env: z
+    .union([z.string(), z.array(z.string()), z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))])
+    .optional(),
+  auth: z.looseObject({ path: Reference.optional(), disable_studio_auth: z.boolean().default(false) }).optional(),
+  http: Http.optional(),
+  ui: z.record(z.string(), z.string()).optional(),
+  store: z.looseObject({ index: z.unknown().optional() }).optional(),
+});
+
+/** What `langgraph.json` says that this server acts on; its keys for building images are passed over. */
+export interface Manifest {
+  /** Absolute. Everything the file names lies relative to `folder`. */
+  path: string;
+  folder: string;
+  graphs: Record<string, GraphSpec>;
+  env: z.infer<typeof ManifestFile>["env"];
+  auth: z.infer<typeof ManifestFile>["auth"];
+  http: z.infer<typeof Http> | undefined;
+  /** Names of parts that are not served, for the log. */
+  passedOver: string[];
+}
+
+/** Where a graph stands: `reference` is `file:export`. */
+export interface GraphSpec {
+  reference: string;
+  description: string | undefined;
+}
+
+/** Reads a `langgraph.json`. Throws `config` that says what is wrong with it. */
+export async function readManifest(file: string): Promise<Manifest> {
+  const path = resolve(file);
+  try {
+    const { graphs, env, auth, http, ui, store } = ManifestFile.parse(JSON.parse(await readFile(path, "utf8")));
+    const passedOver = [...(ui === undefined ? [] : ["ui"]), ...(store?.index === undefined ? [] : ["store.index"])];
+    return { path, folder: dirname(path), graphs: specsOf(graphs), env, auth, http, passedOver };
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error);
+    throw new AppError("config", `${path} could not be read as a list of graphs: ${why}`, {
+      suggestion: 'Expected {"graphs": {"name": "./file.ts:export"}}; --config or MILLRACE_GRAPHS names the file.',
+      cause: error,
+    });
+  }
+}
+
+function specsOf(graphs: z.infer<typeof ManifestFile>["graphs"]): Record<string, GraphSpec> {
+  const specs = Object.entries(graphs).map(([id, spec]): [string, GraphSpec] => [
+    id,
+    typeof spec === "string"
+      ? { reference: spec, description: undefined }
+      : { reference: spec.path, description: spec.description },
+  ]);
+  return Object.fromEntries(specs);
+}

@@ -1,0 +1,55 @@
+import { statSync } from "node:fs";
+import { extname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { AppError } from "../errors.ts";
+
+/** Milliseconds that a module may take to load: one that waits for ever must not hold up the others. */
+const loadLimit = 60_000;
+
+/** What `./file.ts:name` names; without a name the default export. */
+function parseReference(reference: string): { file: string; name: string } {
+  const colon = reference.lastIndexOf(":");
+  return colon <= 1
+    ? { file: reference, name: "default" }
+    : { file: reference.slice(0, colon), name: reference.slice(colon + 1) };
+}
+
+/** The module's own names, and of a CommonJS module also those that Node could not tell from its text. */
+function exportsOf(module: Record<string, unknown>): Record<string, unknown> {
+  const inner = module["default"];
+  return typeof inner === "object" && inner !== null ? { ...inner, ...module } : module;
+}
+
+/**
+ * What a user's module exports under the name in `reference`. Throws `config` for a file or a name that is not there, and
+ * whatever the module itself throws.
+ */
+export async function loadExport(folder: string, reference: string, limit = loadLimit): Promise<unknown> {
+  const { file, name } = parseReference(reference);
+  const path = resolve(folder, file);
+  if (/^\.pyi?$/u.test(extname(path))) {
+    throw new AppError("config", `${path} is Python; this server runs TypeScript and JavaScript.`);
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
+    throw new AppError("config", `There is no file ${path}.`);
+  }
+  // A module's exports are whatever its author made of them; who asked for them looks.
+  const module = (await inTime(import(pathToFileURL(path).href), limit, path)) as Record<string, unknown>;
+  const found = exportsOf(module);
+  if (Object.hasOwn(found, name)) return found[name];
+  const names = Object.keys(found).join(", ") || "nothing";
+  throw new AppError("config", `${path} exports ${names}, not ${name}`);
+}
+
+/** What came of the work; throws `config` when it takes longer than `limit` milliseconds. */
+export async function inTime<Result>(work: Promise<Result>, limit: number, what: string): Promise<Result> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    late.reject(new AppError("config", `${what} was not loaded after ${limit / 1000} s.`));
+  }, limit);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
