@@ -6,7 +6,7 @@ const { spawn } = require("node:child_process");
 const { join } = require("node:path");
 const { pathToFileURL } = require("node:url");
 
-const server = join(__dirname, "..", "src", "server.ts");
+const program = join(__dirname, "command.ts");
 const [major, minor] = process.versions.node.split(".").map(Number);
 
 /** @param {number} wantedMajor @param {number} wantedMinor */
@@ -24,7 +24,7 @@ function pinnedNode() {
 
 /** @param {string} node @param {string[]} flags */
 function runWith(node, flags) {
-  const child = spawn(node, [...flags, server, ...process.argv.slice(2)], { stdio: "inherit" });
+  const child = spawn(node, [...flags, program, ...process.argv.slice(2)], { stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("error", (error) => {
     process.stderr.write(`Millrace could not start ${node}: ${error.message}\n`);
@@ -35,8 +35,8 @@ function runWith(node, flags) {
 
 const pinned = pinnedNode();
 if (isAtLeast(22, 18)) {
-  process.argv[1] = server;
-  import(pathToFileURL(server).href);
+  process.argv[1] = program;
+  import(pathToFileURL(program).href);
 } else if (pinned !== undefined) {
   runWith(pinned, []);
 } else if (isAtLeast(22, 14)) {

@@ -1,0 +1,91 @@
+import { mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { setVariables } from "../src/config.ts";
+import { AppError, explain, isAppError } from "../src/errors.ts";
+import { applyEnvironment } from "../src/manifest/environment.ts";
+import { readManifest } from "../src/manifest/manifest.ts";
+import { develop } from "./develop.ts";
+
+/** The program by command: `millrace start` and `millrace dev` serve the graphs of any folder that has a `langgraph.json`. */
+
+const usage = `millrace start   serves the graphs of langgraph.json
+millrace dev     the same, and starts again when a file of the folder changes
+
+  --config <file>   which langgraph.json, or the folder it is in; else that of the working folder
+  --port <number>   where to listen; else PORT, else 2024
+  --host <address>  else HOST, else 127.0.0.1
+
+Without a command it serves by the environment alone; see .env.example.`;
+
+const options = {
+  config: { type: "string", short: "c" },
+  port: { type: "string", short: "p" },
+  host: { type: "string" },
+  help: { type: "boolean", short: "h", default: false },
+} as const;
+
+const ownFolder = realpathSync(join(import.meta.dirname, ".."));
+
+/** The manifest that is meant, absolute. Throws `config` where there is none. */
+function manifestAt(place: string): string {
+  const path = resolve(place);
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const file = isFolder ? join(path, "langgraph.json") : path;
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) return realpathSync(file);
+  throw new AppError("config", `There is no ${file}.`, {
+    suggestion: "Write one with the graphs to serve, or say where it is: millrace start --config <file>.",
+  });
+}
+
+/** What of the server's own is kept beside a manifest: in one folder, which git does not see. */
+function ownParts(folder: string): Record<string, string> {
+  if (realpathSync(folder) === ownFolder) return {};
+  const home = join(folder, ".millrace");
+  mkdirSync(join(home, "workspace"), { recursive: true });
+  writeFileSync(join(home, ".gitignore"), "*\n");
+  return { MILLRACE_DATA_DIR: join(home, "data"), MILLRACE_WORKSPACE: join(home, "workspace") };
+}
+
+async function start(file: string): Promise<void> {
+  const folder = dirname(file);
+  // What graphs read by relative paths lies beside the manifest, as on every LangGraph server.
+  process.chdir(folder);
+  setVariables({ MILLRACE_GRAPHS: file });
+  await applyEnvironment(await readManifest(file));
+  await serveBy(ownParts(folder));
+}
+
+/** The server is loaded when it is wanted: help and mistakes answer at once. */
+async function serveBy(defaults?: Record<string, string>): Promise<void> {
+  const { serve } = await import("../src/server.ts");
+  await serve(defaults);
+}
+
+async function perform(): Promise<void> {
+  const { values, positionals } = parseArgs({ allowPositionals: true, options });
+  const [command, ...others] = positionals;
+  const { config = ".", port, host, help } = values;
+  if (help) {
+    process.stdout.write(`${usage}\n`);
+    return;
+  }
+  if (others.length > 0 || ![undefined, "start", "dev"].includes(command)) {
+    throw new AppError("invalid_parameter", `There is no command "${positionals.join(" ")}".`, {
+      suggestion: `Usage:\n${usage}`,
+    });
+  }
+  setVariables({ ...(port && { PORT: port }), ...(host && { HOST: host }) });
+  if (command === undefined && values.config === undefined) await serveBy();
+  else if (command === "dev") await develop(manifestAt(config));
+  else await start(manifestAt(config));
+}
+
+try {
+  await perform();
+} catch (error) {
+  // A wrong option is parseArgs' TypeError, whose message says which.
+  const text = isAppError(error) ? explain(error) : error instanceof Error ? error.message : String(error);
+  process.stderr.write(`${text}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,77 @@
+import { readdirSync, watch, type FSWatcher } from "node:fs";
+import { extname, join } from "node:path";
+
+/** Files that make a program what it is. */
+const watchedEndings = new Set([".cjs", ".cts", ".js", ".json", ".mjs", ".mts", ".ts", ".tsx", ".yaml", ".yml"]);
+
+function isWatchedFile(name: string): boolean {
+  return watchedEndings.has(extname(name)) || name === ".env" || name.startsWith(".env.");
+}
+
+/** Packages, and what programs keep beside the files that people write. */
+function isPassedOver(folder: string): boolean {
+  return folder.startsWith(".") || folder === "node_modules" || folder === "dist";
+}
+
+/**
+ * Tells of the changes of a folder's program files, also in new folders, until the signal is aborted: one path for all that
+ * changes within `pause` milliseconds. Each folder is watched by itself, so that packages are never looked through.
+ */
+export async function* watchFolder(
+  folder: string,
+  { pause, signal }: { pause: number; signal: AbortSignal },
+): AsyncGenerator<string> {
+  const watchers = new Map<string, FSWatcher>();
+  let changed: string | undefined;
+  let wake = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | undefined;
+  const tell = (path: string): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      changed = path;
+      wake.resolve();
+    }, pause);
+  };
+  const look = (place: string): void => {
+    if (watchers.has(place)) return;
+    const watcher = watch(place, (_event, name) => {
+      if (name === null) return;
+      if (isWatchedFile(name)) tell(join(place, name));
+      else if (!isPassedOver(name) && extname(name) === "") lookInto(join(place, name));
+    });
+    // A folder that goes takes its watcher with it.
+    watcher.on("error", () => watchers.delete(place));
+    watchers.set(place, watcher);
+  };
+  const lookInto = (place: string): void => {
+    for (const found of foldersBelow(place)) look(found);
+  };
+  const onAbort = (): void => wake.resolve();
+  signal.addEventListener("abort", onAbort);
+  try {
+    lookInto(folder);
+    while (!signal.aborted) {
+      await wake.promise;
+      wake = Promise.withResolvers<void>();
+      const path = changed;
+      changed = undefined;
+      if (path !== undefined && !signal.aborted) yield path;
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    clearTimeout(timer);
+    for (const watcher of watchers.values()) watcher.close();
+  }
+}
+
+/** A folder and those below it; none for what is no folder, or not any more. */
+function foldersBelow(folder: string): string[] {
+  try {
+    const below = readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !isPassedOver(entry.name))
+      .flatMap(({ name }) => foldersBelow(join(folder, name)));
+    return [folder, ...below];
+  } catch {
+    return [];
+  }
+}

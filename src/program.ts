@@ -1,0 +1,54 @@
+import { setFlagsFromString } from "node:v8";
+import { currentConfig, type Config } from "./config.ts";
+import { explain, isAppError } from "./errors.ts";
+import { createLogger, type Logger } from "./logger.ts";
+
+/** What a process runs: something that listens somewhere, and can be closed. */
+interface Running {
+  url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * The program: starts by the environment, where `defaults` stand for variables that nobody has set, says where it listens,
+ * and drains on SIGTERM or SIGINT; a second one exits at once.
+ */
+export async function runProgram(
+  start: (config: Config, logger: Logger) => Promise<Running>,
+  defaults?: Record<string, string>,
+): Promise<void> {
+  // The heap may grow by two fifths between two collections instead of doubling: the same speed in half the memory.
+  setFlagsFromString("--heap-growing-percent=40");
+  try {
+    const config = currentConfig(defaults);
+    const logger = createLogger(config.logLevel);
+    const server = await start(config, logger);
+    let stopping = false;
+    const stop = (signal: NodeJS.Signals): void => {
+      if (stopping) process.exit(1);
+      stopping = true;
+      logger.info({ signal, drain_seconds: config.drainSeconds }, "stopping");
+      server.close().then(
+        () => process.exit(0),
+        (error: unknown) => fail(error),
+      );
+    };
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
+    // A graph's stray promise must not take the other runs down with it.
+    process.on("unhandledRejection", (error) => logger.error({ err: error }, "unhandled_rejection"));
+    process.stdout.write(`Millrace listens on ${server.url}\n`);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function fail(error: unknown): never {
+  const text = isAppError(error)
+    ? explain(error)
+    : error instanceof Error
+      ? (error.stack ?? error.message)
+      : String(error);
+  process.stderr.write(`Millrace could not go on. ${text}\n`);
+  process.exit(1);
+}

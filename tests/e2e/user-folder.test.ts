@@ -1,0 +1,174 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Client } from "@langchain/langgraph-sdk";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { projectFolder } from "../support/source-files.ts";
+
+/** The `millrace` command in a process of its own, with the lines it prints. */
+class Command {
+  readonly lines: string[] = [];
+  readonly #child: ChildProcess;
+  #heard = Promise.withResolvers<void>();
+
+  constructor(words: string[], folder: string, environment: Record<string, string> = {}) {
+    this.#child = spawn(process.execPath, [join(projectFolder, "bin/millrace.cjs"), ...words], {
+      cwd: folder,
+      env: { PATH: process.env["PATH"] ?? "", HOME: folder, PORT: "0", ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream === null) throw new Error("The command's output is a pipe.");
+      createInterface({ input: stream }).on("line", (line) => {
+        this.lines.push(line);
+        this.#heard.resolve();
+        this.#heard = Promise.withResolvers<void>();
+      });
+    }
+    this.#child.once("exit", () => this.#heard.resolve());
+  }
+
+  /** The next line that matches, from the `from`th on. Throws when the process ends without it. */
+  async says(pattern: RegExp, from = 0): Promise<RegExpExecArray> {
+    for (;;) {
+      for (const line of this.lines.slice(from)) {
+        const match = pattern.exec(line);
+        if (match !== null) return match;
+      }
+      if (this.#child.exitCode !== null) throw new Error(`It ended without: ${pattern}\n${this.lines.join("\n")}`);
+      await this.#heard.promise;
+    }
+  }
+
+  async url(from = 0): Promise<string> {
+    return (await this.says(/^Millrace listens on (.+)$/u, from))[1] ?? "";
+  }
+
+  async exit(): Promise<number | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, "exit");
+    return this.#child.exitCode;
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill("SIGTERM");
+    await this.exit();
+  }
+}
+
+let folder: string;
+let command: Command | undefined;
+beforeEach(async () => {
+  // Resolved, as the program names it.
+  folder = await realpath(await mkdtemp(join(tmpdir(), "millrace-folder-")));
+  await cp(join(projectFolder, "tests/fixtures/graphs"), folder, { recursive: true });
+});
+afterEach(async () => {
+  await command?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function run(url: string, graph: string, input: Record<string, unknown> = {}): Promise<unknown> {
+  return new Client({ apiUrl: url, callerOptions: { maxRetries: 0 } }).runs.wait(crypto.randomUUID(), graph, {
+    input,
+    ifNotExists: "create",
+  });
+}
+
+describe("a folder with a langgraph.json and no code of ours", () => {
+  it("is served by one command, and what fails to load is named with the reason", async () => {
+    command = new Command(["start", "--config", join(folder, "langgraph.json")], tmpdir());
+    const url = await command.url();
+    const graphs = await new Client({ apiUrl: url }).assistants.search({ limit: 100 });
+    expect(graphs).toHaveLength(14);
+    expect(await run(url, "state_schema")).toMatchObject({ seen: ["hello from langgraph.json"] });
+    expect(await run(url, "javascript", { messages: [] })).toMatchObject({ messages: [{ content: "from CommonJS" }] });
+    const messages = [{ role: "user", content: "weather?" }];
+    expect(await run(url, "react_agent", { messages })).toMatchObject({
+      messages: [{}, {}, { content: "sunny in Graz" }, { content: "It is sunny in Graz." }],
+    });
+    const problems = command.lines.filter((line) => line.includes("graph_not_served")).map((line) => JSON.parse(line));
+    expect(problems).toMatchObject([
+      { graph_id: "broken", message: "the key of the service is missing" },
+      { graph_id: "python", message: expect.stringContaining("is Python") },
+    ]);
+  });
+
+  it("keeps what the server needs in one folder, which git does not see", async () => {
+    const before = await readdir(folder);
+    command = new Command(["start"], folder);
+    await run(await command.url(), "functional", { value: 1 });
+    expect((await readdir(folder)).filter((name) => !before.includes(name))).toEqual([".millrace"]);
+    expect((await readdir(join(folder, ".millrace"))).toSorted()).toEqual([".gitignore", "data", "workspace"]);
+    expect(await readFile(join(folder, ".millrace/.gitignore"), "utf8")).toBe("*\n");
+  });
+
+  it("may be written as TypeScript's authors write: enums, aliases, no endings, a file for env", async () => {
+    await writeFile(
+      join(folder, "tsconfig.json"),
+      `{
+        // Comments are allowed here.
+        "compilerOptions": { "baseUrl": ".", "paths": { "@/*": ["./*"] }, },
+      }`,
+    );
+    await writeFile(join(folder, "mood.ts"), `export enum Mood { Glad = "glad", Sad = "sad" }\n`);
+    await writeFile(
+      join(folder, "moody.ts"),
+      `import { Annotation, StateGraph } from "@langchain/langgraph";
+       import { Mood } from "@/mood";
+       import { greet } from "./greeting";
+       const State = Annotation.Root({ mood: Annotation<Mood>() });
+       export default new StateGraph(State)
+         .addNode("feel", () => ({ mood: \`\${greet()}: \${Mood.Glad}\` as Mood }))
+         .addEdge("__start__", "feel");`,
+    );
+    await writeFile(join(folder, "variables"), "FIXTURE_GREETING=hello from the file\nMILLRACE_LOG_LEVEL=silent\n");
+    const manifest = { graphs: { moody: "./moody.ts" }, env: "variables" };
+    await writeFile(join(folder, "langgraph.json"), JSON.stringify(manifest));
+    command = new Command(["start"], folder);
+    expect(await run(await command.url(), "moody")).toEqual({ mood: "hello from the file: glad" });
+    expect(command.lines.filter((line) => line.startsWith("{"))).toEqual([]);
+  });
+
+  it("is served anew when a file changes, and a run that waits is still there", async () => {
+    command = new Command(["dev", "--config", folder], tmpdir());
+    const url = await command.url();
+    const client = new Client({ apiUrl: url });
+    const { thread_id } = await client.threads.create();
+    await client.runs.wait(thread_id, "asking", { input: {} });
+    const heard = command.lines.length;
+    await writeFile(join(folder, "greeting.ts"), `export const greet = (): string => "changed";\n`);
+    await command.says(/greeting\.ts has changed/u, heard);
+    const again = await command.url(heard);
+    expect(await run(again, "state_schema")).toMatchObject({ seen: ["changed"] });
+    const answered = await new Client({ apiUrl: again }).runs.wait(thread_id, "asking", { command: { resume: "Ada" } });
+    expect(answered).toMatchObject({ name: "Ada", __interrupt__: [{ value: { question: "How old are you, Ada?" } }] });
+  });
+});
+
+describe("the command", () => {
+  it.each([
+    [["start", "--config", "nowhere.json"], /There is no .*nowhere\.json.*millrace start --config/u],
+    [["serve"], /There is no command "serve"/u],
+    [["start", "--colour"], /--colour/u],
+  ])("says what is wrong with %j", async (words, expected) => {
+    command = new Command(words, folder);
+    expect(await command.exit()).toBe(1);
+    expect(command.lines.join(" ")).toMatch(expected);
+  });
+
+  it("explains itself", async () => {
+    command = new Command(["--help"], folder);
+    expect(await command.exit()).toBe(0);
+    expect(command.lines.join("\n")).toContain("millrace dev");
+  });
+
+  it("says what is wrong with a langgraph.json", async () => {
+    await writeFile(join(folder, "langgraph.json"), `{"graphs": {"agent": 7}}`);
+    command = new Command(["start"], folder);
+    expect(await command.exit()).toBe(1);
+    expect(command.lines.join(" ")).toMatch(/langgraph\.json could not be read as a list of graphs/u);
+  });
+});
