@@ -1,13 +1,11 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { setFlagsFromString } from "node:v8";
 import { createCallBack } from "./callbacks/call-back.ts";
 import { callbacks } from "./callbacks/index.ts";
-import { currentConfig, type Config } from "./config.ts";
+import type { Config } from "./config.ts";
 import { openDocumentation } from "./context/open-documentation.ts";
 import { startClockwork } from "./crons/clockwork.ts";
-import { explain, isAppError } from "./errors.ts";
 import { prepareDataFolder, prepareWorkspace } from "./folders.ts";
 import { createTokenCounter } from "./context/token-counter.ts";
 import { countText } from "./context/tokens.ts";
@@ -16,6 +14,8 @@ import { createApi } from "./http/app.ts";
 import { cronRequest } from "./http/cron-request.ts";
 import { listen } from "./http/listen.ts";
 import { createLogger, type Logger } from "./logger.ts";
+import { openCustomParts } from "./manifest/custom-parts.ts";
+import { bindSdkClient } from "./manifest/sdk-globals.ts";
 import { openAgents } from "./loop/own-services.ts";
 import type { RunServices } from "./loop/services.ts";
 import { createModelLoader } from "./models/load-model.ts";
@@ -23,6 +23,7 @@ import { ModelServices } from "./models/model-services.ts";
 import { openOllama, tellOllama } from "./models/ollama/open-ollama.ts";
 import { openModels, type ModelRegistry } from "./models/registry.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
+import { runProgram } from "./program.ts";
 import type { Prompts } from "./prompts/prompts.ts";
 import type { RunsOptions } from "./runs/options.ts";
 import { Runs } from "./runs/runs.ts";
@@ -73,6 +74,7 @@ export async function startServer(
   const toolSources = openMcpSources(config, workspace, logger);
   const storage = openStorage(config, workspace);
   try {
+    const custom = await openCustomParts(config.graphs, logger);
     const graphs = await openGraphs(config, storage, logger);
     const prompts = openPrompts(config.dataDir, logger, countText);
     const { callBack, counter, hooks } = openWatchers(config, logger);
@@ -88,13 +90,14 @@ export async function startServer(
     const operations = openOperations(storage, services, runs);
     const manual = createManualTools({ services, storage, runs, graphs, counter });
     const tokens = createTokenCounter(logger);
-    const shared = { config, prompts, models, modelServices, ollama, tokens, documentation, graphs, logger };
+    const shared = { config, prompts, models, modelServices, ollama, tokens, documentation, graphs, custom, logger };
     const api = createApi({ ...shared, storage, runs, operations, manual });
     // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
     const recovered = Promise.withResolvers<void>();
     const { server, sockets, url } = await listen(config, (request, bindings) =>
       recovered.promise.then(() => api.fetch(request, bindings)),
     );
+    const unbindClient = bindSdkClient(url);
     const { resumed } = await runs.recover();
     if (resumed > 0) logger.info({ resumed }, "runs_resumed");
     recovered.resolve();
@@ -106,6 +109,7 @@ export async function startServer(
       url,
       close: async () => {
         ollama.close();
+        unbindClient();
         await Promise.all([clockwork.stop(), titles.stop()]);
         await closeAll({ server, sockets }, runs, storage, config);
         await Promise.all([tokens, ...toolSources].map((source) => source.close()));
@@ -254,42 +258,9 @@ async function closeAll(
   await storage.close();
 }
 
-/** The program: starts by the environment, says where it listens, and drains on SIGTERM or SIGINT; a second one exits at once. */
-async function main(): Promise<void> {
-  // The heap may grow by two fifths between two collections instead of doubling: the same speed in half the memory.
-  setFlagsFromString("--heap-growing-percent=40");
-  try {
-    const config = currentConfig();
-    const logger = createLogger(config.logLevel);
-    const server = await startServer(config, logger);
-    let stopping = false;
-    const stop = (signal: NodeJS.Signals): void => {
-      if (stopping) process.exit(1);
-      stopping = true;
-      logger.info({ signal, drain_seconds: config.drainSeconds }, "stopping");
-      server.close().then(
-        () => process.exit(0),
-        (error: unknown) => fail(error),
-      );
-    };
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
-    // A graph's stray promise must not take the other runs down with it.
-    process.on("unhandledRejection", (error) => logger.error({ err: error }, "unhandled_rejection"));
-    process.stdout.write(`Millrace listens on ${server.url}\n`);
-  } catch (error) {
-    fail(error);
-  }
+/** The program: serves by the environment until it is told to stop. `defaults` stand for variables that nobody has set. */
+export function serve(defaults?: Record<string, string>): Promise<void> {
+  return runProgram(startServer, defaults);
 }
 
-function fail(error: unknown): never {
-  const text = isAppError(error)
-    ? explain(error)
-    : error instanceof Error
-      ? (error.stack ?? error.message)
-      : String(error);
-  process.stderr.write(`Millrace could not go on. ${text}\n`);
-  process.exit(1);
-}
-
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await main();
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await serve();

@@ -5,20 +5,25 @@ import type { Documentation } from "../context/open-documentation.ts";
 import { ownCrons } from "../crons/own-crons.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
+import type { CustomAuth } from "../manifest/auth.ts";
+import type { CustomParts } from "../manifest/custom-parts.ts";
 import type { ModelServices } from "../models/model-services.ts";
 import type { OllamaService } from "../models/ollama/service.ts";
 import type { ModelRegistry } from "../models/registry.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { Runs } from "../runs/runs.ts";
 import { openDoor } from "../sessions/door.ts";
+import type { Guard } from "../sessions/guard.ts";
 import type { ManualTools } from "../sessions/manual-run.ts";
 import type { Storage } from "../storage/storage.ts";
 import { adminName, type ApiKey } from "../settings/api-keys.ts";
 import type { Operations } from "../tools/operations.ts";
+import { mountCustomApp, withoutResources } from "./custom-app.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "./environment.ts";
 import { answerError } from "./errors.ts";
-import { createIdentify, requireKey, type Caller } from "./middleware/api-key.ts";
-import { gate } from "./middleware/gate.ts";
+import { requireKey, type Caller } from "./middleware/api-key.ts";
+import { contentTypes, gate } from "./middleware/gate.ts";
+import { identifyBy } from "./middleware/identify.ts";
 import { requestBasics } from "./middleware/request-basics.ts";
 import { openApiRoutes } from "./openapi.ts";
 import { agentRoutes } from "./routes/agents.ts";
@@ -126,6 +131,8 @@ export interface ServerParts {
   tokens: TokenCounter;
   documentation: Documentation;
   graphs: Graphs;
+  /** What the langgraph.json brings besides graphs. */
+  custom: CustomParts;
   logger: Logger;
 }
 
@@ -139,31 +146,49 @@ export interface Api {
  * who calls, and none can reach what is not the caller's (S4 in reliability.md). Apps are made at an owner's first request.
  */
 export function createApi(parts: ServerParts): Api {
-  const { apiKeys } = parts.config;
-  if (apiKeys.length === 0) return createApp(parts, { kind: "anyone" });
-  const identify = createIdentify(apiKeys);
+  const { apiKeys, host } = parts.config;
+  const { auth } = parts.custom;
+  if (apiKeys.length === 0 && auth === undefined) return createApp(parts, { kind: "anyone" });
+  const identify = identifyBy({ apiKeys, auth, host });
   const apps = new Map<string, HttpApp>();
   const appOf = (caller: Caller): HttpApp => {
     const name = JSON.stringify(caller);
     const app = apps.get(name) ?? createApp(parts, caller);
+    // The one that was used last stands at the end.
+    apps.delete(name);
     apps.set(name, app);
+    const [oldest] = apps.keys();
+    if (apps.size > mostApps && oldest !== undefined) apps.delete(oldest);
     return app;
   };
-  return { fetch: (request, bindings) => appOf(identify(request.headers)).fetch(request, bindings) };
+  return {
+    fetch: (request, bindings) => {
+      const caller = identify(request);
+      if (!(caller instanceof Promise)) return appOf(caller).fetch(request, bindings);
+      return caller.then((known) => appOf(known).fetch(request, bindings));
+    },
+  };
 }
+
+/** Apps of callers that are kept: users of `auth.path` may be any number, and what is said of each may change. */
+const mostApps = 200;
 
 /** The app of one caller. Nothing passes the gate and the key check but what they let through. */
 function createApp(parts: ServerParts, caller: Caller): HttpApp {
-  const { storage, runs, operations, manual, ...shared } = parts;
+  const { storage, runs, operations, manual, custom, ...shared } = parts;
   const { config, logger } = shared;
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.onError((error, context) => answerError(error, context, logger));
   app.notFound((context) => context.text("404 Not Found", 404));
   app.use(requestBasics(config.bodyLimit));
-  app.use(gate({ host: config.host, allowedHosts: config.allowedHosts, corsOrigins: config.corsOrigins }));
+  const { host, allowedHosts, corsOrigins } = config;
+  app.use(gate({ host, allowedHosts, corsOrigins, cors: custom.cors }));
   app.use(requireKey(caller));
-  const door = openDoor({ storage, runs, operations, manual }, ownerOf(caller));
-  const mayAdminister = administers(ownerOf(caller), config.apiKeys);
+  mountCustomApp(app, custom.httpApp);
+  app.use(contentTypes());
+  if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
+  const door = openDoor({ storage, runs, operations, manual }, ownerOf(caller), guardOf(caller, custom.auth));
+  const mayAdminister = caller.kind !== "user" && administers(ownerOf(caller), config.apiKeys);
   const crons = ownCrons(storage, ownerOf(caller));
   const services = { ...door, ...shared, crons, mayAdminister };
   for (const routes of resources) app.route("/", routes(services));
@@ -183,7 +208,17 @@ function ownerOf(caller: Caller): string | null {
       return null;
     case "owner":
       return caller.name;
+    case "user":
+      return caller.context.user.identity;
     case "nobody":
+    case "refused":
       return "";
   }
+}
+
+/** The rules for a user of `auth.path`; other callers are told apart by their keys alone. */
+function guardOf(caller: Caller, auth: CustomAuth | undefined): Guard | undefined {
+  return caller.kind === "user" && auth !== undefined
+    ? { context: caller.context, authorize: auth.authorize }
+    : undefined;
 }

@@ -5,6 +5,7 @@ import { strategies } from "../error-strategy.ts";
 import { userSentence, userText, type Language } from "../error-texts.ts";
 import { type ErrorCode, errorCodes, explain, isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import { Refusal } from "../manifest/refusal.ts";
 import { adviceOf, type Advice } from "../models/advice.ts";
 import type { RunError } from "../storage/records.ts";
 import type { HttpContext } from "./environment.ts";
@@ -75,6 +76,10 @@ const codeOf: Partial<Record<number, ErrorCode>> = {
  * which is logged whole (wire contract, section 1). Who asks for JSON by name gets the uniform body of API-09 instead.
  */
 export function answerError(error: unknown, context: HttpContext, logger: Logger): Response {
+  if (error instanceof Refusal) {
+    for (const [name, value] of error.headers) context.header(name, value);
+    return answer(context, codeOfStatus(error.status), error.message, error.status);
+  }
   if (error instanceof HTTPException) return answer(context, codeOfStatus(error.status), error.message, error.status);
   if (isAppError(error)) {
     const status = statusOf[error.code];

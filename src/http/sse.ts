@@ -60,10 +60,15 @@ export function sendEvents<Event>(context: HttpContext, stream: EventStream<Even
 export function writeHead(context: HttpContext, headers: Record<string, string>): void {
   const { outgoing } = context.env;
   context.res.headers.forEach((value, name) => outgoing.setHeader(name, value));
+  markSent(context);
+  outgoing.writeHead(200, headers);
+}
+
+/** Says that node's response is written by ourselves. */
+export function markSent(context: HttpContext): void {
   // Set in two steps: onto a response that has headers Hono would copy the mark, and the copy does not count as one.
   context.res = undefined;
   context.res = RESPONSE_ALREADY_SENT;
-  outgoing.writeHead(200, headers);
 }
 
 async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Promise<void> {

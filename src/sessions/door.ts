@@ -9,6 +9,7 @@ import type { SessionTtlStore } from "../storage/session-ttls.ts";
 import type { Ledger, Storage } from "../storage/storage.ts";
 import type { Operations } from "../tools/operations.ts";
 import { CurrentChanges } from "./current-changes.ts";
+import { guardedRuns, guardedSession, guardedSessions, type Guard } from "./guard.ts";
 import type { ManualTools } from "./manual-run.ts";
 import { ownItems, type OwnItems } from "./own-items.ts";
 import { ownRuns } from "./own-runs.ts";
@@ -73,11 +74,13 @@ export interface Door {
 /**
  * The door of one owner (S4 in reliability.md): a session of somebody else, and what hangs on it, is for whoever comes
  * through here as if it did not exist, and new sessions are the owner's. There is no other check: routes are given a door
- * and nothing beside it. `null` is the door of a server without keys, which hides nothing.
+ * and nothing beside it. `null` is the door of a server without keys, which hides nothing. With a `guard` the rules of
+ * the user's own code say what is shown, and `owner` is whose name new sessions bear.
  */
 export function openDoor(
   everything: { storage: Storage; runs: Runs; operations: Operations; manual: ManualTools },
   owner: string | null,
+  guard?: Guard,
 ): Door {
   const changes = new CurrentChanges();
   const { storage: all } = everything;
@@ -86,12 +89,13 @@ export function openDoor(
     const storage = { ...all, sessions: tellDeletions(all.sessions, changes) };
     return { ...everything, storage, owner: "", namespaces: ownNamespaces(all, storage.sessions, "", changes), items };
   }
-  const { sessions, ...others } = ownStorage(all, owner);
+  const { sessions, ...others } = guard === undefined ? ownStorage(all, owner) : guardedStorage(all, guard);
   const storage = { ...others, sessions: tellDeletions(sessions, changes) };
+  const runs = ownRuns(everything.runs, storage, all.assistants);
   return {
     owner,
     storage,
-    runs: ownRuns(everything.runs, storage, all.assistants),
+    runs: guard === undefined ? runs : guardedRuns(runs, all, guard),
     operations: ownOperations(everything.operations, storage.sessions),
     manual: ownManual(everything.manual, owner, storage.sessions),
     namespaces: ownNamespaces(all, storage.sessions, owner, changes),
@@ -118,11 +122,32 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
     const isOwn = session?.owner === owner || (orphans && session?.owner === null);
     return isOwn ? session : undefined;
   };
-  const isOwn = async (id: string): Promise<boolean> => (await get(id)) !== undefined;
-  const { approvals, checkpointer, ledger, requests, ttls } = storage;
+  return {
+    ...partsOfSessions(storage, async (id) => (await get(id)) !== undefined),
+    assistants: ownAssistants(storage.assistants, owner),
+    sessions: {
+      get,
+      create: (session) => storage.sessions.create({ ...session, owner }),
+      update: async (id, patch) => ((await get(id)) === undefined ? undefined : storage.sessions.update(id, patch)),
+      delete: async (id) => (await get(id)) !== undefined && storage.sessions.delete(id),
+      search: (query) => storage.sessions.search({ ...query, owner: { name: owner, orphans } }),
+    },
+  };
+}
+
+function guardedStorage(storage: Storage, guard: Guard): SessionStorage {
+  const isShown = async (id: string): Promise<boolean> => (await guardedSession(storage, guard, id)) !== undefined;
+  const assistants = ownAssistants(storage.assistants, guard.context.user.identity);
+  return { ...partsOfSessions(storage, isShown), assistants, sessions: guardedSessions(storage, guard) };
+}
+
+/** What hangs on a session, where the session is the caller's. */
+function partsOfSessions(
+  { approvals, checkpointer, ledger, requests, ttls }: Storage,
+  isOwn: (id: string) => Promise<boolean>,
+): Omit<SessionStorage, "assistants" | "sessions"> {
   return {
     checkpointer,
-    assistants: ownAssistants(storage.assistants, owner),
     requests: { last: async (id, node) => ((await isOwn(id)) ? requests.last(id, node) : undefined) },
     ttls: {
       get: async (id) => ((await isOwn(id)) ? ttls.get(id) : undefined),
@@ -131,13 +156,6 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
     ledger: {
       list: async (id) => ((await isOwn(id)) ? ledger.list(id) : []),
       get: async (id, callId) => ((await isOwn(id)) ? ledger.get(id, callId) : undefined),
-    },
-    sessions: {
-      get,
-      create: (session) => storage.sessions.create({ ...session, owner }),
-      update: async (id, patch) => ((await isOwn(id)) ? storage.sessions.update(id, patch) : undefined),
-      delete: async (id) => (await isOwn(id)) && storage.sessions.delete(id),
-      search: (query) => storage.sessions.search({ ...query, owner: { name: owner, orphans } }),
     },
     approvals: {
       get: async (id, interruptId) => ((await isOwn(id)) ? approvals.get(id, interruptId) : undefined),

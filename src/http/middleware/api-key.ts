@@ -1,14 +1,26 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
+import type { AuthContext } from "../../manifest/auth.ts";
 import type { ApiKey } from "../../settings/api-keys.ts";
 import type { HttpEnvironment } from "../environment.ts";
 
-/** Who sends a request: the owner of its key, `anyone` where no key is asked for, `nobody` without one that is known. */
-export type Caller = { kind: "anyone" } | { kind: "owner"; name: string } | { kind: "nobody"; hasKey: boolean };
+/**
+ * Who sends a request: the owner of its key, `anyone` where no key is asked for, a `user` of the rules of `auth.path`,
+ * `nobody` without a key that is known, `refused` by those rules.
+ */
+export type Caller =
+  | { kind: "anyone" }
+  | { kind: "owner"; name: string }
+  | { kind: "user"; context: AuthContext }
+  | { kind: "nobody"; hasKey: boolean }
+  | { kind: "refused" };
+
+/** Why the rules of `auth.path` have refused a request; it goes with the request. */
+export const refusals = new WeakMap<Request, Error>();
 
 /** Paths that say nothing about anybody: health checks, the SDK's first look, and the description of the API. */
-const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?)$/u;
+export const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?)$/u;
 
 /**
  * Tells callers by the key in `x-api-key` or `Authorization: Bearer`, compared in constant time. With no keys configured
@@ -27,10 +39,12 @@ export function createIdentify(keys: readonly ApiKey[]): (headers: Headers) => C
   };
 }
 
-/** Refuses nobody with 401, on all paths but the open ones. */
+/** Refuses nobody with 401, and as the rules of `auth.path` do, on all paths but the open ones. */
 export function requireKey(caller: Caller): MiddlewareHandler<HttpEnvironment> {
   return async (context, next) => {
-    if (caller.kind !== "nobody" || openPaths.test(context.req.path)) return next();
+    if (openPaths.test(context.req.path)) return next();
+    if (caller.kind === "refused") throw refusals.get(context.req.raw) ?? new HTTPException(401);
+    if (caller.kind !== "nobody") return next();
     const message = caller.hasKey
       ? "The API key is not valid."
       : "An API key is required. Send it in the x-api-key header.";

@@ -1,5 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
+import { AppError, errorMessage } from "../../errors.ts";
+import type { Cors } from "../../manifest/manifest.ts";
 import type { HttpContext, HttpEnvironment } from "../environment.ts";
 
 /** LangGraph Studio's page; it talks to local servers from the browser. */
@@ -17,31 +19,72 @@ export interface GateOptions {
   allowedHosts: string[];
   /** Web pages that may call it; `*` is all of them. */
   corsOrigins: string[];
+  /** What `http.cors` of a langgraph.json allows besides. */
+  cors?: Cors | undefined;
+}
+
+/** Whether a server that listens there is reached from its own machine only. */
+export function isLoopbackName(host: string): boolean {
+  return [...loopbackNames, "::1"].includes(host);
 }
 
 /**
  * Keeps web pages from driving a local server (S1 in reliability.md): a `Host` that is not ours (DNS rebinding) and an
- * `Origin` that is neither ours, Studio's nor configured get 403 before any handler; a body that is neither JSON nor
- * text gets 415. Answers preflights and writes the CORS headers. On a public address, where a key is required, `Host`
+ * `Origin` that is neither ours, Studio's nor configured get 403 before any handler. Answers preflights and writes the
+ * CORS headers. On a public address, where a key is required, `Host`
  * is checked only when names are configured.
  */
 export function gate(options: GateOptions): MiddlewareHandler<HttpEnvironment> {
-  const isLoopback = [...loopbackNames, "::1"].includes(options.host);
+  const isLoopback = isLoopbackName(options.host);
   const hosts = new Set([...loopbackNames, options.host, ...options.allowedHosts].map((name) => name.toLowerCase()));
   const checksHost = isLoopback || options.allowedHosts.length > 0;
-  const origins = new Set([studioOrigin, ...options.corsOrigins]);
+  const { cors = {} } = options;
+  const origins = new Set([studioOrigin, ...options.corsOrigins, ...(cors.allow_origins ?? [])]);
+  const pattern = originPattern(cors);
+  const answers = headersOf(cors);
   const allowsAll = origins.has("*");
   return async (context, next) => {
     const host = context.req.header("host") ?? "";
     if (checksHost && !hosts.has(hostName(host))) throw foreignHost(host);
     const origin = context.req.header("origin");
     if (origin !== undefined) {
-      if (!allowsAll && !origins.has(origin) && !isOwn(origin, host)) throw foreignOrigin(origin);
-      allowOrigin(context, origin);
-      if (context.req.method === "OPTIONS") return preflight(context);
+      const isKnown = allowsAll || origins.has(origin) || isOwn(origin, host) || pattern?.test(origin) === true;
+      if (!isKnown) throw foreignOrigin(origin);
+      allowOrigin(context, origin, answers);
+      if (context.req.method === "OPTIONS") return preflight(context, cors);
     }
+    return next();
+  };
+}
+
+/** Refuses with 415 a body that is neither JSON nor text. */
+export function contentTypes(): MiddlewareHandler<HttpEnvironment> {
+  return async (context, next) => {
     checkContentType(context);
     return next();
+  };
+}
+
+/** The whole origin has to match: a part would let in `https://ours.example.evil.example`. */
+function originPattern({ allow_origin_regex: pattern }: Cors): RegExp | undefined {
+  if (pattern === undefined) return undefined;
+  try {
+    return new RegExp(`^(?:${pattern})$`, "u");
+  } catch (error) {
+    throw new AppError("config", `http.cors.allow_origin_regex is no pattern: ${errorMessage(error)}`, {
+      suggestion: "Correct it in langgraph.json.",
+      cause: error,
+    });
+  }
+}
+
+/** The headers of every answer to a page that may call. */
+function headersOf({ expose_headers = [], allow_credentials }: Cors): Record<string, string> {
+  const known = new Set(exposedHeaders.toLowerCase().split(", "));
+  const others = expose_headers.filter((name) => !known.has(name.toLowerCase()));
+  return {
+    "Access-Control-Expose-Headers": [exposedHeaders, ...others].join(", "),
+    ...(allow_credentials === true && { "Access-Control-Allow-Credentials": "true" }),
   };
 }
 
@@ -69,15 +112,16 @@ function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }
 
-function allowOrigin(context: HttpContext, origin: string): void {
+function allowOrigin(context: HttpContext, origin: string, answers: Record<string, string>): void {
   context.header("Access-Control-Allow-Origin", origin);
-  context.header("Access-Control-Expose-Headers", exposedHeaders);
+  for (const [name, value] of Object.entries(answers)) context.header(name, value);
   context.header("Vary", "Origin");
 }
 
-function preflight(context: HttpContext): Response {
-  context.header("Access-Control-Allow-Methods", allowedMethods);
-  const wanted = context.req.header("access-control-request-headers");
+function preflight(context: HttpContext, cors: Cors): Response {
+  context.header("Access-Control-Allow-Methods", cors.allow_methods?.join(", ") ?? allowedMethods);
+  if (cors.max_age !== undefined) context.header("Access-Control-Max-Age", String(cors.max_age));
+  const wanted = cors.allow_headers?.join(", ") ?? context.req.header("access-control-request-headers");
   if (wanted !== undefined) context.header("Access-Control-Allow-Headers", wanted);
   // Browsers that guard private networks ask before a public page may reach a local server; the origin was checked.
   if (context.req.header("access-control-request-private-network") === "true") {

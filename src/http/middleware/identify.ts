@@ -1,0 +1,45 @@
+import { studioUser, type CustomAuth } from "../../manifest/auth.ts";
+import type { ApiKey } from "../../settings/api-keys.ts";
+import { createIdentify, openPaths, refusals, type Caller } from "./api-key.ts";
+import { isLoopbackName } from "./gate.ts";
+
+/** By what callers are told apart. */
+interface IdentifyOptions {
+  apiKeys: readonly ApiKey[];
+  auth: CustomAuth | undefined;
+  /** The address the server listens on. */
+  host: string;
+}
+
+/**
+ * Tells who sends a request: by its key, then by the rules of `auth.path`. Studio's header is believed only where nobody but
+ * this machine can send it: it says nothing that could be checked.
+ */
+export function identifyBy({ apiKeys, auth, host }: IdentifyOptions): (request: Request) => Caller | Promise<Caller> {
+  if (auth === undefined && apiKeys.length === 0) return () => ({ kind: "anyone" });
+  const byKey = createIdentify(apiKeys);
+  if (auth === undefined) return ({ headers }) => byKey(headers);
+  const believesStudio = auth.allowsStudio && isLoopbackName(host);
+  return async (request) => {
+    const caller = apiKeys.length === 0 ? undefined : byKey(request.headers);
+    if (caller?.kind === "owner") return caller;
+    // A preflight carries no credentials, and what these paths say is for everybody.
+    if (request.method === "OPTIONS" || openPaths.test(new URL(request.url).pathname)) {
+      return { kind: "nobody", hasKey: false };
+    }
+    if (believesStudio && request.headers.get("x-auth-scheme") === "langsmith") {
+      return { kind: "user", context: studioUser };
+    }
+    try {
+      return { kind: "user", context: await auth.authenticate(withoutBody(request)) };
+    } catch (error) {
+      refusals.set(request, error instanceof Error ? error : new Error(String(error)));
+      return { kind: "refused" };
+    }
+  };
+}
+
+/** The rules read what a request says of itself; its body is for the routes. */
+function withoutBody({ url, method, headers }: Request): Request {
+  return new Request(url, { method, headers });
+}

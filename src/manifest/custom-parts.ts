@@ -1,0 +1,43 @@
+import { basename } from "node:path";
+import type { Logger } from "../logger.ts";
+import { loadAuth, type CustomAuth } from "./auth.ts";
+import { applyEnvironment } from "./environment.ts";
+import { readManifest, type Cors } from "./manifest.ts";
+import { openUserModules } from "./module-hooks.ts";
+import { bindSdkLogger } from "./sdk-globals.ts";
+import { loadExport } from "./user-module.ts";
+
+/** Resources that a manifest may switch off. */
+export type Resource = "assistants" | "threads" | "runs" | "store" | "meta";
+
+/** What a `langgraph.json` brings besides graphs. */
+export interface CustomParts {
+  auth: CustomAuth | undefined;
+  /** What `http.app` names; whoever mounts it looks what it is. */
+  httpApp: unknown;
+  cors: Cors | undefined;
+  disabled: Resource[];
+}
+
+/**
+ * Loads what a `langgraph.json` brings besides graphs, with its `env` set before any of its modules runs. Throws what a
+ * module throws and `config` for what cannot be used: a server without its rules must not start.
+ */
+export async function openCustomParts(path: string, logger: Logger): Promise<CustomParts> {
+  const manifest = await readManifest(path);
+  const missing = await applyEnvironment(manifest);
+  // That `.env` is not there is usual.
+  if (missing !== undefined && basename(missing) !== ".env") logger.warn({ file: missing }, "env_file_missing");
+  if (manifest.passedOver.length > 0) logger.warn({ keys: manifest.passedOver }, "manifest_keys_passed_over");
+  openUserModules(manifest.folder);
+  bindSdkLogger(logger);
+  const { http, folder } = manifest;
+  return {
+    auth: await loadAuth(manifest),
+    httpApp: http?.app === undefined ? undefined : await loadExport(folder, http.app),
+    cors: http?.cors,
+    disabled: resources.filter((resource) => http?.[`disable_${resource}`] === true),
+  };
+}
+
+const resources: Resource[] = ["assistants", "threads", "runs", "store", "meta"];

@@ -1,0 +1,136 @@
+import { AppError } from "../errors.ts";
+import type { AuthContext, AuthEvent, CustomAuth, RowFilter } from "../manifest/auth.ts";
+import type { RunRequest } from "../runs/draft.ts";
+import { contains } from "../storage/contains.ts";
+import type { JsonObject, Session } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { SessionRuns, SessionStorage } from "./door.ts";
+
+/** One user behind the rules of `auth.path`. */
+export interface Guard {
+  context: AuthContext;
+  authorize: CustomAuth["authorize"];
+}
+
+type Sessions = SessionStorage["sessions"];
+
+function ask({ context, authorize }: Guard, event: AuthEvent, value: JsonObject): Promise<RowFilter | undefined> {
+  return authorize(context, event, value);
+}
+
+function isAllowed(session: Session, filter: RowFilter | undefined): boolean {
+  return filter === undefined || contains(session.metadata, filter);
+}
+
+/** A session that the rules show this user for what is to be done with it; any other does not exist. */
+export async function guardedSession(
+  storage: Storage,
+  guard: Guard,
+  id: string,
+  event: "threads:read" | "threads:update" | "threads:delete" = "threads:read",
+): Promise<Session | undefined> {
+  const session = await storage.sessions.get(id);
+  if (session === undefined) return undefined;
+  return isAllowed(session, await ask(guard, event, { thread_id: id })) ? session : undefined;
+}
+
+/** The sessions as the rules of `auth.path` show them to one user. */
+export function guardedSessions(storage: Storage, guard: Guard): Sessions {
+  const { sessions } = storage;
+  return {
+    get: (id) => guardedSession(storage, guard, id),
+    async create(session) {
+      const value = { thread_id: session.session_id, metadata: { ...session.metadata } };
+      await ask(guard, "threads:create", value);
+      return await sessions.create({ ...session, metadata: value.metadata, owner: guard.context.user.identity });
+    },
+    async update(id, patch) {
+      const session = await sessions.get(id);
+      if (session === undefined) return undefined;
+      const value: JsonObject = { thread_id: id, ...(patch.metadata && { metadata: { ...patch.metadata } }) };
+      if (!isAllowed(session, await ask(guard, "threads:update", value))) return undefined;
+      // Only a change of metadata may be changed by a handler.
+      const metadata = patch.metadata === undefined ? undefined : (value["metadata"] as JsonObject);
+      return await sessions.update(id, { ...patch, ...(metadata && { metadata }) });
+    },
+    async delete(id) {
+      const session = await guardedSession(storage, guard, id, "threads:delete");
+      return session !== undefined && (await sessions.delete(id));
+    },
+    async search(query) {
+      const value = { metadata: { ...query.metadata }, limit: query.limit, offset: query.offset };
+      const filter = await ask(guard, "threads:search", value);
+      const metadata = bothOf(value.metadata, filter);
+      return metadata === undefined ? { sessions: [], total: 0 } : await sessions.search({ ...query, metadata });
+    },
+  };
+}
+
+/** A filter for both what was asked for and what the rules demand; `undefined` where nothing can be both. */
+function bothOf(asked: JsonObject, filter: RowFilter = {}): JsonObject | undefined {
+  const both = { ...asked };
+  for (const [key, wanted] of Object.entries(filter)) {
+    const own = both[key];
+    if (own === undefined || contains(wanted, own)) both[key] = wanted;
+    else if (Array.isArray(own) && Array.isArray(wanted)) both[key] = [...own, ...wanted];
+    else if (!contains(own, wanted)) return undefined;
+  }
+  return both;
+}
+
+/** The runs as the rules show them: started, stopped and removed only where a handler allows it. `runs` checks reading. */
+export function guardedRuns(runs: SessionRuns, storage: Storage, guard: Guard): SessionRuns {
+  const mayChange = async (runId: string, event: "threads:update" | "threads:delete"): Promise<boolean> => {
+    const run = await runs.get(runId);
+    return run !== undefined && (await guardedSession(storage, guard, run.session_id, event)) !== undefined;
+  };
+  return {
+    ...runs,
+    async start(session, request) {
+      const value = { ...valueOf(session, request), metadata: { ...request.metadata } };
+      const filter = await ask(guard, "threads:create_run", value);
+      const known = await storage.sessions.get(session.session_id);
+      if (known === undefined || !isAllowed(known, filter)) {
+        throw new AppError("not_found", `Thread with ID ${session.session_id} not found`);
+      }
+      return await runs.start(session, { ...request, metadata: value.metadata, config: withUser(request, guard) });
+    },
+    cancel: async (runId, options) =>
+      (await mayChange(runId, "threads:update")) ? await runs.cancel(runId, options) : undefined,
+    delete: async (runId) => (await mayChange(runId, "threads:delete")) && (await runs.delete(runId)),
+  };
+}
+
+function valueOf(session: Session, request: RunRequest): JsonObject {
+  const {
+    assistant,
+    metadata,
+    multitask_strategy,
+    after_seconds,
+    submission: _key,
+    answer: _answer,
+    ...kwargs
+  } = request;
+  return {
+    thread_id: session.session_id,
+    assistant_id: assistant,
+    metadata,
+    multitask_strategy,
+    ...(after_seconds === undefined ? {} : { after_seconds }),
+    kwargs,
+  };
+}
+
+/** A run is told who asked for it, whatever the client says of itself. */
+function withUser({ config }: RunRequest, { context: { user, scopes } }: Guard): JsonObject {
+  const configurable = config["configurable"];
+  return {
+    ...config,
+    configurable: {
+      ...(typeof configurable === "object" ? configurable : {}),
+      langgraph_auth_user: user,
+      langgraph_auth_user_id: user.identity,
+      langgraph_auth_permissions: scopes,
+    },
+  };
+}

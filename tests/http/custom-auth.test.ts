@@ -1,0 +1,186 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+
+const fixtures = join(import.meta.dirname, "..", "fixtures", "graphs");
+let folder: string;
+const servers: TestServer[] = [];
+let server: TestServer;
+
+/** A module of rules; a name of its own, because a process loads a module once. */
+async function rulesOf(text: string): Promise<string> {
+  const path = join(folder, `${crypto.randomUUID()}.mjs`);
+  await writeFile(
+    path,
+    `import { Auth, isStudioUser } from "@langchain/langgraph-sdk/auth";\nexport const auth = ${text};`,
+  );
+  return `${path}:auth`;
+}
+
+async function serve(auth: object): Promise<TestServer> {
+  const path = join(folder, `${crypto.randomUUID()}.json`);
+  const mirror = join(import.meta.dirname, "..", "support", "test-graphs.ts:mirror");
+  const graphs = { asking: join(fixtures, "asking.ts:graph"), slow: join(fixtures, "slow.ts:graph"), mirror };
+  await writeFile(path, JSON.stringify({ graphs, auth }));
+  const started = await startTestServer({ graphs: path, drainSeconds: 0.1 });
+  servers.push(started);
+  return started;
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "millrace-auth-"));
+  server = await serve({ path: join(fixtures, "auth.ts:auth") });
+  [adas, bobs] = [as("ada"), as("bob")];
+});
+afterAll(async () => {
+  for (const one of servers) await one.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function as(name: string): Client {
+  const defaultHeaders = { authorization: `Bearer token-of-${name}` };
+  return new Client({ apiUrl: server.url, defaultHeaders, callerOptions: { maxRetries: 0 } });
+}
+
+let adas: Client;
+let bobs: Client;
+
+describe("who a request comes from", () => {
+  it("is asked of the user's own code, which refuses with its status, text and headers", async () => {
+    const answer = await fetch(`${server.url}/threads`, { method: "POST", body: "{}" });
+    expect([answer.status, await answer.text()]).toEqual([401, "Who are you?"]);
+    expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    const again = await fetch(`${server.url}/threads/search`, { method: "POST", body: "{}" });
+    expect([again.status, await again.text()]).toEqual([401, "Who are you?"]);
+  });
+
+  it.each(["/ok", "/info", "/openapi.json"])("is asked of nobody at %s", async (path) => {
+    expect((await fetch(`${server.url}${path}`)).status).toBe(200);
+  });
+
+  it("is told to browsers that may call, also when it refuses", async () => {
+    const origin = "https://smith.langchain.com";
+    const preflight = await fetch(`${server.url}/threads`, { method: "OPTIONS", headers: { origin } });
+    expect(preflight.status).toBe(204);
+    const refused = await fetch(`${server.url}/threads`, { method: "POST", headers: { origin } });
+    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, origin]);
+  });
+
+  it("is told to the graph, whatever the client says", async () => {
+    const config = { configurable: { langgraph_auth_user_id: "admin", own: 1 } };
+    const { seen } = (await adas.runs.wait(null, "mirror", { input: {}, config })) as {
+      seen: { configurable: Record<string, unknown> };
+    };
+    expect(seen.configurable).toMatchObject({
+      own: 1,
+      langgraph_auth_user_id: "ada",
+      langgraph_auth_user: { identity: "ada", display_name: "ada", team: "blue", is_authenticated: true },
+      langgraph_auth_permissions: ["write"],
+    });
+  });
+});
+
+describe("what the rules say", () => {
+  it("is asked of the most particular handler there is", async () => {
+    const { thread_id } = await adas.threads.create({ metadata: { note: 1 } });
+    expect((await adas.threads.get(thread_id)).metadata).toEqual({ note: 1, owner: "ada", readers: ["ada"] });
+    await expect(as("eve").threads.create()).rejects.toThrow("HTTP 402: Pay first");
+    // Eve's permissions are asked for by `*`, which stands behind `threads`: she may look, and sees nothing.
+    await expect(as("eve").threads.get(thread_id)).rejects.toThrow("HTTP 404");
+  });
+
+  it("hides a thread from others in everything that can be done with it", async () => {
+    const { thread_id } = await adas.threads.create();
+    await adas.runs.wait(thread_id, "asking", { input: {} });
+    const [run] = await adas.runs.list(thread_id);
+    const id = run?.run_id ?? "";
+    const attempts: (() => Promise<unknown>)[] = [
+      () => bobs.threads.get(thread_id),
+      () => bobs.threads.update(thread_id, { metadata: { stolen: true } }),
+      () => bobs.threads.delete(thread_id),
+      () => bobs.threads.getState(thread_id),
+      () => bobs.threads.getHistory(thread_id),
+      () => bobs.threads.updateState(thread_id, { values: { name: "Bob" } }),
+      () => bobs.threads.copy(thread_id),
+      () => bobs.runs.list(thread_id),
+      () => bobs.runs.get(thread_id, id),
+      () => bobs.runs.join(thread_id, id),
+      () => bobs.runs.cancel(thread_id, id),
+      () => bobs.runs.delete(thread_id, id),
+      () => bobs.runs.create(thread_id, "asking", { command: { resume: "Bob" } }),
+      () => bobs.runs.wait(thread_id, "asking", { command: { resume: "Bob" } }),
+    ];
+    for (const attempt of attempts) await expect(attempt(), attempt.toString()).rejects.toThrow(/HTTP 40[49]/u);
+    expect((await adas.threads.getState(thread_id)).next).toEqual(["ask_name"]);
+    const answered = await adas.runs.wait(thread_id, "asking", { command: { resume: "Ada" } });
+    expect(answered).toMatchObject({ name: "Ada" });
+  });
+
+  it("is part of every search, and of its count", async () => {
+    const { thread_id } = await bobs.threads.create({ metadata: { topic: "search" } });
+    await adas.threads.create({ metadata: { topic: "search" } });
+    const metadata = { topic: "search" };
+    expect((await bobs.threads.search({ metadata })).map((thread) => thread.thread_id)).toEqual([thread_id]);
+    expect(await bobs.threads.count({ metadata })).toBe(1);
+    expect(await bobs.threads.search({ metadata: { readers: ["ada"] } })).toEqual([]);
+    expect(await bobs.threads.search({ metadata: { owner: "ada" } })).toEqual([]);
+  });
+
+  it("lets runs be started, and marks them", async () => {
+    const { thread_id } = await adas.threads.create();
+    const run = await adas.runs.create(thread_id, "slow", { input: {}, metadata: { note: 1 } });
+    expect(run.metadata).toMatchObject({ note: 1, owner: "ada" });
+    await adas.runs.cancel(thread_id, run.run_id, true);
+    expect((await adas.runs.get(thread_id, run.run_id)).status).toBe("interrupted");
+    await adas.runs.delete(thread_id, run.run_id);
+    await adas.threads.delete(thread_id);
+    await expect(adas.threads.get(thread_id)).rejects.toThrow("HTTP 404");
+  });
+
+  it("does not make anybody who administers what all share", async () => {
+    const user = { authorization: "Bearer token-of-ada" };
+    const answer = await server.send("POST", "/prompts/reload", undefined, user);
+    expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining("belongs to all owners")]);
+  });
+});
+
+describe("Studio", () => {
+  const studio = { "x-auth-scheme": "langsmith" };
+  const rules = `new Auth().authenticate(() => "somebody").on("threads", ({ user }) => isStudioUser(user) || false)`;
+
+  it("is a user of its own on this machine, which handlers know", async () => {
+    const own = await serve({ path: await rulesOf(rules) });
+    expect((await own.send("POST", "/threads", {}, studio)).status).toBe(200);
+    const other = await own.send("POST", "/threads", {});
+    expect([other.status, await other.text()]).toEqual([403, "Forbidden"]);
+  });
+
+  it("is nobody where it was switched off", async () => {
+    const own = await serve({ path: await rulesOf(rules), disable_studio_auth: true });
+    expect((await own.send("POST", "/threads", {}, studio)).status).toBe(403);
+  });
+});
+
+describe("rules that cannot be used", () => {
+  it.each([
+    ["are not there", "./none.mjs:auth", /There is no file/u],
+    ["are no Auth", join(fixtures, "asking.ts:graph"), /is no Auth/u],
+  ])("keep the server from starting when they %s", async (_name, path, message) => {
+    await expect(serve({ path })).rejects.toMatchObject({ code: "config", message: expect.stringMatching(message) });
+  });
+
+  it("let nobody through when they answer with what is no filter", async () => {
+    const rules = `new Auth().authenticate(() => "a").on("threads", () => ({ owner: { $regex: ".*" } }))`;
+    const own = await serve({ path: await rulesOf(rules) });
+    expect((await own.send("POST", "/threads", {})).status).toBe(500);
+    expect((await own.send("POST", "/threads/search", {})).status).toBe(500);
+  });
+
+  it("let nobody through when they name nobody", async () => {
+    const own = await serve({ path: await rulesOf("new Auth().authenticate(() => undefined)") });
+    expect((await own.send("POST", "/threads", {})).status).toBe(500);
+  });
+});
