@@ -159,7 +159,9 @@ describe("langgraph.json", () => {
 });
 
 describe(".env.example", () => {
-  const variables = [...read("src/config.ts").matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gmu)].map(([, name]) => name ?? "");
+  const ofTheServer = [...read("src/config.ts").matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gmu)].map(([, name]) => name ?? "");
+  // Read when the graphs are: a langgraph.json may set it.
+  const variables = [...ofTheServer, "LANGGRAPH_CONFIG"];
   const example = parseEnv(read(".env.example"));
 
   it("lists exactly the variables that the program reads", () => {
