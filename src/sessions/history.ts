@@ -24,7 +24,7 @@ export async function readHistory(
   session: Session,
   { limit, before, metadata = {}, checkpoint }: HistoryQuery,
 ): Promise<StateSnapshot[]> {
-  const graph = graphOf(graphs, session);
+  const graph = await graphOf(graphs, session, "threads.read");
   if (graph === undefined) return [];
   const filter = Object.fromEntries(Object.entries(metadata).filter(([key]) => ownKeys.has(key)));
   const isOwn = Object.keys(filter).length === Object.keys(metadata).length;

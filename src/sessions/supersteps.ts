@@ -21,7 +21,7 @@ export async function applySupersteps(
   session: Session,
   supersteps: readonly Superstep[],
 ): Promise<void> {
-  const graph = graphOf(graphs, session);
+  const graph = await graphOf(graphs, session, "threads.update");
   if (graph === undefined) throw noGraph(session.session_id);
   const readMessages = (values: unknown): unknown =>
     checksMessages(graph) ? readInputMessages(values, "values") : (values ?? null);
