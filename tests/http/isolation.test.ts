@@ -108,6 +108,8 @@ function bodyOf({ method, path }: DescribedRoute, ids: Ids): object | undefined 
     return { values: { answer: "taken over" }, checkpoint: place, metadata: { taken: "over" } };
   if (path.endsWith("/history")) return { checkpoint: place, before: ids.checkpoint_id };
   if (path.includes("/approvals/")) return { type: "answer", value: "taken over" };
+  if (path.endsWith("/commands")) return { id: 1, method: "state.get" };
+  if (path.endsWith("/stream/events")) return { channels: ["values", "lifecycle"] };
   if (path.endsWith("/messages")) return { messages: [{ role: "user", content: "taken over" }] };
   return {};
 }
@@ -129,11 +131,13 @@ async function ask(route: DescribedRoute, ids: Ids, body: object | undefined, he
   if (unknown.length > 0) throw new Error(`${route.path}: what is a foreign ${unknown.join(", ")}? Add it to Ids.`);
   const response = await server.send(route.method, path, body, { ...headers });
   const hidden = (text: string): string =>
-    Object.entries(ids).reduce((now, [name, id]) => now.replaceAll(id, `<${name}>`), text);
+    Object.entries(ids)
+      .reduce((now, [name, id]) => now.replaceAll(id, `<${name}>`), text)
+      .replace(/"applied_through_seq":\d+/u, "");
   const ofRequest = ["x-request-id", "date"];
   const told = [...response.headers].filter(([name]) => !ofRequest.includes(name));
   // A thread's own stream does not end by itself.
-  const isEndless = route.path === "/threads/{thread_id}/stream" && response.status === 200;
+  const isEndless = /\/stream(\/events)?$/u.test(route.path) && !route.path.includes("run") && response.status === 200;
   if (isEndless) await response.body?.cancel();
   return {
     status: response.status,
@@ -152,6 +156,7 @@ async function adasView(ids: Ids): Promise<string> {
   return JSON.stringify(seen);
 }
 
+const isOfProtocol = ({ path }: DescribedRoute): boolean => /\/(commands|stream\/events)$/u.test(path);
 const isOfThings = ({ path }: DescribedRoute): boolean => ownedNames(path).length > 0;
 
 describe("every route with an id that belongs to somebody", () => {
@@ -166,7 +171,9 @@ describe("every route with an id that belongs to somebody", () => {
       const expected = await ask(route, missing, bodyOf(route, missing), bob);
       asked += 1;
       if (JSON.stringify(told) !== JSON.stringify(expected)) different.push({ route, told, expected });
-      if (told.status !== 404 || JSON.stringify(told).includes(canary)) different.push({ route, told });
+      // The protocol speaks of threads that are not there yet, and refuses with an answer.
+      const isMissing = told.status === 404 || isOfProtocol(route);
+      if (!isMissing || JSON.stringify(told).includes(canary)) different.push({ route, told });
     }
     expect(asked).toBeGreaterThan(25);
     expect(different).toEqual([]);
@@ -198,7 +205,11 @@ describe("every route with an id that belongs to somebody", () => {
     const closed: object[] = [];
     const made = new Set(Object.keys(ofTheWorkflow()));
     const readable = routes.filter(
-      (one) => isOfThings(one) && one.method === "GET" && !ownedNames(one.path).some((name) => made.has(name)),
+      (one) =>
+        isOfThings(one) &&
+        !isOfProtocol(one) &&
+        one.method === "GET" &&
+        !ownedNames(one.path).some((name) => made.has(name)),
     );
     for (const key of [keys.ada, keys.adasOther]) {
       for (const route of readable) {

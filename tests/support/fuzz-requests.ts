@@ -184,7 +184,12 @@ export function fuzzRequests(from: FuzzSource): fc.Arbitrary<FuzzRequest> {
   });
 }
 
-const endlessPaths = new Set(["/threads/{thread_id}/stream", "/namespaces/{namespace}/stream", "/ollama/stream"]);
+const endlessPaths = new Set([
+  "/threads/{thread_id}/stream",
+  "/threads/{thread_id}/stream/events",
+  "/namespaces/{namespace}/stream",
+  "/ollama/stream",
+]);
 
 /** Sends a generated request and reads the answer; of a stream that does not end by itself only its head. */
 export async function sendFuzz(
