@@ -1,0 +1,148 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { projectFolder } from "../support/source-files.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+
+let model: ModelServer;
+let workflow: TestServer;
+let others: TestServer;
+
+beforeAll(async () => {
+  model = await startModelServer({
+    handler: ({ messages }): ModelStep => {
+      const last = messages.at(-1);
+      if (last?.role === "tool") return { text: "The file is gone." };
+      if (String(last?.content).includes("Tidy up")) {
+        return { text: "I remove it.", toolCalls: [{ name: "delete_file", arguments: { path: "old.txt" } }] };
+      }
+      return { reasoning: "A greeting.", text: "Good day to you." };
+    },
+  });
+  workflow = await startTestServer({
+    graphs: join(projectFolder, "langgraph.json"),
+    model: "openai:scripted",
+    openai: { apiKey: "test-key", baseUrl: model.url },
+  });
+  others = await startTestServer();
+});
+afterAll(async () => {
+  await Promise.all([workflow.remove(), others.remove()]);
+  await model.close();
+});
+
+const transports = ["sse", "websocket"] as const;
+type Transport = (typeof transports)[number];
+
+/** The SDK's handle on a thread, over either transport. */
+function threadOf({ url }: TestServer, assistantId: string, transport: Transport, threadId = crypto.randomUUID()) {
+  const client = new Client({ apiUrl: url });
+  return client.threads.stream(threadId, {
+    assistantId,
+    ...(transport === "websocket"
+      ? // The SDK wants the browser's WebSocket; that of `ws` speaks the same.
+        { transport, webSocketFactory: (address) => new WebSocket(address) as unknown as globalThis.WebSocket }
+      : { transport }),
+  });
+}
+
+const asks = (content: string) => ({ messages: [{ role: "user", content, id: crypto.randomUUID() }] });
+
+interface Said {
+  text: PromiseLike<string> & AsyncIterable<string>;
+}
+
+describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
+  it("gives the state after each step, and at last the whole", async () => {
+    const thread = threadOf(others, "counter", transport);
+    const { values } = thread;
+    await thread.run.start({ input: { value: 1 } });
+    const seen: unknown[] = [];
+    for await (const value of values) seen.push(value);
+    expect(seen).toEqual([{ value: 1 }, { value: 2 }]);
+    expect(await thread.output).toEqual({ value: 2 });
+    await thread.close();
+  });
+
+  it("streams the words of any graph's model", async () => {
+    const thread = threadOf(others, "talker", transport);
+    const { messages } = thread;
+    await thread.run.start({ input: asks("Hi") });
+    const pieces: string[] = [];
+    for await (const message of messages) {
+      for await (const text of (message as Said).text) pieces.push(text);
+      break;
+    }
+    expect(pieces.length).toBeGreaterThan(5);
+    expect(pieces.join("")).toBe("Hello there");
+    await thread.close();
+  });
+
+  it("finds the graphs inside", async () => {
+    const thread = threadOf(others, "nested", transport);
+    const { subgraphs } = thread;
+    await thread.run.start({ input: asks("Hi") });
+    const names: string[] = [];
+    for await (const graph of subgraphs) {
+      names.push(graph.namespace.join("/").replace(/:[^/]+/gu, ""));
+      break;
+    }
+    expect(names).toEqual(["inside"]);
+    await thread.close();
+  });
+
+  it("is told that a run failed", async () => {
+    const thread = threadOf(others, "failing", transport);
+    const lifecycle = await thread.subscribe(["lifecycle"]);
+    await thread.run.start({ input: { value: 1 } });
+    const events: unknown[] = [];
+    for await (const { params } of lifecycle) events.push(params.data);
+    expect(events.at(-1)).toMatchObject({ event: "failed", error: "out of luck" });
+    await thread.close();
+  });
+
+  it("takes a turn of the workflow through a call, a question and its answer", async () => {
+    await writeFile(join(workflow.config.workspace, "old.txt"), "old");
+    const thread = threadOf(workflow, "agent", transport);
+    const tools = await thread.subscribe({ channels: ["tools"] });
+    await thread.run.start({ input: asks("Tidy up the workspace"), context: { mode: "free_work" } } as never);
+    await expect.poll(() => thread.interrupts.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => thread.interrupted).toBe(true);
+    const [asked] = thread.interrupts;
+    expect(asked?.payload).toMatchObject({ action_requests: [{ name: "delete_file", args: { path: "old.txt" } }] });
+    await thread.input.respond({
+      namespace: asked?.namespace ?? [],
+      interrupt_id: asked?.interruptId ?? "",
+      response: { decisions: [{ type: "approve" }] },
+    });
+    const told: unknown[] = [];
+    for await (const { params } of tools) told.push(params.data);
+    expect(told).toMatchObject([
+      { event: "tool-started", tool_name: "delete_file", input: { path: "old.txt" } },
+      { event: "tool-finished", output: { type: "tool", status: "success", content: "Deleted old.txt." } },
+    ]);
+    await expect
+      .poll(async () => (await workflow.client.threads.get(thread.threadId)).status, { timeout: 10_000 })
+      .toBe("idle");
+    const state = await thread.state.get({ namespace: [], keys: ["messages"] });
+    expect(JSON.stringify(state)).toContain("The file is gone.");
+    await thread.close();
+  });
+
+  it("streams the words of the workflow as those of its node, thoughts apart", async () => {
+    const thread = threadOf(workflow, "agent", transport);
+    const { messages } = thread;
+    await thread.run.start({ input: asks("Hello"), context: { mode: "free_work" } } as never);
+    for await (const message of messages) {
+      const said = message as Said & { namespace: string[]; reasoning: PromiseLike<string> };
+      expect(await said.text).toBe("Good day to you.");
+      expect(await said.reasoning).toBe("A greeting.");
+      expect(said.namespace).toHaveLength(1);
+      break;
+    }
+    await thread.close();
+  });
+});
