@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
+import { Client as SecondClient } from "langgraph-sdk-2";
 import { loadConfig, type Config } from "../../src/config.ts";
 import type { Logger } from "../../src/logger.ts";
 import { startServer } from "../../src/server.ts";
@@ -48,6 +49,11 @@ export async function startTestServer(changes: Partial<Config> = {}, logger?: Lo
   return start(folder, config, logger);
 }
 
+/** `MILLRACE_TEST_SDK=2` takes the other version that an unpinned install may get through the same tests. */
+const TestClient =
+  // Tests use what both have; only the types are other ones.
+  process.env["MILLRACE_TEST_SDK"] === "2" ? (SecondClient as unknown as typeof Client) : Client;
+
 async function start(folder: string, config: Config, logger?: Logger): Promise<TestServer> {
   const server = await startServer(config, logger);
   const apiKey = config.apiKeys[0]?.key;
@@ -55,7 +61,7 @@ async function start(folder: string, config: Config, logger?: Logger): Promise<T
   const close = (): Promise<void> => (closing ??= server.close());
   return {
     url: server.url,
-    client: new Client({ apiUrl: server.url, ...(apiKey && { apiKey }), callerOptions: { maxRetries: 0 } }),
+    client: new TestClient({ apiUrl: server.url, ...(apiKey && { apiKey }), callerOptions: { maxRetries: 0 } }),
     config,
     close,
     restart: (changes = {}) => start(folder, { ...config, ...changes }, logger),

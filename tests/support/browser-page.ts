@@ -1,0 +1,116 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+import { rolldown } from "rolldown";
+import type { ChatPage, Shown } from "./chat-page.ts";
+import type { HookName } from "./stream-hooks.ts";
+
+const places = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+
+/** Where a Chromium is installed on this machine, if one is. */
+export function findChromium(): string | undefined {
+  return places.find((place) => existsSync(place));
+}
+
+/** Serves the page that uses the hooks. */
+export interface PageServer {
+  /** Its origin, without a slash at the end. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/** Bundles the page at its first request and serves it on loopback. */
+export async function startPageServer(): Promise<PageServer> {
+  let script: Promise<string> | undefined;
+  const html =
+    '<!doctype html><meta charset="utf-8"><div id="root"></div><script type="module" src="/page.js"></script>';
+  const server = createServer((request, response) => {
+    const isScript = request.url === "/page.js";
+    response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
+    if (!isScript) {
+      response.end(html);
+      return;
+    }
+    script ??= bundle();
+    script.then(
+      (text) => response.end(text),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    );
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on a port has an address with one.
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function bundle(): Promise<string> {
+  const input = fileURLToPath(new URL("page-entry.ts", import.meta.url));
+  const build = await rolldown({
+    input,
+    platform: "browser",
+    logLevel: "silent",
+    transform: { define: { "process.env.NODE_ENV": '"production"' } },
+  });
+  try {
+    const { output } = await build.generate({ format: "esm", codeSplitting: false });
+    return output[0].code;
+  } finally {
+    await build.close();
+  }
+}
+
+/** What the page keeps for the test; see `page-entry.ts`. */
+interface PageWindow {
+  shown: (Shown & Record<"send" | "approve" | "stop", (value?: string) => void>)[];
+  location: { search: string };
+}
+
+/** A page with one of the hooks in a browser of its own. */
+export async function openBrowserPage(
+  pages: PageServer,
+  executablePath: string,
+  hook: HookName,
+  apiUrl: string,
+  assistantId: string,
+): Promise<ChatPage> {
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const page = await browser.newPage();
+  const query = new URLSearchParams({ hook, api: apiUrl, assistant: assistantId });
+  await page.goto(`${pages.url}/?${query.toString()}`);
+  return {
+    threadId: () => new URL(page.url()).searchParams.get("thread") ?? "",
+    shown: () =>
+      page.evaluate(() => {
+        const { shown } = globalThis as unknown as PageWindow;
+        return shown.map(({ messages, isLoading, question, error }) => ({ messages, isLoading, question, error }));
+      }),
+    act: (action, ...values) =>
+      page.evaluate(
+        ([name, value]) => {
+          const { shown } = globalThis as unknown as PageWindow;
+          shown.at(-1)?.[name](value);
+        },
+        [action, values[0]] as const,
+      ),
+    reload: async () => {
+      await page.reload();
+    },
+    close: () => browser.close(),
+  };
+}

@@ -1,0 +1,9 @@
+/** What tests use of React, which brings no types of its own. */
+declare module "react" {
+  export function createElement(component: () => null): object;
+  export function useState<Value>(initial: Value): [Value, (value: Value) => void];
+}
+
+declare module "react-dom/client" {
+  export function createRoot(container: unknown): { render(element: object): void; unmount(): void };
+}

@@ -1,0 +1,103 @@
+import { useStream as useClassicStream } from "@langchain/langgraph-sdk/react";
+import { useStream as useProtocolStream } from "@langchain/react";
+import { useState } from "react";
+import { errorMessage } from "../../src/errors.ts";
+
+/** What a chat page shows, and what its buttons do, whichever hook is behind it. */
+export interface Screen {
+  messages: { id: string; type: string; text: string }[];
+  isLoading: boolean;
+  /** What the thread waits for. */
+  question: unknown;
+  error: string | undefined;
+  send(text?: string): void;
+  /** Approves what is asked. */
+  approve(): void;
+  stop(): void;
+}
+
+/** Where a page finds its server and its thread. */
+export interface ScreenOptions {
+  apiUrl: string;
+  assistantId: string;
+  /** The thread of before a reload. */
+  threadId: string | null;
+  /** A thread was made for the page. */
+  onThreadId: (threadId: string) => void;
+  /** Where the SDK's hook remembers its run over a reload. */
+  storage: () => PageStorage;
+}
+
+/** As much of the browser's storage as the SDK uses. */
+export interface PageStorage {
+  getItem(key: `lg:stream:${string}`): string | null;
+  setItem(key: `lg:stream:${string}`, value: string): void;
+  removeItem(key: `lg:stream:${string}`): void;
+}
+
+/** The hooks by the package they come from. */
+export type HookName = "@langchain/langgraph-sdk/react" | "@langchain/react";
+
+/** The hook of the SDK, over the streams of runs. */
+function useClassic({ storage, ...options }: ScreenOptions): Screen {
+  const stream = useClassicStream({ ...options, reconnectOnMount: storage, fetchStateHistory: true });
+  return {
+    messages: stream.messages.map(({ id, type, content }) => ({ id: id ?? "", type, text: textOf(content) })),
+    isLoading: stream.isLoading,
+    question: stream.interrupt?.value,
+    error: stream.error === undefined ? undefined : errorMessage(stream.error),
+    send: (text = "") =>
+      void stream.submit(
+        { messages: [{ type: "human", content: text, id: crypto.randomUUID() }] },
+        { streamResumable: true },
+      ),
+    approve: () => void stream.submit(undefined, { command: { resume: approval }, streamResumable: true }),
+    stop: () => void stream.stop(),
+  };
+}
+
+/** The hook of `@langchain/react`, over the event protocol. */
+function useProtocol({ apiUrl, assistantId, threadId, onThreadId }: ScreenOptions): Screen {
+  const stream = useProtocolStream({ apiUrl, assistantId, threadId, onThreadId });
+  return {
+    messages: stream.messages.map((message) => ({ id: message.id ?? "", type: message.getType(), text: message.text })),
+    isLoading: stream.isLoading,
+    question: stream.interrupt?.value,
+    error: stream.error === undefined ? undefined : errorMessage(stream.error),
+    send: (text = "") => void stream.submit({ messages: [{ type: "human", content: text, id: crypto.randomUUID() }] }),
+    approve: () => {
+      // By its id: right after a reload the page knows the question before the stream has told of it again.
+      const { id } = stream.interrupt ?? {};
+      void stream.respond(approval, id === undefined ? {} : { interruptId: id });
+    },
+    stop: () => void stream.stop(),
+  };
+}
+
+const approval = { decisions: [{ type: "approve" }] };
+
+const hooks: Record<HookName, (options: ScreenOptions) => Screen> = {
+  "@langchain/langgraph-sdk/react": useClassic,
+  "@langchain/react": useProtocol,
+};
+
+/** A component that shows nothing and tells what it would show. */
+export function createPage(hook: HookName, options: ScreenOptions, show: (screen: Screen) => void): () => null {
+  const useHook = hooks[hook];
+  return () => {
+    const [threadId, setThreadId] = useState(options.threadId);
+    const onThreadId = (id: string): void => {
+      options.onThreadId(id);
+      setThreadId(id);
+    };
+    show(useHook({ ...options, threadId, onThreadId }));
+    return null;
+  };
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  // Content is a text or a list of parts, of which those with text are shown.
+  const parts = content as { text?: string }[];
+  return parts.map(({ text = "" }) => text).join("");
+}
