@@ -145,7 +145,9 @@ function derive(action: Extract<Action, { kind: "derive" }>, desk: Desk): Progre
   });
 }
 
-const partHeader = /^\[[^\n]*?: lines \d+-\d+ of [^\n]*?\]\n/u;
+/** What stands above the text of a part, of a document, or of a file in another encoding. */
+const partHeader =
+  /^\[[^\n]*?: (?:lines \d+-\d+ of |the text of an? |in (?:UTF-16|GB 18030|Windows-1252);)[^\n]*?\]\n/u;
 
 /** Reads files whole, part by part where the tool gives parts, all at once where there are several. */
 function readAll(action: Action, paths: string[], desk: Desk, then: (texts: string[]) => Progress): Progress {
