@@ -6,6 +6,7 @@ import { z } from "zod";
 import { startCommand } from "../shell/run-command.ts";
 import { searchPath } from "../shell/sandbox.ts";
 import type { Syntax } from "./document-job.ts";
+import { isOwnPicture } from "./without-pictures.ts";
 
 /** Milliseconds that pandoc gets for one document. */
 const patience = 15_000;
@@ -17,7 +18,10 @@ const readers: Record<Syntax, string> = {
 
 /** What pandoc has read: its own form of a document, a tree of lists and nodes. */
 const Tree = z.looseObject({ blocks: z.array(z.unknown()) });
-const Picture = z.object({ t: z.literal("Image"), c: z.tuple([z.unknown(), z.array(z.unknown()), z.unknown()]) });
+const Picture = z.object({
+  t: z.literal("Image"),
+  c: z.tuple([z.unknown(), z.array(z.unknown()), z.tuple([z.string()], z.unknown())]),
+});
 const nobody = ["", [], []];
 
 /** The program of pandoc on this machine; `undefined` where there is none. */
@@ -80,14 +84,14 @@ async function runs(program: string, given: string[], folder: string, signal: Ab
   }
 }
 
-/** The tree with the words of its pictures instead of them, and without parts that go into the file as they are. */
+/** The tree with the words of its pictures instead of those that lie elsewhere, and without parts that go into the file as they are. */
 function withoutFetching(json: string): { json: string; pictures: number } {
   let pictures = 0;
   const tree = Tree.parse(JSON.parse(json));
   const plain = JSON.stringify(tree, (_, value: unknown) => {
     const kind = kindOf(value);
     const picture = kind === "Image" ? Picture.parse(value) : undefined;
-    if (picture !== undefined) {
+    if (picture !== undefined && !isOwnPicture(picture.c[2][0])) {
       pictures += 1;
       return { t: "Span", c: [nobody, picture.c[1]] };
     }

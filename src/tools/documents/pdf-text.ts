@@ -38,11 +38,13 @@ function tidied(page: string): string {
 }
 
 function withoutText(pages: number): AppError {
-  return new AppError(
-    "invalid_format",
-    `There is no text in its ${pages === 1 ? "page" : `${pages} pages`}, which are probably pictures, as a scanner makes them.`,
-    { suggestion: "Ask the user for a version with text, or to let a program recognise the text (OCR)." },
-  );
+  const where =
+    pages === 1
+      ? "its page, which is probably a picture, as a scanner makes it"
+      : `its ${pages} pages, which are probably pictures, as a scanner makes them`;
+  return new AppError("invalid_format", `There is no text in ${where}.`, {
+    suggestion: "Ask the user for a version with text, or to let a program recognise the text (OCR).",
+  });
 }
 
 function unreadable(cause: unknown): never {

@@ -3,8 +3,10 @@ const loading = /<(script|iframe|object|embed|video|audio|link|source|base)\b[^>
 const image = /<img\b((?:[^>"']|"[^"]*"|'[^']*')*)>/giu;
 /** Code stays as it is; a picture of Markdown. */
 const codeOrPicture = /(```[\s\S]*?```|~~~[\s\S]*?~~~|`[^`\n]*`)|!\[([^\]\n]*)\]\(\s*<?([^)\s>]*)[^)\n]*\)/gu;
-/** A picture that is in the text itself. */
-const ownPicture = /^data:image\/(?:png|jpe?g|gif|bmp);base64,/iu;
+/** Whether the address of a picture is the picture itself, so that nothing has to be fetched. */
+export function isOwnPicture(address: string): boolean {
+  return /^data:image\/(?:png|jpe?g|gif|bmp);base64,/iu.test(address);
+}
 
 /**
  * A text of HTML or Markdown without what would be fetched from somewhere: a model's text must not make the server ask the web or
@@ -17,10 +19,10 @@ export function withoutPictures(content: string): { content: string; pictures: n
     return alt.trim() === "" ? "" : `[${alt.trim()}]`;
   };
   const plain = content.replaceAll(codeOrPicture, (whole, code: string | undefined, alt: string, target: string) =>
-    code !== undefined || ownPicture.test(target) ? whole : words(alt),
+    code !== undefined || isOwnPicture(target) ? whole : words(alt),
   );
   const kept = plain.replaceAll(loading, "").replaceAll(image, (whole, attributes: string) => {
-    if (ownPicture.test(valueOf(attributes, "src"))) return whole;
+    if (isOwnPicture(valueOf(attributes, "src"))) return whole;
     return words(valueOf(attributes, "alt"));
   });
   return { content: kept, pictures };

@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { findPandoc } from "../../../src/tools/documents/pandoc.ts";
+import { readParts } from "../../../src/tools/documents/zip-parts.ts";
 import { textOfDocument } from "../../../src/tools/documents/read-document.ts";
 import { syntaxOf, wordDocument } from "../../../src/tools/documents/write-document.ts";
 import { tools } from "../../../src/tools/index.ts";
@@ -239,5 +240,22 @@ describe("create_file and update_file of a Word document", () => {
     const context = { ...workspace.context, signal: stop.signal };
     await expect(tools.create_file.run({ path: "x/a.docx", content: html }, context)).rejects.toThrow("stopped");
     expect(await readdir(workspace.root)).toEqual([]);
+  });
+});
+
+describe("a picture inside of the text", () => {
+  const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const content = `<p>A dot: <img alt="dot" src="data:image/png;base64,${dot}" width="1" height="1"></p>`;
+
+  it.each([
+    ["the library", without],
+    ["pandoc, where it is there", findPandoc],
+  ])("is kept by %s, and told of when the text is read", async (_, program) => {
+    const made = await wordDocument(content, signal, program);
+    expect(made.left_out).toEqual([]);
+    const names: string[] = [];
+    readParts(made.file, (name) => names.push(name) < 0);
+    expect(names.filter((name) => /^word\/media\/.+\.png$/u.test(name))).toHaveLength(1);
+    expect(await textOfDocument(made.file, "docx", signal)).toMatchObject({ left_out: ["1 picture"] });
   });
 });
