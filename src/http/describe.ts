@@ -27,6 +27,8 @@ export interface RouteDescription {
   /** Content types in which the same may be had as text. */
   texts?: readonly string[];
   empty?: boolean;
+  /** Further statuses of success, without a body, with their reason. */
+  bodiless?: Record<number, string>;
   /** Server-sent events; may stand beside `answer` nowhere. */
   events?: boolean;
   /** Request headers that the route reads. */
@@ -82,6 +84,7 @@ export function describe(route: RouteDescription): MiddlewareHandler {
       }),
     };
   }
+  for (const [status, description] of Object.entries(route.bodiless ?? {})) responses[status] = { description };
   for (const [status, description] of Object.entries(route.errors ?? {})) {
     responses[status] = {
       description,

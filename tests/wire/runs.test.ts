@@ -347,6 +347,36 @@ describe("runs of a thread", () => {
     expect(over.headers.get("content-location")).toBe(`/threads/${threadId}/runs/${run.run_id}`);
   });
 
+  test("GET /threads/:thread_id/runs/:run_id/stream 200: from the last event that the reader has, in some modes", async () => {
+    const threadId = await newThread();
+    const run = await server.client.runs.create(threadId, "counter", {
+      input: { value: 1 },
+      streamMode: ["values", "updates"],
+      streamResumable: true,
+    });
+    const path = `/threads/${threadId}/runs/${run.run_id}/stream`;
+    const join = async (lastEventId: string, query = "") =>
+      server.send("GET", `${path}${query}`, undefined, { "last-event-id": lastEventId });
+    const response = await join("-1");
+    expect(response.headers.get("content-location")).toBe(`/threads/${threadId}/runs/${run.run_id}`);
+    expect(response.headers.get("location")).toBe(path);
+    const all = await readEvents(response);
+    expect(all.map(({ event, id }) => [event, id])).toEqual([
+      ["metadata", "0"],
+      ["values", "1"],
+      ["updates", "2"],
+      ["values", "3"],
+    ]);
+    expect(await readEvents(await join("1"))).toEqual(all.slice(2));
+    const values = await readEvents(await join("-1", "?stream_mode=values&checkpoint_id=any&namespace="));
+    expect(values.map(({ event, id }) => [event, id])).toEqual([
+      ["metadata", "0"],
+      ["values", "1"],
+      ["values", "3"],
+    ]);
+    expect((await join("x")).status).toBe(400);
+  });
+
   test("whoever joins with cancel_on_disconnect and leaves ends it, whoever joins without does not", async () => {
     for (const [flag, status] of [
       ["1", "interrupted"],

@@ -14,6 +14,7 @@ const Info = z.object({
     crons: z.literal(true),
     langsmith: z.boolean(),
     langsmith_tracing_replicas: z.boolean(),
+    stream_namespaces: z.literal(true).describe("Readers may choose subgraphs by `namespace`"),
   }),
   server: z.object({ name: z.literal("millrace"), version: z.string() }),
 });
@@ -34,6 +35,7 @@ export function metaRoutes({ config }: HttpServices): HttpApp {
         crons: true,
         langsmith: config.langsmith.enabled,
         langsmith_tracing_replicas: false,
+        stream_namespaces: true,
       },
       server: { name: "millrace", version: versions.millrace },
     }),

@@ -146,7 +146,13 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
 
   routes.post(
     "/threads/:thread_id/runs/:run_id/cancel",
-    describe({ tag, summary: "Stop a run: 202, or 204 when it was waited for", empty: true, errors: notThere }),
+    describe({
+      tag,
+      summary: "Stop a run: 202, or 204 when it was waited for",
+      empty: true,
+      bodiless: { 202: "It was told to stop" },
+      errors: notThere,
+    }),
     path(RunPath),
     query(CancelQuery),
     async (context) => {

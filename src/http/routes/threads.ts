@@ -99,7 +99,13 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
 
   routes.patch(
     "/threads/:thread_id",
-    describe({ tag: "Threads", summary: "Merge metadata into a thread", answer: ThreadShape, errors: unknownThread }),
+    describe({
+      tag: "Threads",
+      summary: "Merge metadata into a thread",
+      answer: ThreadShape,
+      bodiless: { 204: "Done, for whoever prefers return=minimal" },
+      errors: unknownThread,
+    }),
     path(ThreadPath),
     jsonBody(ThreadPatch),
     async (context) => {
