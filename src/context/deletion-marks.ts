@@ -1,4 +1,5 @@
 import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { overGrowingList } from "./growing-list.ts";
 import { changeDeletionList, DeletionChange, writeTool } from "../tools/conversation/deletion-list.ts";
 
 /**
@@ -6,6 +7,7 @@ import { changeDeletionList, DeletionChange, writeTool } from "../tools/conversa
  * A call counts when it has a result that is no error; of a reply that has no results yet, the first `open` calls count.
  */
 export function deletionList(messages: readonly BaseMessage[], open = 0): string[] {
+  if (!hasChanges(messages)) return [];
   const list = new Set<string>();
   for (const [index, message] of messages.entries()) {
     if (!isAIMessage(message)) continue;
@@ -18,6 +20,12 @@ export function deletionList(messages: readonly BaseMessage[], open = 0): string
   }
   return [...list];
 }
+
+const hasChanges = overGrowingList(
+  false,
+  (found, message) =>
+    found || (isAIMessage(message) && message.tool_calls?.some(({ name }) => name === writeTool) === true),
+);
 
 /** Whether the call has a result, among those right after its reply, and was not refused. */
 function succeeded(messages: readonly BaseMessage[], reply: number, callId: string | undefined): boolean {

@@ -1,6 +1,7 @@
 import type { BaseChatModel, BaseChatModelCallOptions } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { overGrowingList } from "../context/growing-list.ts";
 import { AppError, errorMessage } from "../errors.ts";
 import { modelTarget } from "../models/load-model.ts";
 import { modelPrice } from "../models/model-limits.ts";
@@ -131,6 +132,8 @@ export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
   return hidesSome(state, call) ? usable : usable.filter(({ forHidden }) => forHidden !== true);
 }
 
+const hasCutResult = overGrowingList(false, (found, message) => found || isCutResult(message));
+
 /** Whether the model sees less than was said and done: a summary, the newest messages only, what pruning left, a cut result. */
 function hidesSome(state: LoopState, call: LoopCall): boolean {
   const { first = 0, form, early } = state.view ?? {};
@@ -138,5 +141,5 @@ function hidesSome(state: LoopState, call: LoopCall): boolean {
   if (isLess || call.summary !== null || call.earlier.length > 0) return true;
   const { deleted, cleared } = shownOf(state, call, state.view?.zone ?? Infinity);
   if (deleted + cleared > 0) return true;
-  return [call.history, state.messages].some((messages) => messages.some((message) => isCutResult(message)));
+  return [call.history, state.messages].some(hasCutResult);
 }

@@ -2,6 +2,7 @@ import { isAIMessage, type AIMessage, type BaseMessage } from "@langchain/core/m
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { backgroundText, type BackgroundAgents, type SentAgent } from "../agents/background.ts";
 import type { Assignment } from "../agents/delegation.ts";
+import { overGrowingList } from "../context/growing-list.ts";
 import { isAppError } from "../errors.ts";
 import { backgroundNote } from "../prompts/background-summary.ts";
 import type { RunContext } from "../state.ts";
@@ -128,11 +129,10 @@ export function withTold(message: AIMessage, news: BackgroundNews | undefined): 
   if (news !== undefined && news.fresh.length > 0) message.additional_kwargs[toldKey] = news.fresh;
 }
 
-function hasSent(messages: readonly BaseMessage[]): boolean {
-  return messages.some(
-    (message) =>
-      isAIMessage(message) && message.tool_calls?.some(({ name }) => name === runNamedSubagents.name) === true,
-  );
+const hasSent = overGrowingList(false, (found, message) => found || asksAgents(message));
+
+function asksAgents(message: BaseMessage): boolean {
+  return isAIMessage(message) && message.tool_calls?.some(({ name }) => name === runNamedSubagents.name) === true;
 }
 
 function toldIn(messages: readonly BaseMessage[]): ReadonlySet<unknown> {

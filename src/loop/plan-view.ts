@@ -1,11 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { weigh } from "../context/compress.ts";
+import { overGrowingList } from "../context/growing-list.ts";
 import { hintTokens } from "../context/hints.ts";
 import { fitView, inForm, stepOf, type FittedView, type ShownInForm } from "../context/overflow.ts";
 import { cutEarly } from "../context/shorter-history.ts";
 import { safeZoneTokens } from "../context/safe-zone.ts";
-import { countMessages, countText } from "../context/tokens.ts";
+import { countMessage, countMessages, countText } from "../context/tokens.ts";
 import { withLearned } from "../models/learned-limits.ts";
 import type { AlternativePlan } from "../error-strategy.ts";
 import { modelLimits } from "../models/model-limits.ts";
@@ -46,7 +47,7 @@ export function planView(state: LoopState, call: LoopCall, config: LangGraphRunn
   tellOverflow(view, { ...shown, history }, besides, call, config);
   emit(config, { type: "context_usage", ...weigh(tokens, limit) });
   checkView(tokens, limit, call, config);
-  const whole = system + rest + documentation + historyTokens(call) + countMessages(state.messages);
+  const whole = system + rest + documentation + historyTokens(call.history) + countMessages(state.messages);
   const plan: ViewPlan = { first, tokens, whole, zone };
   return {
     ...plan,
@@ -111,14 +112,8 @@ function coreText({ parts = [] }: LoopCall): string {
   return textOfParts(coreParts(parts));
 }
 
-const tokensOfHistory = new WeakMap<LoopCall, number>();
-
-/** The history of a call does not change, and may be long. */
-function historyTokens(call: LoopCall): number {
-  const tokens = tokensOfHistory.get(call) ?? countMessages(call.history);
-  tokensOfHistory.set(call, tokens);
-  return tokens;
-}
+/** The history may be long, and is counted in every turn. */
+const historyTokens = overGrowingList(0, (tokens, message) => tokens + countMessage(message));
 
 const tokensOfTools = new WeakMap<object, number>();
 

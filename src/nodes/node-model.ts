@@ -1,5 +1,6 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { overGrowingList } from "../context/growing-list.ts";
 import { profilesOf, rolesOf } from "../loop/services.ts";
 import { modelOfRole, type WorkingRole } from "../models/roles.ts";
 import type { RunContext } from "../state.ts";
@@ -18,9 +19,11 @@ export function modelForWork(
   const { role_models: run = {}, model: main } = context;
   const model = modelOfRole(role, { ...run, main }, server);
   const { vision, vision_model } = profilesOf(config)(model);
-  if (vision || !messages.some(hasImage)) return model;
+  if (vision || !hasImages(messages)) return model;
   return run.vision ?? server.vision ?? vision_model ?? model;
 }
+
+const hasImages = overGrowingList(false, (found, message) => found || hasImage(message));
 
 function hasImage(message: BaseMessage): boolean {
   const { content } = message;
