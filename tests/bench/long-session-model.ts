@@ -9,9 +9,12 @@ export const question = "How does the vault open?";
 
 /** The most tokens that one request had: words, calls and the definitions of tools, as they were sent. */
 let most = 0;
+/** The body of the last request, to be sent again by the client alone. */
+let latest: ModelRequest["body"] | undefined;
 
 /** Answers with 1 KB, and looks for what it does not see any more. */
 function answer({ messages, body }: ModelRequest): ModelStep {
+  latest = body;
   const texts = messages.map(wireText);
   const calls = messages.flatMap(({ tool_calls }) => tool_calls ?? []);
   most = Math.max(most, countText(texts.join("")) + countText(JSON.stringify([calls, body.tools ?? []])));
@@ -24,7 +27,7 @@ function answer({ messages, body }: ModelRequest): ModelStep {
 
 if (process.send !== undefined) {
   const server = await startModelServer({ handler: answer, record: false });
-  process.on("message", () => process.send?.(most));
+  process.on("message", (wanted) => process.send?.(wanted === "most" ? most : latest));
   process.send(server.url);
   process.once("disconnect", () => void server.close());
 }
