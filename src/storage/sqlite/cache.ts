@@ -12,10 +12,11 @@ const weightLimit = 48 * 1024 * 1024;
 /** Namespaces kept per thread: every call of a subgraph opens one. */
 const namespaceLimit = 12;
 
-/** What memory holds of one namespace: its key, and its last checkpoint. */
+/** What memory holds of one namespace: its key, its last checkpoint, and what that weighed when it was looked at last. */
 export interface NamespaceState {
   key: number;
   last: Snapshot | undefined;
+  weight: number;
 }
 
 /** What memory holds of one thread. */
@@ -66,8 +67,9 @@ export class ThreadCache {
       if (oldest !== "") state.namespaces.delete(oldest);
       else refresh(state.namespaces, oldest, state.namespaces.get(oldest) ?? namespace);
     }
+    namespace.weight = namespace.last === undefined ? 0 : weightOf(namespace.last);
     let weight = 2048;
-    for (const { last } of state.namespaces.values()) weight += last === undefined ? 0 : weightOf(last);
+    for (const one of state.namespaces.values()) weight += one.last === undefined ? 0 : one.weight;
     if (this.#threads.get(state.items.threadId) === state) this.#weight += weight - state.weight;
     state.weight = weight;
     this.#shrink(state);

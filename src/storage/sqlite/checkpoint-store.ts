@@ -72,7 +72,7 @@ export class CheckpointStore {
       .prepare<Key>("SELECT key FROM checkpoint_namespaces WHERE thread = ? AND ns = ?")
       .get(state.items.key, name);
     if (row === undefined) return undefined;
-    const namespace: NamespaceState = { key: row.key, last: undefined };
+    const namespace: NamespaceState = { key: row.key, last: undefined, weight: 0 };
     state.namespaces.set(name, namespace);
     return namespace;
   }
@@ -81,7 +81,7 @@ export class CheckpointStore {
     const known = this.namespace(state, name);
     if (known !== undefined) return known;
     const key = this.#insert("INSERT INTO checkpoint_namespaces (thread, ns) VALUES (?, ?)", state.items.key, name);
-    const namespace: NamespaceState = { key, last: undefined };
+    const namespace: NamespaceState = { key, last: undefined, weight: 0 };
     state.namespaces.set(name, namespace);
     return namespace;
   }
