@@ -101,7 +101,7 @@ export async function startServer(
     const { resumed } = await runs.recover();
     if (resumed > 0) logger.info({ resumed }, "runs_resumed");
     recovered.resolve();
-    const toRequest = cronRequest.bind(undefined, { storage, graphs });
+    const toRequest = cronRequest.bind(undefined, { runnable: storage, graphs });
     const clockwork = startClockwork({ config, storage, runs, toRequest, logger });
     describeAhead(graphs, logger);
     ollama.lookSoon();

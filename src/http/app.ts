@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import type { Config } from "../config.ts";
 import type { TokenCounter } from "../context/token-counter.ts";
 import type { Documentation } from "../context/open-documentation.ts";
+import { guardedCrons } from "../crons/guarded-crons.ts";
 import { ownCrons } from "../crons/own-crons.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
@@ -187,9 +188,11 @@ function createApp(parts: ServerParts, caller: Caller): HttpApp {
   mountCustomApp(app, custom.httpApp);
   app.use(contentTypes());
   if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
-  const door = openDoor({ storage, runs, operations, manual }, ownerOf(caller), guardOf(caller, custom.auth));
+  const guard = guardOf(caller, custom.auth);
+  const door = openDoor({ storage, runs, operations, manual }, ownerOf(caller), guard);
   const mayAdminister = caller.kind !== "user" && administers(ownerOf(caller), config.apiKeys);
-  const crons = ownCrons(storage, ownerOf(caller));
+  const crons =
+    guard === undefined ? ownCrons(storage, ownerOf(caller)) : guardedCrons(ownCrons(storage, null), storage, guard);
   const services = { ...door, ...shared, crons, mayAdminister };
   for (const routes of resources) app.route("/", routes(services));
   app.route("/", openApiRoutes(app, config.apiKeys.length > 0));

@@ -93,10 +93,10 @@ export async function admitRun(
 
 /** What a run of ours is given, as the rules for messages have it (MSG-18). */
 export async function checkedBody(
-  { storage, graphs }: { storage: Pick<HttpServices["storage"], "assistants">; graphs: HttpServices["graphs"] },
+  { runnable, graphs }: Pick<HttpServices, "runnable" | "graphs">,
   body: RunBody,
 ): Promise<RunBody> {
-  const assistant = await findAssistant(storage, graphs, body.assistant_id);
+  const assistant = await findAssistant(runnable, graphs, body.assistant_id);
   if (assistant === undefined || !checksMessages(graphs.get(assistant.graph_id))) return body;
   const { input, command } = body;
   if ((input === undefined || input === null) && (command === undefined || command === null)) refuseCompression(body);

@@ -9,6 +9,8 @@ import type { SessionTtlStore } from "../storage/session-ttls.ts";
 import type { Ledger, Storage } from "../storage/storage.ts";
 import type { Operations } from "../tools/operations.ts";
 import { CurrentChanges } from "./current-changes.ts";
+import { guardedAssistants, runnableAssistants } from "./guarded-assistants.ts";
+import { guardedItems } from "./guarded-items.ts";
 import { guardedRuns, guardedSession, guardedSessions, type Guard } from "./guard.ts";
 import type { ManualTools } from "./manual-run.ts";
 import { ownItems, type OwnItems } from "./own-items.ts";
@@ -69,13 +71,15 @@ export interface Door {
   namespaces: OwnNamespaces;
   /** What is kept beside sessions. */
   items: OwnItems;
+  /** The assistants that the caller may run. */
+  runnable: { assistants: Pick<AssistantStore, "get"> };
 }
 
 /**
  * The door of one owner (S4 in reliability.md): a session of somebody else, and what hangs on it, is for whoever comes
  * through here as if it did not exist, and new sessions are the owner's. There is no other check: routes are given a door
  * and nothing beside it. `null` is the door of a server without keys, which hides nothing. With a `guard` the rules of
- * the user's own code say what is shown, and `owner` is whose name new sessions bear.
+ * the user's own code alone say what is shown.
  */
 export function openDoor(
   everything: { storage: Storage; runs: Runs; operations: Operations; manual: ManualTools },
@@ -84,14 +88,25 @@ export function openDoor(
 ): Door {
   const changes = new CurrentChanges();
   const { storage: all } = everything;
-  const items = ownItems(all.items, ownerOfItems(owner));
+  const items =
+    guard === undefined
+      ? ownItems(all.items, ownerOfItems(owner))
+      : guardedItems(ownItems(all.items, ownerOfItems(null)), guard);
   if (owner === null) {
     const storage = { ...all, sessions: tellDeletions(all.sessions, changes) };
-    return { ...everything, storage, owner: "", namespaces: ownNamespaces(all, storage.sessions, "", changes), items };
+    return {
+      ...everything,
+      storage,
+      owner: "",
+      namespaces: ownNamespaces(all, storage.sessions, "", changes),
+      items,
+      runnable: all,
+    };
   }
   const { sessions, ...others } = guard === undefined ? ownStorage(all, owner) : guardedStorage(all, guard);
   const storage = { ...others, sessions: tellDeletions(sessions, changes) };
-  const runs = ownRuns(everything.runs, storage, all.assistants);
+  const runnable = guard === undefined ? storage : { assistants: runnableAssistants(all.assistants, guard) };
+  const runs = ownRuns(everything.runs, { sessions: storage.sessions, ...runnable }, all.assistants);
   return {
     owner,
     storage,
@@ -100,6 +115,7 @@ export function openDoor(
     manual: ownManual(everything.manual, owner, storage.sessions),
     namespaces: ownNamespaces(all, storage.sessions, owner, changes),
     items,
+    runnable,
   };
 }
 
@@ -137,7 +153,7 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
 
 function guardedStorage(storage: Storage, guard: Guard): SessionStorage {
   const isShown = async (id: string): Promise<boolean> => (await guardedSession(storage, guard, id)) !== undefined;
-  const assistants = ownAssistants(storage.assistants, guard.context.user.identity);
+  const assistants = guardedAssistants(storage.assistants, guard);
   return { ...partsOfSessions(storage, isShown), assistants, sessions: guardedSessions(storage, guard) };
 }
 

@@ -11,7 +11,7 @@ import type { SessionRuns, SessionStorage } from "./door.ts";
  */
 export function ownRuns(
   runs: Runs,
-  { sessions, assistants }: Pick<SessionStorage, "sessions" | "assistants">,
+  { sessions, assistants }: Pick<SessionStorage, "sessions"> & { assistants: Pick<AssistantStore, "get"> },
   everyAssistant: Pick<AssistantStore, "get">,
 ): SessionRuns {
   const isOwn = async (sessionId: string): Promise<boolean> => (await sessions.get(sessionId)) !== undefined;

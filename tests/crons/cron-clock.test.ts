@@ -48,7 +48,7 @@ function start(): void {
     runs: {
       start: (session, request) => (refusal === undefined ? runs.start(session, request) : Promise.reject(refusal)),
     },
-    toRequest: (payload, session, temporary) => cronRequest({ storage, graphs }, payload, session, temporary),
+    toRequest: (payload, session, temporary) => cronRequest({ runnable: storage, graphs }, payload, session, temporary),
     logger: createLogger("silent"),
   });
 }

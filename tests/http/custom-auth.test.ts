@@ -147,6 +147,99 @@ describe("what the rules say", () => {
   });
 });
 
+describe("assistants", () => {
+  it("belong to whom the rules say: others neither see, change nor run them", async () => {
+    const mine = await adas.assistants.create({ graphId: "asking", name: "Ada's", config: { configurable: { a: 1 } } });
+    expect(mine.metadata).toMatchObject({ owner: "ada" });
+    const id = mine.assistant_id;
+    const { thread_id } = await bobs.threads.create();
+    const attempts: (() => Promise<unknown>)[] = [
+      () => bobs.assistants.get(id),
+      () => bobs.assistants.update(id, { name: "Bob's" }),
+      () => bobs.assistants.delete(id),
+      () => bobs.assistants.getGraph(id),
+      () => bobs.assistants.getSchemas(id),
+      () => bobs.assistants.getVersions(id),
+      () => bobs.assistants.setLatest(id, 1),
+      () => bobs.runs.create(thread_id, id, { input: {} }),
+      () => bobs.crons.create(id, { schedule: "0 0 1 1 *", input: {} }),
+    ];
+    for (const attempt of attempts) await expect(attempt(), attempt.toString()).rejects.toThrow("HTTP 404");
+    expect((await bobs.assistants.search()).filter(({ assistant_id }) => assistant_id === id)).toEqual([]);
+    expect((await adas.assistants.search()).map(({ assistant_id }) => assistant_id)).toEqual([id]);
+    expect(await adas.assistants.update(id, { name: "Ada's own" })).toMatchObject({ version: 2, name: "Ada's own" });
+    const { thread_id: own } = await adas.threads.create();
+    expect(await adas.runs.wait(own, id, { input: {} })).toMatchObject({ __interrupt__: [{}] });
+    await adas.assistants.delete(id);
+  });
+
+  it("are refused to who may not look after them, and graphs can be run all the same", async () => {
+    await expect(as("eve").assistants.search()).rejects.toThrow("HTTP 403");
+    await expect(as("eve").assistants.create({ graphId: "asking" })).rejects.toThrow("HTTP 403");
+    const own = await serve({
+      path: await rulesOf(`new Auth().authenticate(() => "a").on("assistants", () => false)`),
+    });
+    expect((await own.send("POST", "/assistants/search", {})).status).toBe(403);
+    expect((await own.send("GET", "/assistants/mirror")).status).toBe(403);
+    expect((await own.send("POST", "/runs/wait", { assistant_id: "mirror", input: {} })).status).toBe(200);
+  });
+});
+
+describe("the store", () => {
+  it("has a namespace for each, which the rules put before the one that was asked for", async () => {
+    await adas.store.putItem(["notes"], "one", { text: "of Ada" });
+    await bobs.store.putItem(["notes"], "one", { text: "of Bob" });
+    expect(await adas.store.getItem(["notes"], "one")).toMatchObject({
+      namespace: ["ada", "notes"],
+      value: { text: "of Ada" },
+    });
+    expect(await bobs.store.searchItems([])).toMatchObject({ items: [{ value: { text: "of Bob" } }] });
+    expect(await adas.store.listNamespaces({})).toEqual({ namespaces: [["ada", "notes"]] });
+    await bobs.store.deleteItem(["notes"], "one");
+    expect(await bobs.store.getItem(["notes"], "one")).toBeNull();
+    expect(await adas.store.getItem(["notes"], "one")).not.toBeNull();
+  });
+
+  it("is shared where the rules say so", async () => {
+    await adas.store.putItem(["everybody"], "news", { text: "for all" });
+    expect(await bobs.store.getItem(["everybody"], "news")).toMatchObject({ value: { text: "for all" } });
+  });
+
+  it("shows the pages of what a filter leaves", async () => {
+    const own = await serve({
+      path: await rulesOf(`new Auth().authenticate((request) => request.headers.get("x-user") ?? "a")
+        .on("store:search", ({ user }) => ({ of: user.identity }))
+        .on("store:put", ({ value, user }) => ({ of: user.identity }))`),
+    });
+    const put = (key: string, of: string): Promise<Response> =>
+      own.send("PUT", "/store/items", { namespace: ["n"], key, value: { of } }, { "x-user": of });
+    for (let at = 0; at < 6; at += 1) expect((await put(`k${at}`, at % 2 === 0 ? "a" : "b")).status).toBe(204);
+    const refused = await own.send("PUT", "/store/items", { namespace: ["n"], key: "x", value: { of: "b" } });
+    expect([refused.status, await refused.text()]).toEqual([403, "Forbidden"]);
+    const page = async (offset: number): Promise<unknown> =>
+      (await own.send("POST", "/store/items/search", { namespace_prefix: ["n"], limit: 2, offset })).json();
+    const keys = [
+      ...((await page(0)) as { items: { key: string }[] }).items,
+      ...((await page(2)) as { items: { key: string }[] }).items,
+    ];
+    expect(keys.map(({ key }) => key).toSorted()).toEqual(["k0", "k2", "k4"]);
+  });
+});
+
+describe("crons", () => {
+  it("belong to whom the rules say", async () => {
+    const cron = await adas.crons.create("asking", { schedule: "0 0 1 1 *", input: {} });
+    const { cron_id } = cron as unknown as { cron_id: string };
+    expect(await adas.crons.search()).toMatchObject([{ cron_id, metadata: { owner: "ada" } }]);
+    expect(await bobs.crons.search()).toEqual([]);
+    await expect(bobs.crons.delete(cron_id)).rejects.toThrow("HTTP 404");
+    await expect(bobs.crons.update(cron_id, { schedule: "* * * * *" })).rejects.toThrow("HTTP 404");
+    await expect(as("eve").crons.search()).rejects.toThrow("HTTP 403");
+    await adas.crons.delete(cron_id);
+    expect(await adas.crons.search()).toEqual([]);
+  });
+});
+
 describe("Studio", () => {
   const studio = { "x-auth-scheme": "langsmith" };
   const rules = `new Auth().authenticate(() => "somebody").on("threads", ({ user }) => isStudioUser(user) || false)`;

@@ -181,8 +181,8 @@ function toWireCron({ session_id, owner, ...cron }: Cron): object {
   return { ...cron, thread_id: session_id, user_id: owner };
 }
 
-async function assistantIdOf({ storage, graphs }: HttpServices, name: string): Promise<string> {
-  const assistant = await findAssistant(storage, graphs, name);
+async function assistantIdOf({ runnable, graphs }: HttpServices, name: string): Promise<string> {
+  const assistant = await findAssistant(runnable, graphs, name);
   if (assistant === undefined) throw noAssistant(name);
   return assistant.assistant_id;
 }
@@ -235,12 +235,12 @@ async function changeOf(services: HttpServices, body: z.infer<typeof CronPatch>)
   };
 }
 
-async function filterOf({ storage, graphs }: HttpServices, filter: z.infer<typeof CronFilter>) {
+async function filterOf({ runnable, graphs }: HttpServices, filter: z.infer<typeof CronFilter>) {
   const { assistant_id, thread_id, enabled, metadata } = filter;
   return {
     // One that does not exist has no crons.
     ...(assistant_id && {
-      assistant_id: (await findAssistant(storage, graphs, assistant_id))?.assistant_id ?? assistant_id,
+      assistant_id: (await findAssistant(runnable, graphs, assistant_id))?.assistant_id ?? assistant_id,
     }),
     ...(thread_id && { session_id: thread_id }),
     ...(enabled !== null && enabled !== undefined && { enabled }),
