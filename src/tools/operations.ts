@@ -1,6 +1,7 @@
 import { AppError } from "../errors.ts";
 import type { OperationRecord } from "../storage/records.ts";
 import type { OperationStore, Page } from "../storage/storage.ts";
+import { documentTexts } from "./documents/document-texts.ts";
 import { undoChange } from "./files/undo-change.ts";
 import { diffLines, nearChanges, type DiffLine } from "./line-diff.ts";
 import type { Locks } from "./locks.ts";
@@ -85,7 +86,8 @@ export function createOperations(parts: {
 
     async diff(sessionId, operationId, limit) {
       const operation = await require(sessionId, operationId);
-      const found = await difference(operation, store);
+      const plain = await difference(operation, store);
+      const found = plain === "not_text" ? await documentDifference(operation, store) : plain;
       const all = typeof found === "string" ? [] : found;
       const shown = nearChanges(all, contextLines);
       return {
@@ -209,6 +211,17 @@ async function difference(
     states.map(async (state) => state.kind !== "file" || (await store.content(operation_id, state.hash)) !== undefined),
   );
   return kept.includes(false) ? "not_kept" : "not_text";
+}
+
+/** What differs in the text of a document, such as one of Word. */
+async function documentDifference(
+  { operation_id, change }: OperationRecord,
+  store: OperationStore,
+): Promise<DiffLine[] | "not_text"> {
+  if (change.kind !== "write" || change.after === null) return "not_text";
+  const states = [change.before, change.after];
+  const texts = await documentTexts(change.path, states, (hash) => store.content(operation_id, hash));
+  return texts === undefined ? "not_text" : diffLines(texts[0] ?? "", texts[1] ?? "");
 }
 
 /** Newest first; of one run, or of all. */

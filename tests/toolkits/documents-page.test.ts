@@ -35,6 +35,8 @@ it("the session of docs/toolkits/documents.md does what it says, step by step", 
   expect(scanned).toMatch(/There is no text in its page.*OCR/u);
   expect(made).toContain("a Word document made from HTML.");
   expect(updated).toContain("a Word document made from Markdown.");
+  expect(undone).toContain('{"kind":"removed","text":"| Oak buckets | 24 | 1 920 € |"');
+  expect(undone).toContain('{"kind":"added","text":"# Nothing any more"');
   expect(undone).toContain('"status":"undone"');
   expect(offer().equals(original)).toBe(true);
 });

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { findPandoc } from "../../../src/tools/documents/pandoc.ts";
 import { readParts } from "../../../src/tools/documents/zip-parts.ts";
@@ -54,9 +56,9 @@ const said = [
 ];
 
 /** Whether all that was said is there, in this order. */
-function inOrder(text: string): string[] {
+function inOrder(text: string, patterns: readonly RegExp[] = said): string[] {
   let from = 0;
-  return said.flatMap((pattern) => {
+  return patterns.flatMap((pattern) => {
     const found = pattern.exec(text.slice(from));
     if (found === null) return [String(pattern)];
     from += found.index + found[0].length;
@@ -258,4 +260,53 @@ describe("a picture inside of the text", () => {
     expect(names.filter((name) => /^word\/media\/.+\.png$/u.test(name))).toHaveLength(1);
     expect(await textOfDocument(made.file, "docx", signal)).toMatchObject({ left_out: ["1 picture"] });
   });
+});
+
+describe("what others read of a Word document made here", () => {
+  let workspace: Workspace;
+  beforeEach(async () => {
+    workspace = await aWorkspace();
+  });
+  afterEach(async () => await workspace[Symbol.asyncDispose]());
+  const office = ["/usr/bin/soffice", "/usr/bin/libreoffice", "/usr/local/bin/soffice"].find(existsSync);
+  const run = promisify(execFile);
+  const sources: [string, string][] = [
+    ["HTML", html],
+    ["Markdown", markdown],
+  ];
+
+  // The same text and structure, by a reader that shares no code with ours.
+  it.skipIf(pandoc === undefined).each(sources)(
+    "is the same to pandoc, made from %s by the library",
+    async (_, text) => {
+      const file = join(workspace.root, "a.docx");
+      await writeFile(file, (await wordDocument(text, signal, without)).file);
+      const { stdout } = await run(pandoc ?? "", ["--sandbox", "--from=docx", "--to=gfm", "--wrap=none", file]);
+      const read = stdout
+        .replaceAll(/^\|[-:| ]+\|$/gmu, "| --- | --- |")
+        .replaceAll(/ {2,}/gu, " ")
+        .replaceAll("*day and night*", "_day and night_");
+      const plain = said.filter((pattern) => !/axle|front|back|---/u.test(pattern.source));
+      expect(inOrder(read, plain), read).toEqual([]);
+      expect(read).toMatch(/^ *2\. +Grease the axle\n+ *- +front\n+ *- +back$/mu);
+    },
+  );
+
+  it.skipIf(office === undefined).each(sources)(
+    "opens in LibreOffice and comes back the same, made from %s",
+    async (_, text) => {
+      for (const [name, program] of [
+        ["library", without],
+        ["best", findPandoc],
+      ] as const) {
+        const file = join(workspace.root, `${name}.docx`);
+        await writeFile(file, (await wordDocument(text, signal, program)).file);
+        const home = `-env:UserInstallation=file://${workspace.outside}/office`;
+        await run(office ?? "", [home, "--headless", "--convert-to", "docx", "--outdir", workspace.outside, file]);
+        const back = await textOfDocument(await readFile(join(workspace.outside, `${name}.docx`)), "docx", signal);
+        expect(inOrder(back.text), back.text).toEqual([]);
+      }
+    },
+    120_000,
+  );
 });
