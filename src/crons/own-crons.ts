@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import { adminName } from "../settings/api-keys.ts";
 import type { Cron, CronQuery } from "../storage/crons.ts";
 import type { Storage } from "../storage/storage.ts";
-import { checkTimes, nextDate } from "./schedule.ts";
+import { nextDate } from "./schedule.ts";
 
 /** What a new cron is given. */
 export type NewCron = Omit<Cron, "cron_id" | "owner" | "next_run_date" | "created_at" | "updated_at">;
@@ -13,9 +13,9 @@ export type CronChange = Partial<Omit<NewCron, "session_id">>;
 
 /** The crons of one owner. A cron of somebody else is as one that does not exist. */
 export interface OwnCrons {
-  /** Throws `invalid_parameter` for a schedule that is none or never due, `not_found` for an unknown session. */
+  /** Throws `invalid_parameter` for a schedule that is never due, `not_found` for an unknown session. */
   create(cron: NewCron): Promise<Cron>;
-  /** Throws `not_found`, and `invalid_parameter` as `create` does. The fields of `payload` replace those of the same name. */
+  /** Throws `not_found`. The fields of `payload` replace those of the same name. */
   update(cronId: string, change: CronChange): Promise<Cron>;
   /** Throws `not_found`. */
   delete(cronId: string): Promise<void>;
@@ -42,7 +42,6 @@ export function ownCrons({ crons }: Pick<Storage, "crons">, owner: string | null
     crons.search(owner === null ? query : { ...query, owner: { name: owner, orphans } });
   return {
     async create(cron) {
-      checkTimes(cron);
       const now = new Date().toISOString();
       const dates = { next_run_date: dateOf(cron), created_at: now, updated_at: now };
       if (nextDate(cron, new Date()) === null) throw neverDue();
@@ -55,7 +54,6 @@ export function ownCrons({ crons }: Pick<Storage, "crons">, owner: string | null
       const isMoved = (["schedule", "timezone", "end_time", "enabled"] as const).some(
         (name) => next[name] !== cron[name],
       );
-      if (isMoved) checkTimes(next);
       const changed = { ...change, payload, ...(isMoved && { next_run_date: dateOf(next) }) };
       return required(await crons.update(cronId, changed), cronId);
     },

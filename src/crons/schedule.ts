@@ -1,5 +1,4 @@
 import { Cron as Schedule } from "croner";
-import { AppError, errorMessage } from "../errors.ts";
 import type { Cron } from "../storage/crons.ts";
 
 /** What says when a cron is due. */
@@ -8,23 +7,21 @@ export type CronTimes = Pick<Cron, "schedule" | "timezone" | "end_time">;
 /** Dates that are counted at most: after a long time away nobody needs the number of all of them. */
 const counted = 1_000;
 
-/** Refuses a schedule that is none, and a time zone that is not known, with `invalid_parameter`. */
-export function checkTimes({ schedule, timezone }: CronTimes): void {
+/** Whether there is such a time zone: a name of the IANA database, such as Europe/Berlin or UTC. */
+export function isTimeZone(name: string): boolean {
   try {
-    new Intl.DateTimeFormat("en", { timeZone: timezone ?? "UTC" });
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
   } catch {
-    throw new AppError("invalid_parameter", `timezone: there is no time zone ${JSON.stringify(timezone)}.`, {
-      suggestion: "Name one of the IANA database, such as Europe/Berlin or UTC.",
-    });
+    return false;
   }
+}
+
+/** Whether a text is a schedule: minute, hour, day of the month, month and day of the week, as in `30 9 * * 1-5`. */
+export function isSchedule(text: string): boolean {
   try {
-    parse(schedule, timezone);
-  } catch (error) {
-    throw new AppError("invalid_parameter", `schedule: ${JSON.stringify(schedule)} is none: ${errorMessage(error)}`, {
-      suggestion:
-        "Five fields are expected: minute, hour, day of the month, month and day of the week, as in 30 9 * * 1-5.",
-      cause: error,
-    });
+    return parse(text, null).getPattern() !== undefined;
+  } catch {
+    return false;
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkTimes, datesBetween, nextDate } from "../../src/crons/schedule.ts";
+import { datesBetween, isSchedule, isTimeZone, nextDate } from "../../src/crons/schedule.ts";
 
 const times = (schedule: string, timezone: string | null = null, end_time: string | null = null) => ({
   schedule,
@@ -83,19 +83,23 @@ describe("a schedule", () => {
     expect(datesBetween(times("* * * * *"), from, new Date("2027-01-01T00:00:00.000Z"))).toBe(1000);
   });
 
+  it.each(["", "soon", "* * * *", "* * * * * *", "60 * * * *", "* * * * 8", "*/0 * * * *", "0 9 * * * UTC"])(
+    "%j is none",
+    (text) => {
+      expect(isSchedule(text)).toBe(false);
+    },
+  );
+
+  it.each(["* * * * *", "*/5 9-17 * * MON-FRI", "@daily", "0 0 L * *"])("%j is one", (text) => {
+    expect(isSchedule(text)).toBe(true);
+  });
+
   it.each([
-    ["", null, "schedule"],
-    ["soon", null, "schedule"],
-    ["* * * *", null, "schedule"],
-    ["* * * * * *", null, "schedule"],
-    ["60 * * * *", null, "schedule"],
-    ["* * * * 8", null, "schedule"],
-    ["*/0 * * * *", null, "schedule"],
-    ["0 9 * * *", "Europe/Atlantis", "timezone"],
-    ["0 9 * * *", "", "timezone"],
-  ])("%j in %j is refused", (schedule, timezone, field) => {
-    expect(() => checkTimes(times(schedule, timezone))).toThrow(
-      expect.objectContaining({ code: "invalid_parameter", message: expect.stringContaining(`${field}: `) }),
-    );
+    ["Europe/Berlin", true],
+    ["UTC", true],
+    ["Europe/Atlantis", false],
+    ["", false],
+  ])("the time zone %j is there: %s", (name, isThere) => {
+    expect(isTimeZone(name)).toBe(isThere);
   });
 });

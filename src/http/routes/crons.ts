@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { CronChange, NewCron } from "../../crons/own-crons.ts";
+import { isSchedule, isTimeZone } from "../../crons/schedule.ts";
 import { findAssistant } from "../../graph/find-assistant.ts";
 import { noAssistant } from "../../runs/draft.ts";
 import { requireSession } from "../../sessions/sessions.ts";
@@ -25,8 +26,19 @@ const Payload = RunBody.omit({
 });
 const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
 const CronFields = {
-  schedule: z.string().min(1).max(200).describe("Minute, hour, day of the month, month, day of the week"),
-  timezone: z.string().max(100).nullish().describe("An IANA name such as Europe/Berlin; default UTC"),
+  schedule: z
+    .string()
+    .max(200)
+    .refine(isSchedule, {
+      error: "expected five fields: minute, hour, day of the month, month, day of the week, such as 30 9 * * 1-5",
+    })
+    .describe("Minute, hour, day of the month, month, day of the week"),
+  timezone: z
+    .string()
+    .max(100)
+    .refine(isTimeZone, { error: "expected an IANA time zone, such as Europe/Berlin or UTC" })
+    .nullish()
+    .describe("An IANA name such as Europe/Berlin; default UTC"),
   end_time: Moment.nullish().describe("No run starts at this date or later; null takes it away"),
   enabled: z.boolean().nullish(),
   metadata: JsonObject.nullish(),
