@@ -1,4 +1,4 @@
-import type { OwnItems } from "./own-items.ts";
+import { deleteAssistant } from "./assistants.ts";
 import type { Door } from "./door.ts";
 import { deleteSession } from "./sessions.ts";
 
@@ -12,17 +12,17 @@ export interface Truncation {
   checkpointer: boolean;
   /** All items of the store. */
   store: boolean;
+  /** All assistants that were made, with their runs; those that graphs have by themselves stay. */
+  assistants: boolean;
 }
 
 const page = 500;
 
 /** Removes everything of some kinds that the caller has: for test suites of clients. */
-export async function truncate(
-  parts: Pick<Door, "storage" | "runs"> & { items: Pick<OwnItems, "clear"> },
-  wanted: Truncation,
-): Promise<void> {
+export async function truncate(parts: Pick<Door, "storage" | "runs" | "items">, wanted: Truncation): Promise<void> {
   const { storage, runs, items } = parts;
   if (wanted.store) await items.clear();
+  if (wanted.assistants) await deleteAssistants(parts);
   if (!wanted.threads && !wanted.runs && !wanted.checkpointer) return;
   for (const id of await allSessions(storage)) {
     if (wanted.threads) {
@@ -35,6 +35,12 @@ export async function truncate(
       await runs.between(id, () => storage.checkpointer.deleteThread(id));
     }
   }
+}
+
+async function deleteAssistants(parts: Pick<Door, "storage" | "runs">): Promise<void> {
+  // Of the system none is brought along: only rows are found.
+  const { assistants } = await parts.storage.assistants.search({ limit: Number.MAX_SAFE_INTEGER, offset: 0 }, []);
+  for (const assistant of assistants) if (!assistant.is_system) await deleteAssistant(parts, assistant, false);
 }
 
 async function allSessions({ sessions }: Door["storage"]): Promise<string[]> {

@@ -15,42 +15,45 @@ const truncate = async (body: object): Promise<[number, string]> => {
 describe("truncating", () => {
   let thread: string;
   beforeEach(async () => {
-    await truncate({ threads: true, store: true, crons: true });
+    await truncate({ threads: true, store: true, crons: true, assistants: true });
     const { client } = server;
     thread = (await client.threads.create()).thread_id;
     await client.runs.wait(thread, "counter", { input: { value: 1 } });
     await client.store.putItem(["n"], "k", {});
     await client.crons.create("counter", { schedule: "0 0 1 1 *" });
+    await client.assistants.create({ graphId: "counter", name: "Made", ifExists: "do_nothing" });
   });
-  /** How many threads, runs, states, items and crons there are. */
+  /** How many threads, runs, states, items, crons and assistants that were made there are. */
   async function left(): Promise<number[]> {
     const { client } = server;
     const threads = await client.threads.search();
     const runs = threads.length === 0 ? [] : await client.runs.list(thread);
     const states = threads.length === 0 ? [] : await client.threads.getHistory(thread);
     const { items } = await client.store.searchItems([]);
-    return [threads.length, runs.length, Math.sign(states.length), items.length, await client.crons.count()];
+    const made = await client.assistants.count({ name: "Made" });
+    return [threads.length, runs.length, Math.sign(states.length), items.length, await client.crons.count(), made];
   }
 
   it.each<[object, number[]]>([
-    [{}, [1, 1, 1, 1, 1]],
-    [{ threads: true }, [0, 0, 0, 1, 1]],
-    [{ runs: true }, [1, 0, 0, 1, 1]],
-    [{ checkpointer: true }, [1, 1, 0, 1, 1]],
-    [{ store: true }, [1, 1, 1, 0, 1]],
-    [{ crons: true }, [1, 1, 1, 1, 0]],
-    [{ assistants: true }, [1, 1, 1, 1, 1]],
-    [{ runs: true, threads: true, assistants: true, checkpointer: true, store: true, crons: true }, [0, 0, 0, 0, 0]],
+    [{}, [1, 1, 1, 1, 1, 1]],
+    [{ threads: true }, [0, 0, 0, 1, 1, 1]],
+    [{ runs: true }, [1, 0, 0, 1, 1, 1]],
+    [{ checkpointer: true }, [1, 1, 0, 1, 1, 1]],
+    [{ store: true }, [1, 1, 1, 0, 1, 1]],
+    [{ crons: true }, [1, 1, 1, 1, 0, 1]],
+    [{ assistants: true }, [1, 1, 1, 1, 1, 0]],
+    [{ runs: true, threads: true, assistants: true, checkpointer: true, store: true, crons: true }, [0, 0, 0, 0, 0, 0]],
   ])("%j leaves %j", async (body, expected) => {
     expect(await truncate(body)).toEqual([200, '{"ok":true}']);
     expect(await left()).toEqual(expected);
-    expect((await server.client.assistants.search({ graphId: "counter" })).length).toBe(1);
+    const ofSystem = { graphId: "counter", metadata: { created_by: "system" } };
+    expect(await server.client.assistants.count(ofSystem)).toBe(1);
   });
 
   it("stops what is at work first", async () => {
     await server.client.runs.create(thread, "gated", { input: { door: "never" } });
     await truncate({ threads: true });
-    expect(await left()).toEqual([0, 0, 0, 1, 1]);
+    expect(await left()).toEqual([0, 0, 0, 1, 1, 1]);
   });
 
   it("of something that is not a yes or no is 400", async () => {

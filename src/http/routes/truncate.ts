@@ -32,10 +32,11 @@ export function truncateRoutes(services: HttpServices): HttpApp {
     }),
     jsonBody(Truncate),
     async (context) => {
-      const { runs, threads, checkpointer, store, crons } = context.req.valid("json");
+      const { runs, threads, assistants, checkpointer, store, crons } = context.req.valid("json");
       if (crons === true) await services.crons.clear();
       await truncate(services, {
         runs: runs ?? false,
+        assistants: assistants ?? false,
         threads: threads ?? false,
         checkpointer: checkpointer ?? false,
         store: store ?? false,
