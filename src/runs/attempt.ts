@@ -45,6 +45,7 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
       graph,
       services: {
         ...lent,
+        tasks: lent.tasks.ofSession(run.session_id),
         allowedTools: await allowedTools(lent, run, storage),
         progress: active.progress,
         onEvent: listenerOf(active, performance.logger),

@@ -17,7 +17,7 @@ import { ownItems, type OwnItems } from "./own-items.ts";
 import { ownRuns } from "./own-runs.ts";
 
 /** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
-export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpointer"> & {
+export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpointer" | "tasks"> & {
   sessions: Omit<Storage["sessions"], "deleteUnfinished">;
   ledger: Pick<Ledger, "list" | "get">;
   requests: Pick<ModelRequestStore, "last">;
@@ -141,6 +141,7 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
   return {
     ...partsOfSessions(storage, async (id) => (await get(id)) !== undefined),
     assistants: ownAssistants(storage.assistants, owner),
+    tasks: storage.tasks.ownedBy(owner, orphans),
     sessions: {
       get,
       create: (session) => storage.sessions.create({ ...session, owner }),
@@ -153,15 +154,20 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
 
 function guardedStorage(storage: Storage, guard: Guard): SessionStorage {
   const isShown = async (id: string): Promise<boolean> => (await guardedSession(storage, guard, id)) !== undefined;
-  const assistants = guardedAssistants(storage.assistants, guard);
-  return { ...partsOfSessions(storage, isShown), assistants, sessions: guardedSessions(storage, guard) };
+  const { identity } = guard.context.user;
+  return {
+    ...partsOfSessions(storage, isShown),
+    assistants: guardedAssistants(storage.assistants, guard),
+    tasks: storage.tasks.ownedBy(identity),
+    sessions: guardedSessions(storage, guard),
+  };
 }
 
 /** What hangs on a session, where the session is the caller's. */
 function partsOfSessions(
   { approvals, checkpointer, ledger, requests, ttls }: Storage,
   isOwn: (id: string) => Promise<boolean>,
-): Omit<SessionStorage, "assistants" | "sessions"> {
+): Omit<SessionStorage, "assistants" | "tasks" | "sessions"> {
   return {
     checkpointer,
     requests: { last: async (id, node) => ((await isOwn(id)) ? requests.last(id, node) : undefined) },

@@ -131,6 +131,7 @@ async function requireTool(
 }
 
 function contextOf(services: RunServices, sessionId: string, callId: string, signal: AbortSignal): ToolContext {
-  const { workspace, tasks, web } = services;
+  const { workspace, web } = services;
+  const tasks = services.tasks.ofSession(sessionId);
   return { workspace, tasks, web, ...askedBesides(services), sessionId, callId, repeated: false, signal };
 }

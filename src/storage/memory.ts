@@ -1,7 +1,7 @@
 import { AppError } from "../errors.ts";
 import { answerRecorded, notStarted } from "./ledger.ts";
 import type { Task, ToolCallRecord } from "./records.ts";
-import type { Ledger, TaskStore } from "./storage.ts";
+import type { Ledger, TaskStore, TaskView } from "./storage.ts";
 
 /**
  * A ledger that lives as long as the process: for a graph under another server, and for tests. Same rules as the stored
@@ -35,37 +35,50 @@ export function createMemoryLedger(): Ledger {
   };
 }
 
-/** Whether `task` belongs to the view that `filter` names (PLANNER-02); an empty filter takes every task. */
-function isInView(task: Task, filter: Parameters<TaskStore["find"]>[0]): boolean {
-  if (filter.day !== undefined) return task.scheduled_dates.includes(filter.day);
-  if (filter.staging === true) return task.scheduled_dates.length === 0;
-  if (filter.area_id !== undefined) return task.area_id === filter.area_id;
+/** Whether `task` belongs to a view (PLANNER-02); an empty one takes every task. */
+function isInView(task: Task, view: TaskView): boolean {
+  if (view.day !== undefined) return task.scheduled_dates.includes(view.day);
+  if (view.staging === true) return task.scheduled_dates.length === 0;
+  if (view.area_id !== undefined) return task.area_id === view.area_id;
   return true;
 }
 
 /** The planner's tasks for the life of the process; values are copied in and out. */
 export function createMemoryTasks(): TaskStore {
-  const tasks = new Map<string, Task>();
+  return tasksIn(new Map(), () => true);
+}
+
+function tasksIn(all: Map<string, Task>, isSeen: (task: Task) => boolean, owner?: string | null): TaskStore {
+  const one = (taskId: string): Task | undefined => {
+    const task = all.get(taskId);
+    return task !== undefined && isSeen(task) ? task : undefined;
+  };
+  const change = async (taskId: string, patch: (task: Task) => Partial<Task>): Promise<Task | undefined> => {
+    const task = one(taskId);
+    if (task === undefined) return undefined;
+    Object.assign(task, { updated_at: new Date().toISOString() }, structuredClone(patch(task)));
+    return structuredClone(task);
+  };
   return {
+    keepsIds: true,
+    ownedBy: (name, orphans = false) =>
+      tasksIn(all, (task) => task.owner === name || (orphans && task.owner === null), name),
+    ofSession: () => tasksIn(all, isSeen, owner),
     async create(task) {
-      if (tasks.has(task.task_id)) throw new AppError("conflict", `A task "${task.task_id}" already exists.`);
-      tasks.set(task.task_id, structuredClone(task));
-      return structuredClone(task);
+      if (all.has(task.task_id)) throw new AppError("conflict", `A task "${task.task_id}" already exists.`);
+      const own = owner === undefined ? task : { ...task, owner };
+      all.set(task.task_id, structuredClone(own));
+      return structuredClone(own);
     },
-    async get(taskId) {
-      return structuredClone(tasks.get(taskId));
-    },
-    async update(taskId, patch) {
-      const task = tasks.get(taskId);
-      if (task === undefined) return undefined;
-      Object.assign(task, { updated_at: new Date().toISOString() }, structuredClone(patch));
-      return structuredClone(task);
-    },
-    async delete(taskId) {
-      return tasks.delete(taskId);
-    },
-    async find(filter) {
-      const found = [...tasks.values()].filter((task) => isInView(task, filter));
+    get: async (taskId) => structuredClone(one(taskId)),
+    update: (taskId, patch) => change(taskId, () => patch),
+    schedule: (taskId, day) =>
+      change(taskId, ({ scheduled_dates: days }) => ({ scheduled_dates: [...new Set([...days, day])].toSorted() })),
+    unschedule: (taskId, day) =>
+      change(taskId, ({ scheduled_dates: days }) => ({ scheduled_dates: days.filter((other) => other !== day) })),
+    delete: async (taskId) => one(taskId) !== undefined && all.delete(taskId),
+    async find(view) {
+      const found = [...all.values()].filter((task) => isSeen(task) && isInView(task, view));
       return structuredClone(
         found.toSorted((a, b) => Number(a.created_at > b.created_at) - Number(a.created_at < b.created_at)),
       );

@@ -220,6 +220,8 @@ export type OperationRecord = z.infer<typeof OperationRecord>;
 /** A planner task (PLANNER-01). Dates are `YYYY-MM-DD`. */
 export const Task = z.object({
   task_id: z.string(),
+  /** Whose it is, as that of a session; the wire never shows it. */
+  owner: z.string().nullable(),
   title: z.string(),
   completed: z.boolean(),
   area_id: z.string().nullable(),

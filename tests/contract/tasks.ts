@@ -4,7 +4,7 @@ import type { TaskStore } from "../../src/storage/storage.ts";
 
 function task(task_id: string, fields: Partial<Task> = {}): Task {
   const created_at = "2026-01-01T00:00:00.000Z";
-  const empty = { completed: false, area_id: null, scheduled_dates: [] };
+  const empty = { owner: null, completed: false, area_id: null, scheduled_dates: [] };
   return { task_id, title: `Task ${task_id}`, ...empty, created_at, updated_at: created_at, ...fields };
 }
 
@@ -29,6 +29,38 @@ export function describeTasks(name: string, create: () => TaskStore): void {
       expect(await tasks.get("t1")).toEqual(updated);
       expect(await tasks.update("t1", { area_id: null })).toMatchObject({ area_id: null, completed: true });
       expect(await tasks.update("t2", { completed: true })).toBeUndefined();
+    });
+
+    it("plans a task for further days, each once and in order, also side by side, and takes one back", async () => {
+      const tasks = create();
+      await tasks.create(task("t1", { scheduled_dates: ["2026-02-03"] }));
+      const days = ["2026-02-09", "2026-02-01", "2026-02-09", "2026-02-05"];
+      await Promise.all(days.map((day) => tasks.schedule("t1", day)));
+      const planned = ["2026-02-01", "2026-02-03", "2026-02-05", "2026-02-09"];
+      expect((await tasks.get("t1"))?.scheduled_dates).toEqual(planned);
+      expect((await tasks.unschedule("t1", "2026-02-03"))?.scheduled_dates).toEqual(planned.toSpliced(1, 1));
+      expect((await tasks.unschedule("t1", "2026-02-03"))?.scheduled_dates).toEqual(planned.toSpliced(1, 1));
+      expect(await tasks.schedule("t2", "2026-02-03")).toBeUndefined();
+      expect(await tasks.unschedule("t2", "2026-02-03")).toBeUndefined();
+    });
+
+    it("shows an owner what is the owner's, and nobody's where that is wanted", async () => {
+      const all = create();
+      const [ada, bob] = [all.ownedBy("ada"), all.ownedBy("bob", true)];
+      await ada.create(task("hers"));
+      await bob.create(task("his"));
+      await all.create(task("nobodys"));
+      const ids = async (tasks: TaskStore) => (await tasks.find({})).map(({ task_id }) => task_id);
+      expect(await ids(all)).toEqual(["hers", "his", "nobodys"]);
+      expect(await ids(ada)).toEqual(["hers"]);
+      expect(await ids(bob)).toEqual(["his", "nobodys"]);
+      expect(await ids(all.ownedBy(null))).toEqual(["nobodys"]);
+      expect(await bob.get("hers")).toBeUndefined();
+      expect(await bob.update("hers", { title: "mine now" })).toBeUndefined();
+      expect(await bob.schedule("hers", "2026-02-03")).toBeUndefined();
+      expect(await bob.delete("hers")).toBe(false);
+      expect(await ada.get("hers")).toMatchObject({ owner: "ada", title: "Task hers", scheduled_dates: [] });
+      await expect(bob.create(task("hers"))).rejects.toMatchObject({ code: "conflict" });
     });
 
     it("deletes once", async () => {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { answering, success } from "../result.ts";
 import { defineTool } from "../tool.ts";
-import { Day, noTask, TaskId, taskLine } from "./task-form.ts";
+import { Day, noTask, scheduleData, taskData, TaskId, taskLine } from "./task-form.ts";
 
 /** Plans a task for a day; a day it has already changes nothing (PLANNER-01, PLANNER-04). */
 export const createSchedule = defineTool({
@@ -10,20 +10,16 @@ export const createSchedule = defineTool({
   schema: z.object({ task_id: TaskId, scheduled_date: Day.describe("the day, YYYY-MM-DD") }),
   effect: "idempotent",
   timeoutSeconds: 60,
-  // Reads and then writes: two of them at once would lose one date.
   resources: () => ["tasks"],
   kinds: ["SimpleModify"],
   operation: async () => ({ type: "SimpleModify" }),
-  run: (input, context) =>
+  run: ({ task_id, scheduled_date }, { tasks, signal }) =>
     answering(async () => {
-      const task = await context.tasks.get(input.task_id);
-      if (!task) throw noTask(input.task_id);
-      const scheduled_dates = [...new Set([...task.scheduled_dates, input.scheduled_date])].toSorted();
-      const updated = await context.tasks.update(input.task_id, { scheduled_dates });
-      if (!updated) throw noTask(input.task_id);
-      return success(`Task "${updated.title}" is scheduled for ${input.scheduled_date}.`, {
-        content: `Scheduled: ${taskLine(updated)}`,
-        data: updated,
+      const task = await tasks.schedule(task_id, scheduled_date, signal);
+      if (task === undefined) throw noTask(task_id);
+      return success(`Task "${task.title}" is scheduled for ${scheduled_date}.`, {
+        content: `Scheduled: ${taskLine(task)}`,
+        data: { ...scheduleData(task_id, scheduled_date), task: taskData(task) },
       });
     }),
   example: {

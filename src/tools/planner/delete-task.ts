@@ -14,7 +14,7 @@ export const deleteTask = defineTool({
   kinds: ["SimpleModify", "HighRiskOperation"],
   async operation({ task_id }, context) {
     if (context.confirmTasks !== true) return { type: "SimpleModify" };
-    const task = await context.tasks.get(task_id);
+    const task = await context.tasks.get(task_id, context.signal);
     // PLANNER-07: whoever is asked sees which task it is.
     return {
       type: "HighRiskOperation",
@@ -24,8 +24,8 @@ export const deleteTask = defineTool({
   },
   run: (input, context) =>
     answering(async () => {
-      const task = await context.tasks.get(input.task_id);
-      const isDeleted = await context.tasks.delete(input.task_id);
+      const task = await context.tasks.get(input.task_id, context.signal);
+      const isDeleted = await context.tasks.delete(input.task_id, context.signal);
       if (!isDeleted && !context.repeated) throw noTask(input.task_id);
       return success(task ? `Task deleted: "${task.title}".` : "Task deleted.", { data: null });
     }),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
 import type { Task } from "../../storage/records.ts";
+import { stableId } from "./stable-id.ts";
 
 /** A day that exists, as `YYYY-MM-DD` (PLANNER-03). */
 export const Day = z
@@ -14,6 +15,9 @@ export const Title = z
   .min(1, "expected a title that is not empty")
   .max(500, "expected a title of at most 500 characters");
 
+/** The id of an area: areas are the client's own, only their ids are known here. */
+export const AreaId = z.uuid("expected the UUID of an area");
+
 /** The id of a task as the model gives it; whether it exists is the store's to say (PLANNER-03). */
 export const TaskId = z.string().trim().min(1, "expected the id of a task").describe("id of the task, from read_tasks");
 
@@ -22,6 +26,56 @@ export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
+/** A task that begins now, of nobody as yet. */
+export function newTask(
+  taskId: string,
+  given: { title: string; area_id?: string | null | undefined; scheduled_date?: string | null | undefined },
+): Task {
+  const now = new Date().toISOString();
+  const { title, area_id = null, scheduled_date = null } = given;
+  const scheduled_dates = scheduled_date === null ? [] : [scheduled_date];
+  return {
+    task_id: taskId,
+    owner: null,
+    title,
+    completed: false,
+    area_id,
+    scheduled_dates,
+    created_at: now,
+    updated_at: now,
+  };
+}
+
+/** A task as clients are told of it, by tools and over HTTP. */
+export const TaskData = z
+  .object({
+    id: z.string(),
+    title: z.string(),
+    completed: z.boolean(),
+    area_id: z.string().nullable(),
+    scheduled_dates: z.array(z.string()).describe("YYYY-MM-DD, the earliest first"),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ ref: "Task" });
+export type TaskData = z.infer<typeof TaskData>;
+
+/** The task without what is the server's own. */
+export function taskData({ task_id: id, owner: _owner, ...task }: Task): TaskData {
+  return { id, ...task };
+}
+
+/** One day that a task is planned for, as clients are told of it. */
+export const ScheduleData = z
+  .object({ schedule_id: z.string(), task_id: z.string(), scheduled_date: z.string() })
+  .meta({ ref: "TaskSchedule" });
+export type ScheduleData = z.infer<typeof ScheduleData>;
+
+/** A task has one schedule a day, so the two name it. */
+export function scheduleData(taskId: string, day: string): ScheduleData {
+  return { schedule_id: stableId("schedule", taskId, day), task_id: taskId, scheduled_date: day };
 }
 
 /** A task as one line for the model. */

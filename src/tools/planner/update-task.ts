@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { answering, failure, success } from "../result.ts";
 import { defineTool } from "../tool.ts";
-import { noTask, TaskId, taskLine, Title } from "./task-form.ts";
+import { noTask, taskData, TaskId, taskLine, Title } from "./task-form.ts";
 
 /** Changes the title or the done mark of a task; what is not supplied stays (PLANNER-03). */
 export const updateTask = defineTool({
@@ -27,12 +27,13 @@ export const updateTask = defineTool({
           "Give one of them.",
         );
       }
-      const task = await context.tasks.update(input.task_id, {
-        ...(title === undefined ? {} : { title }),
-        ...(completed === undefined ? {} : { completed }),
-      });
+      const changes = { ...(title === undefined ? {} : { title }), ...(completed === undefined ? {} : { completed }) };
+      const task = await context.tasks.update(input.task_id, changes, context.signal);
       if (!task) throw noTask(input.task_id);
-      return success(`Task updated: "${task.title}".`, { content: `Task updated: ${taskLine(task)}`, data: task });
+      return success(`Task updated: "${task.title}".`, {
+        content: `Task updated: ${taskLine(task)}`,
+        data: taskData(task),
+      });
     }),
   example: { title: "Done", body: '{"task_id": "019c0b6e-5b6c-7c3e-8d5a-2f6f0a4c9b11", "completed": true}' },
 });

@@ -18,7 +18,7 @@ afterEach(async () => {
 /** The task a result speaks of, as the store has it. */
 async function taskOf(result: ToolResult): Promise<Task> {
   const { data } = result;
-  const id = typeof data === "object" && data !== null && "task_id" in data ? String(data.task_id) : "";
+  const id = typeof data === "object" && data !== null && "id" in data ? String(data.id) : "";
   const task = await workspace.context.tasks.get(id);
   if (!task) throw new Error(`no task in ${JSON.stringify(result)}`);
   return task;
@@ -43,14 +43,20 @@ describe("the planner", () => {
     await create({ title: "on a day", scheduled_date: "2026-03-02" });
     await create({ title: "in an area", area_id: area });
     await create({ title: "somewhere" });
-    expect(await read("daily::2026-03-02")).toMatchObject({ message: "1 task found.", data: [{ title: "on a day" }] });
-    expect(await read(`area::${area}`)).toMatchObject({ message: "1 task found.", data: [{ title: "in an area" }] });
+    expect(await read("daily::2026-03-02")).toMatchObject({
+      message: "1 task found.",
+      data: { tasks: [{ title: "on a day" }] },
+    });
+    expect(await read(`area::${area}`)).toMatchObject({
+      message: "1 task found.",
+      data: { tasks: [{ title: "in an area" }] },
+    });
     const staging = await read("staging");
     expect(staging).toMatchObject({ message: "2 tasks found." });
     expect(staging.content).toMatch(/\[ \] in an area .*\n\[ \] somewhere \(no date; id /);
     expect(await read("daily::2026-03-03")).toMatchObject({
       success: true,
-      data: [],
+      data: { tasks: [] },
       content: "No tasks in daily::2026-03-03.",
     });
   });
@@ -65,10 +71,17 @@ describe("the planner", () => {
 
   it("plans a task for further days, each once, in order", async () => {
     const { task_id } = await taskOf(await create({ title: "run", scheduled_date: "2026-03-02" }));
+    const schedules = new Set<unknown>();
     for (const scheduled_date of ["2026-03-09", "2026-03-01", "2026-03-09"]) {
       const result = await workspace.call(tools.create_schedule, { task_id, scheduled_date });
-      expect(result).toMatchObject({ success: true, message: `Task "run" is scheduled for ${scheduled_date}.` });
+      expect(result).toMatchObject({
+        success: true,
+        message: `Task "run" is scheduled for ${scheduled_date}.`,
+        data: { task_id, scheduled_date, schedule_id: expect.stringMatching(/^[0-9a-f-]{36}$/u) },
+      });
+      schedules.add((result.data as { schedule_id: string }).schedule_id); // checked just above
     }
+    expect(schedules.size).toBe(2);
     const task = await workspace.context.tasks.get(task_id);
     expect(task?.scheduled_dates).toEqual(["2026-03-01", "2026-03-02", "2026-03-09"]);
   });

@@ -13,6 +13,7 @@ import { storeItems } from "./011-store-items.ts";
 import { crons } from "./012-crons.ts";
 import { sessionTtls } from "./013-session-ttls.ts";
 import { assistants } from "./014-assistants.ts";
+import { taskOwners } from "./015-task-owners.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -30,4 +31,5 @@ export const migrations: readonly Migration[] = [
   crons,
   sessionTtls,
   assistants,
+  taskOwners,
 ];
