@@ -6,6 +6,7 @@ import { AppError } from "./errors.ts";
 import { apiKeys, type ApiKey } from "./settings/api-keys.ts";
 import { ownerTools, type OwnerTools } from "./settings/owner-tools.ts";
 import { commaList as list } from "./settings/comma-list.ts";
+import { plannerSettings, type PlannerSettings } from "./settings/planner-settings.ts";
 import { searchEngineNames, webSettings, type WebSettings } from "./settings/web-settings.ts";
 
 const optionalText = z
@@ -62,6 +63,8 @@ const Environment = z.object({
   MILLRACE_SANDBOX: z.enum(["auto", "off"]).default("auto"),
   MILLRACE_CRITICAL_FILES: list,
   MILLRACE_CONFIRM_TASKS: z.enum(["on", "off"]).default("off"),
+  MILLRACE_PLANNER_URL: optionalUrl,
+  MILLRACE_PLANNER_KEY: optionalText,
   MILLRACE_TOOL_HOOKS: z.enum(["on", "off"]).default("on"),
   MILLRACE_TOOL_HELP: z.enum(["comments", "run"]).default("comments"),
   MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
@@ -157,6 +160,8 @@ export interface Config {
   /** Whether the deletion of a task has to be confirmed. */
   confirmTasks: boolean;
   drainSeconds: number;
+  /** Where the planner's tools find the tasks; `undefined`: in the server's own. */
+  planner: PlannerSettings | undefined;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   openai: { apiKey: string | undefined; baseUrl: string | undefined };
   /** Keys of the OpenAI-compatible vendors, by provider name. */
@@ -206,6 +211,7 @@ function toolSettings(values: z.infer<typeof Environment>) {
     confirmTasks: values.MILLRACE_CONFIRM_TASKS === "on",
   };
 }
+    planner: plannerSettings(values),
 
 /** Parses an environment. Throws `config` with every problem listed, each with the variable's name. */
 export function loadConfig(env: Record<string, string | undefined>): Config {

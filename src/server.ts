@@ -43,6 +43,7 @@ import { createToolCounter } from "./tools/tool-counter.ts";
 import { toolLog } from "./tools/tool-log.ts";
 import { enabledToolkits } from "./toolkits/enabled-toolkits.ts";
 import { openWeb } from "./web/open-web.ts";
+import { plannerTasks } from "./tools/planner/task-service.ts";
 import { Shell } from "./tools/shell/shell.ts";
 import { createTracing, skipIdleTracing } from "./tracing.ts";
 
@@ -232,12 +233,13 @@ function lentServices(
 }
 
 /** Everything that outlives the process is in one file, in the data folder or where conversations were said to be (SESS-17). */
-function openStorage({ dataDir, conversations }: Config, workspace: string): SqliteStorage {
+function openStorage({ dataDir, conversations, planner }: Config, workspace: string): SqliteStorage {
   const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
   passStoreQueues();
   const limits = { threads: cachedSessions, seconds: cacheSeconds };
-  return createSqliteStorage(join(folder, "millrace.db"), undefined, limits);
+  const storage = createSqliteStorage(join(folder, "millrace.db"), undefined, limits);
+  return { ...storage, tasks: plannerTasks(planner, storage.tasks) };
 }
 
 async function closeAll(

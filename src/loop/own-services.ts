@@ -10,6 +10,7 @@ import { openModels } from "../models/registry.ts";
 import { openPrompts } from "../prompts/open-prompts.ts";
 import { createMemoryLedger, createMemoryTasks } from "../storage/memory.ts";
 import { tools } from "../tools/index.ts";
+import { plannerTasks } from "../tools/planner/task-service.ts";
 import { Shell } from "../tools/shell/shell.ts";
 import { enabledToolkits } from "../toolkits/enabled-toolkits.ts";
 import { createLocks } from "../tools/locks.ts";
@@ -32,7 +33,7 @@ export function ownServices(): RunServices {
     const models = openModels(settings, createLogger(settings.logLevel));
     own = {
       ledger: createMemoryLedger(),
-      tasks: createMemoryTasks(),
+      tasks: plannerTasks(settings.planner, createMemoryTasks()),
       workspace: settings.workspace,
       toolkits: enabledToolkits(settings.toolkits),
       shell: new Shell({ sandbox: settings.sandbox, hidden: [settings.dataDir] }),

@@ -1,0 +1,214 @@
+import { z } from "zod";
+import { AppError, errorMessage, isAppError, type ErrorCode } from "../../errors.ts";
+import type { PlannerSettings } from "../../settings/planner-settings.ts";
+import type { Task } from "../../storage/records.ts";
+import type { TaskStore, TaskView } from "../../storage/storage.ts";
+import { scheduleData } from "./task-form.ts";
+import { viewText } from "./view-context.ts";
+
+/** Until an answer is whole. */
+const longestAnswerMs = 10_000;
+/** Characters of an answer; more than any list of tasks. */
+const longestAnswer = 5_000_000;
+
+/** A task as such services write it: the id under either name, days as a list or one. */
+const ServedTask = z
+  .looseObject({
+    id: z.coerce.string().optional(),
+    task_id: z.coerce.string().optional(),
+    title: z.string(),
+    completed: z.boolean().nullish(),
+    area_id: z.string().nullish(),
+    scheduled_dates: z.array(z.string()).nullish(),
+    scheduled_date: z.string().nullish(),
+    created_at: z.string().nullish(),
+    updated_at: z.string().nullish(),
+  })
+  .transform((task, context): Task => {
+    const task_id = task.id ?? task.task_id;
+    if (task_id === undefined) context.addIssue({ code: "custom", message: "a task without an id" });
+    const one = task.scheduled_date === null || task.scheduled_date === undefined ? [] : [task.scheduled_date];
+    return {
+      task_id: task_id ?? "",
+      owner: null,
+      title: task.title,
+      completed: task.completed ?? false,
+      area_id: task.area_id ?? null,
+      scheduled_dates: task.scheduled_dates ?? one,
+      created_at: task.created_at ?? "",
+      updated_at: task.updated_at ?? "",
+    };
+  });
+const ServedTasks = z
+  .union([z.array(ServedTask), z.looseObject({ tasks: z.array(ServedTask) })])
+  .transform((data) => (Array.isArray(data) ? data : data.tasks));
+/** Every answer stands under `data` (PLANNER-05). */
+const Wrapped = z.looseObject({ data: z.unknown() });
+
+interface Asked {
+  method: "GET" | "POST" | "PATCH" | "DELETE";
+  path: string;
+  body?: object;
+  headers?: Record<string, string>;
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * The tasks that another service keeps behind the paths of table 18.8 (PLANNER-05). Address and headers stand here alone. A
+ * task that is not there is `undefined`; throws `network`, `timeout`, `auth`, `permission`, `rate_limit`, and `api_error`
+ * with status and words of any other refusal.
+ */
+function createTaskService(settings: PlannerSettings): TaskStore {
+  const ask = (asked: Asked): Promise<unknown> => askService(settings, asked);
+  const one = async (asked: Asked): Promise<Task | undefined> => {
+    const data = await ask(asked);
+    return data === undefined ? undefined : read(ServedTask, data);
+  };
+  const at = (taskId: string): string => `/api/tasks/${encodeURIComponent(taskId)}`;
+  const get = (taskId: string, signal?: AbortSignal) => one({ method: "GET", path: at(taskId), signal });
+  const service: TaskStore = {
+    keepsIds: false,
+    // Whose tasks they are, the service knows by the key.
+    ownedBy: () => service,
+    ofSession: () => service,
+    async create({ task_id, title, area_id, scheduled_dates: [scheduled_date] }, signal) {
+      const body = {
+        title,
+        ...(area_id === null ? {} : { area_id }),
+        ...(scheduled_date === undefined ? {} : { scheduled_date }),
+      };
+      const headers = { "idempotency-key": task_id };
+      const task = await one({ method: "POST", path: "/api/tasks", body, headers, signal });
+      if (task === undefined)
+        throw new AppError("api_error", "The planner's service does not create tasks (status 404).");
+      return task;
+    },
+    get,
+    update: (taskId, patch, signal) => one({ method: "PATCH", path: at(taskId), body: patch, signal }),
+    async schedule(taskId, scheduled_date, signal) {
+      const data = await ask({ method: "POST", path: `${at(taskId)}/schedules`, body: { scheduled_date }, signal });
+      if (data === undefined) return undefined;
+      return (await get(taskId, signal)) ?? unnamed(taskId, scheduled_date);
+    },
+    unschedule(taskId, day, signal) {
+      const { schedule_id } = scheduleData(taskId, day);
+      return one({ method: "DELETE", path: `${at(taskId)}/schedules/${schedule_id}`, signal });
+    },
+    async delete(taskId, signal) {
+      return (await ask({ method: "DELETE", path: at(taskId), signal })) !== undefined;
+    },
+    async find(view, signal) {
+      const data = await ask({ method: "GET", path: `/api/views/${viewPath(view)}/tasks`, signal });
+      return data === undefined ? [] : read(ServedTasks, data);
+    },
+  };
+  return service;
+}
+
+function viewPath(view: TaskView): string {
+  const text = viewText(view);
+  if (text === undefined) throw new AppError("invalid_parameter", "The planner's service shows one view at a time.");
+  return encodeURIComponent(text);
+}
+
+/** A task of which a service without a way to look at it tells nothing but that it is there. */
+function unnamed(task_id: string, day: string): Task {
+  const dates = { created_at: "", updated_at: "" };
+  return { task_id, owner: null, title: task_id, completed: false, area_id: null, scheduled_dates: [day], ...dates };
+}
+
+/** The tasks that tools and paths work on: those of another service where the operator names one, else the server's own. */
+export function plannerTasks(settings: PlannerSettings | undefined, own: TaskStore): TaskStore {
+  return settings === undefined ? own : createTaskService(settings);
+}
+
+/** What stands under `data` of the answer; `undefined` where the service knows no such thing. */
+async function askService({ baseUrl, apiKey }: PlannerSettings, asked: Asked): Promise<unknown> {
+  const { method, path, body, headers } = asked;
+  const timeout = AbortSignal.timeout(longestAnswerMs);
+  try {
+    const response = await fetch(`${baseUrl}${path}`, {
+      method,
+      headers: {
+        accept: "application/json",
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      // A service that sends us elsewhere would choose who gets the key.
+      redirect: "error",
+      signal: asked.signal === undefined ? timeout : AbortSignal.any([asked.signal, timeout]),
+    });
+    const text = await textOf(response);
+    // A service without a way to look at one task says that the method is not allowed there.
+    if (response.status === 404 || (response.status === 405 && method === "GET")) return undefined;
+    if (!response.ok) throw refusal(response.status, text);
+    return unwrap(text);
+  } catch (error) {
+    asked.signal?.throwIfAborted();
+    if (isAppError(error)) throw error;
+    if (timeout.aborted)
+      throw new AppError("timeout", "The planner's service gave no answer within 10 seconds.", { cause: error });
+    throw new AppError("network", `The planner's service cannot be reached: ${reasonOf(error)}`, {
+      suggestion: "Check that it runs, and its address in MILLRACE_PLANNER_URL.",
+      cause: error,
+    });
+  }
+}
+
+async function textOf(response: Response): Promise<string> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const piece of response.body) {
+    text += decoder.decode(piece, { stream: true });
+    if (text.length > longestAnswer)
+      throw new AppError("too_large", "The planner's service gave a longer answer than can be read.");
+  }
+  return text + decoder.decode();
+}
+
+/** `null` stands for an answer without anything in it, as of a deletion. */
+function unwrap(text: string): unknown {
+  if (text.trim() === "") return null;
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch (error) {
+    throw new AppError("invalid_format", "The planner's service gave an answer that is not JSON.", { cause: error });
+  }
+  return read(Wrapped, answer).data ?? null;
+}
+
+function read<Schema extends z.ZodType>(schema: Schema, data: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(data);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const where = issue?.path.join(".") ?? "";
+  throw new AppError(
+    "invalid_format",
+    `The planner's service gave an unexpected answer: ${where} ${issue?.message ?? ""}`.trim(),
+  );
+}
+
+const kinds: Readonly<Record<number, ErrorCode>> = {
+  401: "auth",
+  403: "permission",
+  409: "conflict",
+  413: "too_large",
+  429: "rate_limit",
+  504: "timeout",
+};
+
+function refusal(status: number, text: string): AppError {
+  const said = text.trim().slice(0, 300);
+  const message = `The planner's service refused the request (status ${status})${said === "" ? "." : `: ${said}`}`;
+  return new AppError(kinds[status] ?? "api_error", message, { recoverable: status >= 500 || status === 429 });
+}
+
+/** The client's own words are "fetch failed"; why, its cause knows. */
+function reasonOf(error: unknown): string {
+  const { cause } = error instanceof Error ? error : {};
+  return cause instanceof Error && "code" in cause ? String(cause.code) : errorMessage(error);
+}
