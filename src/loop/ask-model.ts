@@ -40,6 +40,8 @@ export async function ask(
   const model = services.loadModel(name, {
     ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
     ...(call.thinking === undefined ? {} : { thinking: call.thinking }),
+    ...(call.maxTokens === undefined ? {} : { maxTokens: call.maxTokens }),
+    ...(call.toolProtocol === undefined ? {} : { toolProtocol: call.toolProtocol }),
     ...searchOptions(name, call),
   });
   const offered = offeredTools(state, call);

@@ -90,6 +90,7 @@ function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: numb
     ...(caller.toolPolicy === undefined ? {} : { tool_policy: caller.toolPolicy }),
     ...(caller.temperature === undefined ? {} : { temperature: caller.temperature }),
     ...(caller.thinking === undefined ? {} : { thinking: caller.thinking }),
+    ...(caller.toolProtocol === undefined ? {} : { tool_protocol: caller.toolProtocol }),
   };
 }
 

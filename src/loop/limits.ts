@@ -1,6 +1,6 @@
 import { mostAgents } from "../agents/delegation.ts";
 import type { ReadProfile } from "../models/model-profile.ts";
-import type { LoopLimits, ModelPrice, ToolPolicy } from "../state.ts";
+import type { LoopLimits, ModelPrice, RunContext, ToolPolicy } from "../state.ts";
 import type { EndReason, LoopState } from "./state.ts";
 
 /**
@@ -28,11 +28,11 @@ export function callsPerReply(call: { limits: LoopLimits; forcedTool?: string; t
  * writes its calls as text (XML-10, C-04).
  */
 export function callsAtOnce(
-  call: { limits: LoopLimits; model: string; toolPolicy?: ToolPolicy },
+  call: { limits: LoopLimits; model: string; toolPolicy?: ToolPolicy; toolProtocol?: RunContext["tool_protocol"] },
   profileOf: ReadProfile,
 ): number {
-  const { limits, model, toolPolicy = "auto" } = call;
-  return toolPolicy === "auto" && profileOf(model).tool_calls === "native" ? limits.max_parallel_tools : 1;
+  const { limits, model, toolPolicy = "auto", toolProtocol = profileOf(model).tool_calls } = call;
+  return toolPolicy === "auto" && toolProtocol === "native" ? limits.max_parallel_tools : 1;
 }
 
 /** Milliseconds the loop has worked until now, never less than its state says. Reads the clock's past off the state once. */

@@ -7,7 +7,7 @@ import type { CustomEvent } from "../events.ts";
 import type { Finding } from "../guardrails/manager.ts";
 import type { SystemPart } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
-import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, ToolPolicy } from "../state.ts";
+import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, RunContext, ToolPolicy } from "../state.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { ContextShares, EditorDocument } from "../user-context.ts";
 import type { SearchResult } from "../web/search-result.ts";
@@ -64,6 +64,10 @@ export interface LoopRequest {
   temperature?: number;
   /** Whether a model thinks that can do both. */
   thinking?: boolean;
+  /** Tokens of one answer. */
+  maxTokens?: number;
+  /** How the model calls tools, where the run says so. */
+  toolProtocol?: NonNullable<RunContext["tool_protocol"]>;
   /** The session waits for a confirmation: every tool call is refused (STATE-04). */
   requiresConfirm: boolean;
   /** Where the turn is when the loop begins (STATE-03); without it, at its plan. */

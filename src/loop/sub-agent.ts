@@ -103,5 +103,6 @@ function requestFor(task: AgentTask, caller: LoopCall, config: LangGraphRunnable
     ...(caller.toolPolicy === undefined ? {} : { toolPolicy: caller.toolPolicy }),
     ...(caller.temperature === undefined ? {} : { temperature: caller.temperature }),
     ...(caller.thinking === undefined ? {} : { thinking: caller.thinking }),
+    ...(caller.toolProtocol === undefined ? {} : { toolProtocol: caller.toolProtocol }),
   };
 }

@@ -46,6 +46,8 @@ export function createModelLoader(config: Config, sources: ModelSources = {}): M
       options.temperature ?? null,
       options.thinking ?? null,
       options.webSearch ?? null,
+      options.maxTokens ?? null,
+      options.toolProtocol ?? null,
     ]);
     const known = cache.get(key);
     if (known !== undefined) return known;
@@ -70,15 +72,20 @@ export function createModel(
   const target = targetOf(model, name, provider);
   const bare = provider.maker.create(name, options, connection);
   const client = services === undefined ? bare : guarded(bare, { services, target, reached });
-  const made = unmixed(client, reached, prompts);
+  const made = unmixed(client, reached, prompts, options.toolProtocol);
   const takesBeginning = provider.maker.takesBeginning?.(connection.profile, options) ?? false;
   targets.set(made, { ...target, takesBeginning });
   return made;
 }
 
 /** Gives words, thoughts and calls apart, whichever way the model has to say them. */
-function unmixed(client: BaseChatModel, { provider, name, connection }: ReachedModel, prompts: Prompts): BaseChatModel {
-  const { tool_calls } = connection.profile;
+function unmixed(
+  client: BaseChatModel,
+  { provider, name, connection }: ReachedModel,
+  prompts: Prompts,
+  wanted?: ModelOptions["toolProtocol"],
+): BaseChatModel {
+  const tool_calls = wanted ?? connection.profile.tool_calls;
   if (connection.address === undefined) return client;
   const { maker, address } = provider;
   const habits = writingHabits(name, maker.keepsThoughtsApart === true && address === maker.baseUrl);

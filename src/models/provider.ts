@@ -10,6 +10,10 @@ export interface ModelOptions {
   temperature?: number;
   /** Whether a model that can do both thinks first; left out, as its profile says (LLM-05). */
   thinking?: boolean;
+  /** Tokens of one answer, at most what its profile allows. */
+  maxTokens?: number;
+  /** How it calls tools; left out, as its profile says (XML-01). */
+  toolProtocol?: ModelProfile["tool_calls"];
   /** Whether its vendor searches the web by itself; only where the provider `searchesItself`. */
   webSearch?: true;
   /** What goes over the network instead of the real `fetch`: to see what a client would send. */

@@ -102,7 +102,9 @@ export function nodeRequest(
   const model = modelForWork(options.role ?? "main", history, context, config);
   const prompts = promptsOf(config);
   const usable = usableTools(state, context, options.tools ?? offeredTools(context, config));
-  const task = taskText(options.task, usable, context, config);
+  // A client that writes the system text itself, and offers no tools, has said all that the reply is about (API-01).
+  const isOwn = context.system !== undefined && usable.length === 0 && options.silent !== true;
+  const task = taskText(isOwn ? undefined : options.task, usable, context, config);
   const profile = profileOf(context, config);
   const conversation_summary = summaryFor(model, state, context, config);
   const asked = { task, workspace, prompts, profile, gathered: options.gathered };
@@ -129,14 +131,24 @@ export function nodeRequest(
     ...(context.document === undefined ? {} : { document: context.document }),
     ...fallbackOf(context, config),
     ...roomOf(options.history, profile, context),
+    ...choicesOf(context, options.silent === true),
+    ...(options.instruction === undefined ? {} : { instruction: options.instruction }),
+    ...chosenTool(usable, context),
+    ...(isPlanning(state, context) ? { isPlanning: true } : {}),
+  };
+}
+
+/** What the run has chosen about the model, and about what becomes of its answers. */
+function choicesOf(context: RunContext, isSilent: boolean): Partial<LoopRequest> {
+  return {
     ...(context.on_error === undefined ? {} : { onError: context.on_error }),
     ...(context.tool_policy === undefined ? {} : { toolPolicy: context.tool_policy }),
     ...(context.result_mode === undefined ? {} : { resultMode: context.result_mode }),
     ...(context.temperature === undefined ? {} : { temperature: context.temperature }),
     ...(context.thinking === undefined ? {} : { thinking: context.thinking }),
-    ...(options.instruction === undefined ? {} : { instruction: options.instruction }),
-    ...chosenTool(usable, context),
-    ...(isPlanning(state, context) ? { isPlanning: true } : {}),
+    // What is for the program is not cut short.
+    ...(context.max_tokens === undefined || isSilent ? {} : { maxTokens: context.max_tokens }),
+    ...(context.tool_protocol === undefined ? {} : { toolProtocol: context.tool_protocol }),
   };
 }
 
@@ -208,10 +220,12 @@ function systemOf(
     return [{ name: "agent", section: "system_prompt", text: agentSystemText(context.agent.prompt, prompts) }];
   }
   const hasIdentity = (context.work_mode ?? state.work_mode) !== "workflow" || context.identity_in_workflow !== false;
+  const identity =
+    context.system === undefined
+      ? { profile, values: identityValues(state, workspace, context) }
+      : { own: context.system };
   const parts = {
-    identity: hasIdentity
-      ? { profile, values: identityValues(state, workspace, context.user_preferences ?? null) }
-      : null,
+    identity: hasIdentity ? identity : null,
     ...(task === "" ? {} : { task }),
     context: { summary: state.conversation_summary, facts: factsOf(state, gathered), ...gathered },
   };

@@ -26,8 +26,8 @@ export interface ContextLayer {
 
 /** What a system text is made of (PROMPT-02). */
 export interface SystemParts {
-  /** L0: whose identity, and the values that it may use. `null`: without one, as a workflow may choose (C-36). */
-  identity?: { profile: Profile; values: Readonly<Record<string, Value>> } | null;
+  /** L0: whose identity, and the values that it may use, or the client's own text. `null`: none, as a workflow may choose (C-36). */
+  identity?: { profile: Profile; values: Readonly<Record<string, Value>> } | { own: string } | null;
   /** L1: what this call is about, filled and marked. */
   task?: string;
   /** L2. */
@@ -53,7 +53,7 @@ export interface SystemPart {
 export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompts): SystemPart[] {
   const { task, context } = parts;
   const identity = parts.identity === undefined ? { profile: "general" as const, values: {} } : parts.identity;
-  const who = identity === null ? "" : `${prompts.identity(identity.profile, identity.values)}\n\n`;
+  const who = identity === null ? "" : `${identityText(identity, prompts)}\n\n`;
   const protection = `<!-- layer: identity -->\n${who}${prompts.text(antiTampering, {})}`;
   const pieces: SystemPart[] = [{ name: "identity", section: "system_prompt", text: protection }];
   const add = (name: string, section: SystemSection, text: string): void => {
@@ -77,6 +77,10 @@ export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompt
   addLayers(context.after);
   prompts.onSystemText?.(pieces.map(({ text }) => text));
   return pieces;
+}
+
+function identityText(identity: NonNullable<SystemParts["identity"]>, prompts: Prompts): string {
+  return "own" in identity ? identity.own : prompts.identity(identity.profile, identity.values);
 }
 
 /** The text of a system message; see `systemParts`. */

@@ -15,6 +15,9 @@ export type ToolPolicy = z.infer<typeof ToolPolicy>;
 export const ResultMode = z.enum(["feed", "show"]);
 export type ResultMode = z.infer<typeof ResultMode>;
 
+/** How a model calls tools, as profiles name it. */
+const ToolProtocol = z.enum(["native", "text", "tags"]);
+
 /** Whose identity the assistant has: one for each kind of work (PROMPT-18); usually `general`. */
 export const Profile = z.enum(["general", "document", "chat", "circuit", "planner", "agentic"]);
 export type Profile = z.infer<typeof Profile>;
@@ -56,6 +59,10 @@ export const RunContext = UserContext.extend({
   model: z.string().min(1).optional(),
   role_models: z.partialRecord(z.enum(["intent", "plan", "compress", "vision"]), z.string().min(1)).optional(),
   temperature: z.number().min(0).max(2).optional(),
+  /** Tokens of one answer of the model, at most those of its profile; of one that is cut off it is asked for the rest. */
+  max_tokens: z.number().int().min(1).max(1_000_000).optional(),
+  /** How the model calls tools (XML-01): by itself, or in its text as `<tool_use>` or in tags of their names; else by its profile. */
+  tool_protocol: ToolProtocol.optional(),
   /** Whether a model thinks that can do both (LLM-05); left out, its profile says what is usual. */
   thinking: z.boolean().optional(),
   work_mode: WorkMode.optional(),
@@ -65,6 +72,8 @@ export const RunContext = UserContext.extend({
   /** A preset action instead of free input: the turn goes to `action` with the task text of that action (LOOP-21). */
   action_type: PresetAction.optional(),
   profile: Profile.optional(),
+  /** A system text of the client's own in place of the identity; what protects an identity goes with it too (API-01). */
+  system: z.string().trim().min(1).max(200_000).optional(),
   agent: RunAgent.optional(),
   /** Whether the identity also stands before the task in the work mode `workflow` (PROMPT-02). Default yes. */
   identity_in_workflow: z.boolean().optional(),
@@ -84,6 +93,15 @@ export const RunContext = UserContext.extend({
   design_checkpoint: z.boolean().optional(),
   /** What the user likes, for the identity (CIRC-12): standards, parts, habits. */
   user_preferences: z.string().trim().min(1).max(2000).optional(),
+  /** What the user's planner shows (PROMPT-16): a day, what has no date, or an area. */
+  view_context: z
+    .string()
+    .regex(/^(?:daily::\d{4}-\d{2}-\d{2}|staging|area::[0-9a-fA-F-]{36})$/u, {
+      error: "expected daily::YYYY-MM-DD, staging or area::<uuid>",
+    })
+    .optional(),
+  /** How the user is called. */
+  user_name: z.string().trim().min(1).max(200).optional(),
   /** Compress before the turn; with settings of its own where a person has chosen them. */
   compress: z.union([z.boolean(), CompressionRequest]).optional(),
   /** Whether an unclear request may be asked about (CLAR-01). Default yes. */
