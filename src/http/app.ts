@@ -62,6 +62,7 @@ import { toolkitRoutes } from "./routes/toolkits.ts";
 import { toolRoutes } from "./routes/tools.ts";
 import { threadInfoRoutes } from "./routes/thread-info.ts";
 import { threadSearchRoutes } from "./routes/thread-search.ts";
+import { taskRoutes } from "./routes/tasks.ts";
 import { threadRunRoutes } from "./routes/thread-runs.ts";
 import { threadStateRoutes } from "./routes/thread-state.ts";
 import { threadStatusRoutes } from "./routes/thread-status.ts";
@@ -108,6 +109,8 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   modelRoutes,
   modelTestRoutes,
   providerRoutes,
+  taskRoutes,
+  chatRoutes,
   modelServiceRoutes,
   ollamaRoutes,
   identityRoutes,

@@ -19,6 +19,8 @@ export interface RouteDescription {
     | "Stateless runs"
     | "Store"
     | "Crons"
+    | "Chat"
+    | "Planner"
     | "Prompts"
     | "Models";
   summary: string;
@@ -42,7 +44,7 @@ export interface RouteDescription {
 }
 
 const requestHeaders = {
-  "Idempotency-Key": "The same request again under the same key gives the same run; 1 to 255 characters",
+  "Idempotency-Key": "The same request again under the same key gives the same answer; 1 to 255 characters",
   "Last-Event-ID":
     "The id of the last event the reader has; the stream goes on after it. -1 or nothing: from the beginning",
 } as const;

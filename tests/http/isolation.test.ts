@@ -13,7 +13,14 @@ const bob = headersOf(keys.bob);
 
 /** What one owner has, by the name of the path parameter that may hold its id. */
 type Ids = Record<
-  "thread_id" | "run_id" | "checkpoint_id" | "interrupt_id" | "cron_id" | keyof ReturnType<typeof ofTheWorkflow>,
+  | "thread_id"
+  | "run_id"
+  | "checkpoint_id"
+  | "interrupt_id"
+  | "cron_id"
+  | "task_id"
+  | "schedule_id"
+  | keyof ReturnType<typeof ofTheWorkflow>,
   string
 >;
 
@@ -21,6 +28,8 @@ const HasIds = z.looseObject({ thread_id: z.string() });
 const RunIds = HasIds.extend({ run_id: z.string() });
 const State = z.looseObject({ checkpoint: z.object({ checkpoint_id: z.string() }) });
 const CronIds = z.looseObject({ cron_id: z.string() });
+const Made = z.object({ data: z.looseObject({ id: z.string() }) });
+const Planned = z.object({ data: z.looseObject({ schedule_id: z.string() }) });
 const Approvals = z.array(z.looseObject({ id: z.string() }));
 
 let server: TestServer;
@@ -59,7 +68,13 @@ async function adasThread(): Promise<Ids> {
   const { cron_id } = CronIds.parse(
     await json(server.send("POST", `/threads/${thread_id}/runs/crons`, { ...cron, metadata: { note: canary } }, ada)),
   );
+  const { id: task_id } = Made.parse(await json(server.send("POST", "/api/tasks", { title: canary }, ada))).data;
+  const { schedule_id } = Planned.parse(
+    await json(server.send("POST", `/api/tasks/${task_id}/schedules`, { scheduled_date: "2026-03-02" }, ada)),
+  ).data;
   return {
+    task_id,
+    schedule_id,
     thread_id,
     cron_id,
     run_id: run?.run_id ?? "",
@@ -86,12 +101,14 @@ function missingIds(): Ids {
     run_id: id(),
     checkpoint_id: id(),
     interrupt_id: id().replaceAll("-", ""),
+    task_id: id(),
+    schedule_id: id(),
     ...ofTheWorkflow(),
   };
 }
 
 /** Path parameters that name what all owners share. */
-const shared = new Set(["assistant_id", "namespace", "name"]);
+const shared = new Set(["assistant_id", "namespace", "name", "context"]);
 const ownedNames = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => String(name)).filter((name) => !shared.has(name));
 
@@ -110,6 +127,8 @@ function bodyOf({ method, path }: DescribedRoute, ids: Ids): object | undefined 
   if (path.includes("/approvals/")) return { type: "answer", value: "taken over" };
   if (path.endsWith("/commands")) return { id: 1, method: "state.get" };
   if (path.endsWith("/stream/events")) return { channels: ["values", "lifecycle"] };
+  if (path.endsWith("/schedules")) return { scheduled_date: "2026-04-02" };
+  if (path === "/api/tasks/{task_id}") return { title: "taken over" };
   if (path.endsWith("/messages")) return { messages: [{ role: "user", content: "taken over" }] };
   return {};
 }
@@ -153,6 +172,7 @@ async function adasView(ids: Ids): Promise<string> {
   for (const path of paths)
     seen.push(await json(server.send("GET", `/threads/${ids.thread_id}${path}`, undefined, ada)));
   seen.push(await json(server.send("POST", "/runs/crons/search", { thread_id: ids.thread_id }, ada)));
+  seen.push(await json(server.send("GET", `/api/tasks/${ids.task_id}`, undefined, ada)));
   return JSON.stringify(seen);
 }
 
