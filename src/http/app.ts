@@ -37,6 +37,7 @@ import { externalToolRoutes } from "./routes/external-tools.ts";
 import { compressRoutes } from "./routes/compress.ts";
 import { exportRoutes } from "./routes/export.ts";
 import { forkRoutes } from "./routes/fork.ts";
+import { chatRoutes } from "./routes/chat.ts";
 import { libraryDocsRoutes } from "./routes/library-docs.ts";
 import { maintenanceRoutes } from "./routes/maintenance.ts";
 import { identityRoutes } from "./routes/identity.ts";
@@ -108,9 +109,9 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   promptRoutes,
   modelRoutes,
   modelTestRoutes,
-  providerRoutes,
   taskRoutes,
   chatRoutes,
+  providerRoutes,
   modelServiceRoutes,
   ollamaRoutes,
   identityRoutes,

@@ -83,6 +83,7 @@ test("headers are described where they are read and told", () => {
     "/threads/{thread_id}/stream/events",
     "/threads/{thread_id}/runs/{run_id}/stream",
     "/runs/{run_id}/stream",
+    "/api/ai/chat/stream/{run_id}",
   ];
   expect(withHeader("Last-Event-ID").toSorted()).toEqual(joined.toSorted());
   const started = document.paths["/threads/{thread_id}/runs"]?.["post"]?.responses["200"];

@@ -7,7 +7,8 @@ import type { HttpContext, HttpEnvironment } from "../environment.ts";
 /** LangGraph Studio's page; it talks to local servers from the browser. */
 export const studioOrigin = "https://smith.langchain.com";
 
-const exposedHeaders = "Content-Location, Location, X-Pagination-Total, X-Pagination-Next, X-Queue-Position";
+const exposedHeaders =
+  "Content-Location, Location, X-Pagination-Total, X-Pagination-Next, X-Queue-Position, X-Thread-Id";
 const allowedMethods = "GET, HEAD, PUT, POST, DELETE, PATCH";
 const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
 

@@ -1,9 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { errorQuestion, type Language } from "../../error-texts.ts";
-import { chainQuestion, questionFor } from "../../guardrails/questions.ts";
+import type { Language } from "../../error-texts.ts";
 import { answerApproval, expiryOf, listApprovals, type ApprovalServices } from "../../sessions/approvals.ts";
-import { ApprovalDecision, readQuestion, type Question } from "../../sessions/questions.ts";
+import { ApprovalDecision, readQuestion } from "../../sessions/questions.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { Grant, JsonObject, type Approval } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
@@ -11,6 +10,7 @@ import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
+import { questionText } from "../question-text.ts";
 import { Id, jsonBody, path } from "../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
@@ -136,14 +136,6 @@ function grantRoutes(routes: HttpApp, { storage }: HttpServices): void {
 
 function toWireGrant({ grant_id, tool, path_pattern, interrupt_id, created_at }: Grant): z.infer<typeof GrantShape> {
   return { grant_id, tool, path_pattern, interrupt_id, created_at };
-}
-
-/** Questions of ours stand in the reader's language; those of graphs and of the model as they were asked. */
-function questionText({ kind, actions, operation, failure, question }: Question, language: Language): string | null {
-  if (operation !== undefined) return questionFor(operation, language);
-  const [action] = actions;
-  if (kind === "chain_confirm" && action !== undefined) return chainQuestion(action.name, language);
-  return failure === undefined ? question : errorQuestion(failure.code, failure.hasOther, language);
 }
 
 function toWireApproval(

@@ -1,0 +1,283 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { AppError, errorCodes } from "../../errors.ts";
+import type { RunEvent } from "../../events.ts";
+import { messagesIn } from "../../sessions/conversation.ts";
+import { LlmMetadata } from "../../sessions/message-fields.ts";
+import { readQuestion } from "../../sessions/questions.ts";
+import { createSession, readValues, requireSession } from "../../sessions/sessions.ts";
+import type { Run, Session } from "../../storage/records.ts";
+import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
+import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
+import { chatFrame, createChatReader, questionItem, type ChatItem } from "../chat-items.ts";
+import { ChatBody, toRunBody, type ChatPlace } from "../chat-request.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { notFound } from "../errors.ts";
+import { frameLength, gapFrame } from "../frames.ts";
+import { languageOf } from "../language.ts";
+import { questionText } from "../question-text.ts";
+import { admitRun, cancelAfterDisconnect, lastEventId, tellPosition } from "../runs.ts";
+import { sendEvents } from "../sse.ts";
+import { sessionIdOf, submissionOf } from "../submission.ts";
+import { Id, jsonBody, path } from "../validate.ts";
+
+const Usage = z
+  .object({
+    prompt_tokens: z.number().int(),
+    completion_tokens: z.number().int(),
+    total_tokens: z.number().int(),
+    cached_tokens: z.number().int(),
+  })
+  .describe("Of all calls of the model for this answer");
+const ChatAnswer = z
+  .object({ reply: z.string(), usage: Usage, model: z.string(), response_time_ms: z.number().int() })
+  .meta({ ref: "ChatAnswer" });
+
+const tag = "Chat";
+const starting = {
+  headers: ["Idempotency-Key"],
+  tellsPosition: true,
+  errors: {
+    404: "No such thread or assistant",
+    422: "The Idempotency-Key came with another request",
+    429: "Too many runs wait; Retry-After says when to come back",
+  },
+} as const;
+
+/** `/api/ai/chat`: a conversation in the shapes of table 18.8 (API-01), carried by runs like any other. */
+export function chatRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+
+  routes.post(
+    "/api/ai/chat/stream",
+    describe({
+      tag,
+      summary: "Say something and follow the answer: message, tool, question, error, done",
+      events: true,
+      ...starting,
+    }),
+    jsonBody(ChatBody),
+    async (context) => {
+      const body = context.req.valid("json");
+      if (body.stream === false)
+        throw wrongStream("stream is false: an answer in one piece comes from POST /api/ai/chat.");
+      const run = await startChat(services, context, body);
+      return streamChat(services, context, run, { after: -1, cancels: body.on_disconnect === "cancel" });
+    },
+  );
+
+  routes.get(
+    "/api/ai/chat/stream/:run_id",
+    describe({
+      tag,
+      summary: "Follow an answer again, from Last-Event-ID on",
+      events: true,
+      headers: ["Last-Event-ID"],
+      errors: { 404: "No such answer" },
+    }),
+    path(z.object({ run_id: Id })),
+    async (context) => {
+      const run = await services.runs.get(context.req.valid("param").run_id);
+      if (run === undefined) throw notFound("Run not found");
+      return streamChat(services, context, run, { after: lastEventId(context), cancels: false });
+    },
+  );
+
+  routes.post(
+    "/api/ai/chat",
+    describe({ tag, summary: "Say something and wait for the answer", answer: ChatAnswer, ...starting }),
+    jsonBody(ChatBody),
+    async (context) => {
+      const body = context.req.valid("json");
+      if (body.stream === true) throw wrongStream("stream is true: a stream comes from POST /api/ai/chat/stream.");
+      const begun = performance.now();
+      const run = await startChat(services, context, body);
+      tellPlace(context, run);
+      const told = await wholeAnswer(services, context, run, body.on_disconnect === "cancel");
+      const answer: z.infer<typeof ChatAnswer> = {
+        ...told,
+        model: await modelOf(services, run),
+        response_time_ms: Math.round(performance.now() - begun),
+      };
+      return context.json(answer);
+    },
+  );
+  return routes;
+}
+
+function wrongStream(message: string): AppError {
+  return new AppError("invalid_parameter", message, { suggestion: "Send it there, or leave stream out." });
+}
+
+/** Starts the run of a chat: in the conversation it names, or in a new one, which stays. */
+async function startChat(services: HttpServices, context: HttpContext, body: ChatBody): Promise<Run> {
+  const { storage, owner } = services;
+  const submission = submissionOf(context, body);
+  const session = body.thread_id
+    ? await requireSession(storage, body.thread_id)
+    : await createSession(storage, {
+        ...(submission && { session_id: sessionIdOf(submission, owner), if_exists: "do_nothing" }),
+      });
+  const place = await placeOf(services, session, body);
+  try {
+    const arrival = { headers: context.req.header(), submission };
+    const run = await admitRun(services, session, toRunBody(body, place), arrival);
+    tellPosition(services, context, run);
+    return run;
+  } catch (error) {
+    // What could not begin leaves no empty conversation.
+    const others = await services.runs.list(session.session_id, { limit: 1, offset: 0 });
+    if (!body.thread_id && others.length === 0) await storage.sessions.delete(session.session_id);
+    throw error;
+  }
+}
+
+async function placeOf(
+  { storage, runs, config, owner }: HttpServices,
+  session: Session,
+  body: ChatBody,
+): Promise<ChatPlace> {
+  const { session_id } = session;
+  const isKnown = body.thread_id !== null && body.thread_id !== undefined;
+  const [waiting] = isKnown && session.status === "interrupted" ? await storage.approvals.pending(session_id) : [];
+  const goesOn = isKnown && (await runs.list(session_id, { limit: 1, offset: 0 })).length > 0;
+  const enabled = enabledToolkits(config.toolkits);
+  const allowed = toolsOfOwner(config.ownerTools, owner === "" ? null : owner, enabled);
+  const toolkits = enabled.filter(({ tools }) => tools.some(({ name }) => allowed?.has(name) ?? true));
+  return { goesOn, waiting, toolkits };
+}
+
+/** Where the answer can be followed again, and which conversation goes on with it. */
+function tellPlace(context: HttpContext, run: Run): void {
+  for (const [name, value] of Object.entries(placeHeaders(run))) context.header(name, value);
+}
+
+function placeHeaders({ session_id, run_id }: Run): Record<string, string> {
+  return {
+    "x-thread-id": session_id,
+    "content-location": `/threads/${session_id}/runs/${run_id}`,
+    location: `/api/ai/chat/stream/${run_id}`,
+  };
+}
+
+/** One event of the run, or at its end what the conversation waits for and that it is over. */
+type ChatEvent = { event: RunEvent } | { last: ChatItem[] };
+
+async function streamChat(
+  services: HttpServices,
+  context: HttpContext,
+  run: Run,
+  { after, cancels }: { after: number; cancels: boolean },
+): Promise<Response> {
+  const gap = await services.runs.findGap(run, after);
+  const read = createChatReader(languageOf(context));
+  const from = gap?.after ?? after;
+  return sendEvents<ChatEvent>(context, {
+    ...(gap && { opening: gapFrame(gap) }),
+    // A model may think for long before its first word.
+    mayBeQuiet: true,
+    // From the beginning: what a reader has of a message says whether more of it is news.
+    open: (signal) => chatEvents(services, context, run, signal),
+    tail: async function* (signal) {
+      for await (const batch of services.runs.tail(run.run_id, signal)) yield batch.map((event) => ({ event }));
+    },
+    measure: (item) => ("event" in item ? frameLength(item.event, undefined) : 0),
+    frame: (item) => {
+      if ("last" in item) return item.last.map((one) => chatFrame(one)).join("");
+      const told = read(item.event);
+      return told === undefined || item.event.id <= from ? "" : chatFrame(told, item.event.id);
+    },
+    headers: placeHeaders(run),
+    logger: services.logger,
+    ...(cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
+  });
+}
+
+async function* chatEvents(
+  services: HttpServices,
+  context: HttpContext,
+  run: Run,
+  signal: AbortSignal,
+): AsyncGenerator<ChatEvent[]> {
+  let hasFailed = false;
+  for await (const batch of services.runs.followBatches(run.run_id, -1, signal)) {
+    hasFailed ||= batch.some(({ event }) => event === "error");
+    yield batch.map((event) => ({ event }));
+  }
+  if (!hasFailed) yield [{ last: [...(await questionsOf(services, context, run)), { type: "done" }] }];
+}
+
+/** What the conversation waits for, in words too: a client that knows no questions shows at least those. */
+async function questionsOf({ storage, runs }: HttpServices, context: HttpContext, run: Run): Promise<ChatItem[]> {
+  const waiting = await storage.approvals.pending(run.session_id);
+  if (waiting.length === 0) return [];
+  // Of an answer that is read again, what a later one asks is no part.
+  const [latest] = await runs.list(run.session_id, { limit: 1, offset: 0 });
+  if (latest?.run_id !== run.run_id) return [];
+  return waiting.flatMap(({ interrupt_id, value }): ChatItem[] => {
+    const asked = readQuestion(value);
+    const question = questionText(asked, languageOf(context)) ?? "";
+    return [{ type: "text", content: `\n\n${question}` }, questionItem(interrupt_id, asked, question)];
+  });
+}
+
+/** The words of an answer, as its stream tells them, and what they took. Throws what the run failed with. */
+async function wholeAnswer(
+  services: HttpServices,
+  context: HttpContext,
+  run: Run,
+  cancels: boolean,
+): Promise<Pick<z.infer<typeof ChatAnswer>, "reply" | "usage">> {
+  const { signal } = context.req.raw;
+  const read = createChatReader(languageOf(context));
+  const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cached_tokens: 0 };
+  let reply = "";
+  const take = (item: ChatItem | undefined): void => {
+    if (item?.type === "text") reply += item.content;
+    if (item?.type === "error") throw failureOf(item);
+  };
+  if (cancels) signal.addEventListener("abort", () => cancelAfterDisconnect(services, run), { once: true });
+  for await (const batch of chatEvents(services, context, run, signal)) {
+    for (const item of batch) {
+      if ("last" in item) item.last.forEach(take);
+      else {
+        take(read(item.event));
+        countUsage(usage, item.event);
+      }
+    }
+  }
+  return { reply: reply.trim(), usage };
+}
+
+const TokensUsed = z.object({
+  type: z.literal("token_usage"),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  total_tokens: z.number(),
+  cached_tokens: z.number(),
+});
+
+function countUsage(usage: z.infer<typeof Usage>, event: RunEvent): void {
+  const used = event.event === "custom" ? TokensUsed.safeParse(event.data).data : undefined;
+  if (used === undefined) return;
+  usage.prompt_tokens += used.input_tokens;
+  usage.completion_tokens += used.output_tokens;
+  usage.total_tokens += used.total_tokens;
+  usage.cached_tokens += used.cached_tokens;
+}
+
+/** The failure of a run as that of the request: its kind has a status. */
+function failureOf({ errorType, message, suggestion }: Extract<ChatItem, { type: "error" }>): AppError {
+  const code = errorCodes.find((known) => known === errorType) ?? "server";
+  return new AppError(code, message, suggestion === undefined ? {} : { suggestion });
+}
+
+/** The model that gave the answer; where no message says so, the one that was to be asked. */
+async function modelOf({ storage, models }: HttpServices, run: Run): Promise<string> {
+  const messages = messagesIn(await readValues(storage, run.session_id));
+  const told = messages.findLast(({ additional_kwargs }) => additional_kwargs["llm_metadata"] !== undefined);
+  const { model_name } = LlmMetadata.safeParse(told?.additional_kwargs["llm_metadata"]).data ?? {};
+  const chosen = run.kwargs.context?.["model"];
+  return model_name ?? (typeof chosen === "string" ? chosen : models.roles().main);
+}
