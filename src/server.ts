@@ -92,7 +92,7 @@ export async function startServer(
     const manual = createManualTools({ services, storage, runs, graphs, counter });
     const tokens = createTokenCounter(logger);
     const shared = { config, prompts, models, modelServices, ollama, tokens, documentation, graphs, custom, logger };
-    const api = createApi({ ...shared, storage, runs, operations, manual });
+    const api = createApi({ ...shared, agents: lent.agents, storage, runs, operations, manual });
     // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
     const recovered = Promise.withResolvers<void>();
     const { server, sockets, url } = await listen(config, (request, bindings) =>
@@ -205,7 +205,7 @@ function lentServices(
   storage: Storage,
   workspace: string,
   logger: Logger,
-): Omit<RunServices, "loadModel"> {
+): Omit<RunServices, "loadModel"> & Required<Pick<RunServices, "agents">> {
   return {
     ledger: storage.ledger,
     tasks: storage.tasks,

@@ -1,4 +1,5 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
+import type { AgentSource } from "../agents/agent-folders.ts";
 import type { Config } from "../config.ts";
 import type { TokenCounter } from "../context/token-counter.ts";
 import type { Documentation } from "../context/open-documentation.ts";
@@ -139,6 +140,7 @@ export interface ServerParts {
   /** What the langgraph.json brings besides graphs. */
   custom: CustomParts;
   logger: Logger;
+  agents: AgentSource;
 }
 
 /** The whole HTTP API; it does not listen. */

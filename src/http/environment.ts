@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import type { WebSocket } from "ws";
+import type { AgentSource } from "../agents/agent-folders.ts";
 import type { Config } from "../config.ts";
 import type { OwnCrons } from "../crons/own-crons.ts";
 import type { ModelServices } from "../models/model-services.ts";
@@ -26,6 +27,8 @@ export interface HttpServices extends Door {
   tokens: TokenCounter;
   /** What models are given to read before a conversation. */
   documentation: Documentation;
+  /** The agents that work can be handed to. */
+  agents: AgentSource;
   /** What is known of models; all callers share it. */
   models: ModelRegistry;
   /** How the models do that this process has asked. */

@@ -8,7 +8,7 @@ import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { Id, path } from "../validate.ts";
 
-const AgentShape = z
+const BackgroundShape = z
   .object({
     thread_id: z.string().describe("The agent's own thread: its runs are followed, cancelled and answered there"),
     run_id: z.string().nullable(),
@@ -30,15 +30,44 @@ const AgentShape = z
   })
   .meta({ ref: "BackgroundAgent" });
 
-/** `/threads/:id/agents`: the agents that a thread has sent to the background (AGENT-04). */
-export function agentRoutes({ storage, runs }: HttpServices): HttpApp {
+const AgentShape = z
+  .object({
+    name: z.string(),
+    description: z.string().describe("What it is good for"),
+    tools: z.array(z.string()).nullable().describe("Null: all that its caller has"),
+    model: z.string().nullable().describe("Null: that of its caller"),
+    include_rules: z.boolean().describe("Whether it is told the user's rules"),
+  })
+  .meta({ ref: "Agent" });
+
+/**
+ * `/agents`: the agents that work can be handed to (API-07). `/threads/:id/agents`: those that a thread has sent to the
+ * background (AGENT-04).
+ */
+export function agentRoutes({ storage, runs, agents: known }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/agents",
+    describe({ tag: "Tools", summary: "The agents that work can be handed to", answer: z.array(AgentShape) }),
+    (context) =>
+      answerJson(
+        context,
+        known.list().map(({ name, description, tools, model, includeRules }): z.infer<typeof AgentShape> => ({
+          name,
+          description,
+          tools: tools === null ? null : [...tools],
+          model,
+          include_rules: includeRules,
+        })),
+      ),
+  );
+
   routes.get(
     "/threads/:thread_id/agents",
     describe({
       tag: "Threads",
       summary: "The agents that work in the background, and what came of them",
-      answer: z.array(AgentShape),
+      answer: z.array(BackgroundShape),
       errors: { 404: "No such thread" },
     }),
     path(z.object({ thread_id: Id })),
@@ -48,7 +77,10 @@ export function agentRoutes({ storage, runs }: HttpServices): HttpApp {
       const agents = await listBackground({ sessions, checkpointer, runs }, session);
       return answerJson(
         context,
-        agents.map(({ session_id, ...agent }): z.infer<typeof AgentShape> => ({ thread_id: session_id, ...agent })),
+        agents.map(({ session_id, ...agent }): z.infer<typeof BackgroundShape> => ({
+          thread_id: session_id,
+          ...agent,
+        })),
       );
     },
   );

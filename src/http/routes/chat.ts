@@ -182,7 +182,7 @@ async function streamChat(
     tail: async function* (signal) {
       for await (const batch of services.runs.tail(run.run_id, signal)) yield batch.map((event) => ({ event }));
     },
-    measure: (item) => ("event" in item ? frameLength(item.event, undefined) : 0),
+    measure: (item) => ("event" in item ? frameLength(item.event, {}) : 0),
     frame: (item) => {
       if ("last" in item) return item.last.map((one) => chatFrame(one)).join("");
       const told = read(item.event);
