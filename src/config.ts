@@ -47,6 +47,7 @@ const Environment = z.object({
     .int()
     .positive()
     .default(8 * 1024 * 1024),
+  MILLRACE_MAX_REQUESTS: z.coerce.number().int().positive().default(2000),
   MILLRACE_REQUEST_SECONDS: z.coerce.number().positive().default(60),
   MILLRACE_MAX_CONCURRENT_RUNS: z.coerce.number().int().positive().default(256),
   MILLRACE_CRASH_BUDGET: z.coerce.number().int().positive().default(3),
@@ -62,9 +63,9 @@ const Environment = z.object({
   MILLRACE_OWNER_TOOLS: ownerTools,
   MILLRACE_SANDBOX: z.enum(["auto", "off"]).default("auto"),
   MILLRACE_CRITICAL_FILES: list,
-  MILLRACE_CONFIRM_TASKS: z.enum(["on", "off"]).default("off"),
   MILLRACE_PLANNER_URL: optionalUrl,
   MILLRACE_PLANNER_KEY: optionalText,
+  MILLRACE_CONFIRM_TASKS: z.enum(["on", "off"]).default("off"),
   MILLRACE_TOOL_HOOKS: z.enum(["on", "off"]).default("on"),
   MILLRACE_TOOL_HELP: z.enum(["comments", "run"]).default("comments"),
   MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
@@ -128,6 +129,8 @@ export interface Config {
   allowTruncate: boolean;
   /** Bytes. */
   bodyLimit: number;
+  /** Requests that are answered at the same time, over all callers. */
+  maxRequests: number;
   /** How long a request may take to arrive. */
   requestSeconds: number;
   maxConcurrentRuns: number;
@@ -157,11 +160,11 @@ export interface Config {
   sandbox: "auto" | "off";
   /** Patterns of files whose change has to be confirmed, besides those that always have. */
   criticalFiles: string[];
+  /** Where the planner's tools find the tasks; `undefined`: in the server's own. */
+  planner: PlannerSettings | undefined;
   /** Whether the deletion of a task has to be confirmed. */
   confirmTasks: boolean;
   drainSeconds: number;
-  /** Where the planner's tools find the tasks; `undefined`: in the server's own. */
-  planner: PlannerSettings | undefined;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   openai: { apiKey: string | undefined; baseUrl: string | undefined };
   /** Keys of the OpenAI-compatible vendors, by provider name. */
@@ -208,10 +211,10 @@ function toolSettings(values: z.infer<typeof Environment>) {
     ownerTools: values.MILLRACE_OWNER_TOOLS,
     sandbox: values.MILLRACE_SANDBOX,
     criticalFiles: values.MILLRACE_CRITICAL_FILES,
+    planner: plannerSettings(values),
     confirmTasks: values.MILLRACE_CONFIRM_TASKS === "on",
   };
 }
-    planner: plannerSettings(values),
 
 /** Parses an environment. Throws `config` with every problem listed, each with the variable's name. */
 export function loadConfig(env: Record<string, string | undefined>): Config {
@@ -248,6 +251,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     allowedHosts: values.MILLRACE_ALLOWED_HOSTS,
     allowTruncate: values.MILLRACE_ALLOW_TRUNCATE === "1",
     bodyLimit: values.MILLRACE_BODY_LIMIT,
+    maxRequests: values.MILLRACE_MAX_REQUESTS,
     requestSeconds: values.MILLRACE_REQUEST_SECONDS,
     maxConcurrentRuns: values.MILLRACE_MAX_CONCURRENT_RUNS,
     crashBudget: values.MILLRACE_CRASH_BUDGET,

@@ -26,7 +26,9 @@ import { answerError } from "./errors.ts";
 import { requireKey, type Caller } from "./middleware/api-key.ts";
 import { contentTypes, gate } from "./middleware/gate.ts";
 import { identifyBy } from "./middleware/identify.ts";
+import { packAnswers } from "./middleware/pack-answers.ts";
 import { requestBasics } from "./middleware/request-basics.ts";
+import { limitRequests } from "./middleware/request-limit.ts";
 import { openApiRoutes } from "./openapi.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
@@ -35,10 +37,10 @@ import { assistantRoutes } from "./routes/assistants.ts";
 import { contextRoutes } from "./routes/context.ts";
 import { cronRoutes } from "./routes/crons.ts";
 import { externalToolRoutes } from "./routes/external-tools.ts";
+import { chatRoutes } from "./routes/chat.ts";
 import { compressRoutes } from "./routes/compress.ts";
 import { exportRoutes } from "./routes/export.ts";
 import { forkRoutes } from "./routes/fork.ts";
-import { chatRoutes } from "./routes/chat.ts";
 import { libraryDocsRoutes } from "./routes/library-docs.ts";
 import { maintenanceRoutes } from "./routes/maintenance.ts";
 import { identityRoutes } from "./routes/identity.ts";
@@ -59,12 +61,12 @@ import { ruleRoutes } from "./routes/rules.ts";
 import { statelessRunRoutes } from "./routes/stateless-runs.ts";
 import { storeRoutes } from "./routes/store.ts";
 import { suggestionRoutes } from "./routes/suggestions.ts";
+import { taskRoutes } from "./routes/tasks.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { toolkitRoutes } from "./routes/toolkits.ts";
 import { toolRoutes } from "./routes/tools.ts";
 import { threadInfoRoutes } from "./routes/thread-info.ts";
 import { threadSearchRoutes } from "./routes/thread-search.ts";
-import { taskRoutes } from "./routes/tasks.ts";
 import { threadRunRoutes } from "./routes/thread-runs.ts";
 import { threadStateRoutes } from "./routes/thread-state.ts";
 import { threadStatusRoutes } from "./routes/thread-status.ts";
@@ -107,11 +109,11 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   statelessRunRoutes,
   cronRoutes,
   storeRoutes,
+  taskRoutes,
+  chatRoutes,
   promptRoutes,
   modelRoutes,
   modelTestRoutes,
-  taskRoutes,
-  chatRoutes,
   providerRoutes,
   modelServiceRoutes,
   ollamaRoutes,
@@ -136,11 +138,11 @@ export interface ServerParts {
   ollama: OllamaService;
   tokens: TokenCounter;
   documentation: Documentation;
+  agents: AgentSource;
   graphs: Graphs;
   /** What the langgraph.json brings besides graphs. */
   custom: CustomParts;
   logger: Logger;
-  agents: AgentSource;
 }
 
 /** The whole HTTP API; it does not listen. */
@@ -153,14 +155,15 @@ export interface Api {
  * who calls, and none can reach what is not the caller's (S4 in reliability.md). Apps are made at an owner's first request.
  */
 export function createApi(parts: ServerParts): Api {
-  const { apiKeys, host } = parts.config;
+  const { apiKeys, host, maxRequests } = parts.config;
+  const limit = limitRequests(maxRequests);
   const { auth } = parts.custom;
-  if (apiKeys.length === 0 && auth === undefined) return createApp(parts, { kind: "anyone" });
+  if (apiKeys.length === 0 && auth === undefined) return createApp(parts, limit, { kind: "anyone" });
   const identify = identifyBy({ apiKeys, auth, host });
   const apps = new Map<string, HttpApp>();
   const appOf = (caller: Caller): HttpApp => {
     const name = JSON.stringify(caller);
-    const app = apps.get(name) ?? createApp(parts, caller);
+    const app = apps.get(name) ?? createApp(parts, limit, caller);
     // The one that was used last stands at the end.
     apps.delete(name);
     apps.set(name, app);
@@ -181,17 +184,20 @@ export function createApi(parts: ServerParts): Api {
 const mostApps = 200;
 
 /** The app of one caller. Nothing passes the gate and the key check but what they let through. */
-function createApp(parts: ServerParts, caller: Caller): HttpApp {
+function createApp(parts: ServerParts, limit: MiddlewareHandler<HttpEnvironment>, caller: Caller): HttpApp {
   const { storage, runs, operations, manual, custom, ...shared } = parts;
   const { config, logger } = shared;
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.onError((error, context) => answerError(error, context, logger));
   app.notFound((context) => context.text("404 Not Found", 404));
   app.use(requestBasics(config.bodyLimit));
+  app.use(limit);
   const { host, allowedHosts, corsOrigins } = config;
   app.use(gate({ host, allowedHosts, corsOrigins, cors: custom.cors }));
   app.use(requireKey(caller));
   mountCustomApp(app, custom.httpApp);
+  // After it: whoever brings routes may stream what looks like a plain answer.
+  app.use(packAnswers);
   app.use(contentTypes());
   if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
   const guard = guardOf(caller, custom.auth);

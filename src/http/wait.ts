@@ -2,6 +2,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { HttpContext } from "./environment.ts";
+import { packedText } from "./pack.ts";
 import { writeHead } from "./sse.ts";
 
 /** A proxy or client must see that a long wait lives; a newline is nothing in JSON (wire contract, 2.4). */
@@ -31,10 +32,9 @@ export async function sendWhenReady(context: HttpContext, answer: WaitedAnswer):
   outgoing.once("close", onClose);
   // It went before the waiting began: nobody will say so any more.
   if (outgoing.destroyed) onClose();
-  const start = (length?: number): void => {
+  const start = (whole: Record<string, string> = {}): void => {
     if (outgoing.headersSent) return;
-    const size = length === undefined ? {} : { "content-length": String(length) };
-    writeHead(context, { "content-type": "application/json", ...size, ...answer.headers });
+    writeHead(context, { "content-type": "application/json", ...whole, ...answer.headers });
   };
   const keepAlive = setInterval(() => {
     start();
@@ -42,9 +42,12 @@ export async function sendWhenReady(context: HttpContext, answer: WaitedAnswer):
   }, keepAliveMilliseconds);
   try {
     const text = await answer.work(gone.signal);
-    start(Buffer.byteLength(text));
+    // No newline may come between this and the end.
+    clearInterval(keepAlive);
+    const { body, headers } = outgoing.headersSent ? { body: text, headers: {} } : await packedText(context, text);
+    start({ ...headers, "content-length": String(Buffer.byteLength(body)) });
     outgoing.off("close", onClose);
-    outgoing.end(text);
+    outgoing.end(body);
   } catch (error) {
     outgoing.off("close", onClose);
     if (gone.signal.aborted) return RESPONSE_ALREADY_SENT;
