@@ -20,7 +20,9 @@ export function limitRequests(most: number): MiddlewareHandler<HttpEnvironment> 
       });
     }
     open += 1;
-    context.env.outgoing.once("close", () => {
+    const { incoming, outgoing, acceptSocket } = context.env;
+    // What becomes a WebSocket is answered on the connection itself.
+    (acceptSocket === undefined ? outgoing : incoming.socket).once("close", () => {
       open -= 1;
     });
     return next();
