@@ -1,7 +1,8 @@
 import { AppError } from "../errors.ts";
 import { answerRecorded, notStarted } from "./ledger.ts";
 import type { Task, ToolCallRecord } from "./records.ts";
-import type { Ledger, TaskStore, TaskView } from "./storage.ts";
+import type { Ledger } from "./storage.ts";
+import type { TaskStore, TaskView } from "./task-store.ts";
 
 /**
  * A ledger that lives as long as the process: for a graph under another server, and for tests. Same rules as the stored

@@ -5,7 +5,7 @@ import type { Assignment, DelegationMode } from "../agents/delegation.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { ResultMode, SessionFacts } from "../state.ts";
 import type { EffectClass, FileChange } from "../storage/records.ts";
-import type { TaskStore } from "../storage/storage.ts";
+import type { TaskStore } from "../storage/task-store.ts";
 import type { Web } from "../web/open-web.ts";
 import type { DiffLine } from "./line-diff.ts";
 import type { Shell } from "./shell/shell.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "../../errors.ts";
 import type { Task } from "../records.ts";
-import type { TaskStore, TaskView } from "../storage.ts";
+import type { TaskStore, TaskView } from "../task-store.ts";
 import { isConstraint, type Database } from "./database.ts";
 import type { GroupCommit } from "./durable.ts";
 import { readRows, TaskRow } from "./rows.ts";

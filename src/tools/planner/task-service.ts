@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError, errorMessage, isAppError, type ErrorCode } from "../../errors.ts";
 import type { PlannerSettings } from "../../settings/planner-settings.ts";
 import type { Task } from "../../storage/records.ts";
-import type { TaskStore, TaskView } from "../../storage/storage.ts";
+import type { TaskStore, TaskView } from "../../storage/task-store.ts";
 import { scheduleData } from "./task-form.ts";
 import { viewText } from "./view-context.ts";
 

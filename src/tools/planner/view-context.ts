@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { TaskView } from "../../storage/storage.ts";
+import type { TaskView } from "../../storage/task-store.ts";
 import { isDay } from "./task-form.ts";
 
 /** What a planner shows, as clients and models write it (PLANNER-02): a day, what has no date, or an area. */
