@@ -73,8 +73,12 @@ test("headers are described where they are read and told", () => {
   const starting = ["/runs", "/threads/{thread_id}/runs"].flatMap((path) => kinds.map((kind) => path + kind));
   const repeatable = [
     ...starting,
-    ...["/runs/batch", "/threads/{thread_id}/commands", "/threads/{thread_id}/tools/{name}/run"],
-    ...["/api/tasks", "/api/ai/chat", "/api/ai/chat/stream"],
+    "/runs/batch",
+    "/threads/{thread_id}/commands",
+    "/threads/{thread_id}/tools/{name}/run",
+    "/api/tasks",
+    "/api/ai/chat",
+    "/api/ai/chat/stream",
   ];
   expect(withHeader("Idempotency-Key").toSorted()).toEqual(repeatable.toSorted());
   const joined = [
