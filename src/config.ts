@@ -5,6 +5,7 @@ import { z } from "zod";
 import { AppError } from "./errors.ts";
 import { apiKeys, type ApiKey } from "./settings/api-keys.ts";
 import { ownerTools, type OwnerTools } from "./settings/owner-tools.ts";
+import { conversationSettings, type ConversationSettings } from "./settings/conversation-settings.ts";
 import { commaList as list } from "./settings/comma-list.ts";
 import { plannerSettings, type PlannerSettings } from "./settings/planner-settings.ts";
 import { searchEngineNames, webSettings, type WebSettings } from "./settings/web-settings.ts";
@@ -91,19 +92,6 @@ const Environment = z.object({
   LANGSMITH_PROJECT: optionalText,
 });
 
-/** How conversations are stored (SESS-17, table 18.2). */
-export interface ConversationConfig {
-  /** Absolute; `undefined`: the data folder. */
-  folder: string | undefined;
-  /** Sessions that are kept in memory at most, and for how long one that nobody uses is. */
-  cachedSessions: number;
-  cacheSeconds: number;
-  /** How long what changes a session waits for what changes it before (SESS-14). */
-  lockSeconds: number;
-  /** Where a new thread becomes the current one; `undefined`: nowhere. */
-  defaultNamespace: string | undefined;
-}
-
 /** What the program was told, checked; paths are absolute. Keys are secrets: never log, trace or send this object. */
 export interface Config {
   port: number;
@@ -116,7 +104,7 @@ export interface Config {
   /** The file of MCP servers; only one that somebody named has to be there. */
   mcpFile: string;
   mcpFileIsDefault: boolean;
-  conversations: ConversationConfig;
+  conversations: ConversationSettings;
   model: string;
   /** The model that writes titles; `undefined`: they are made by rule. */
   titleModel: string | undefined;
@@ -192,17 +180,6 @@ function langsmithOf(values: z.infer<typeof Environment>): Config["langsmith"] {
   return { enabled: apiKey !== undefined && !isOff, apiKey, endpoint, project };
 }
 
-function conversationsOf(values: z.infer<typeof Environment>): ConversationConfig {
-  const { CONVERSATION_STORAGE_PATH: folder } = values;
-  return {
-    folder: folder === undefined ? undefined : resolve(folder),
-    cachedSessions: values.CONVERSATION_MAX_CACHE_SIZE,
-    cacheSeconds: values.CONVERSATION_CACHE_TTL,
-    lockSeconds: values.CONVERSATION_LOCK_TIMEOUT,
-    defaultNamespace: values.CONVERSATION_DEFAULT_NAMESPACE,
-  };
-}
-
 function toolSettings(values: z.infer<typeof Environment>) {
   return {
     toolHooks: values.MILLRACE_TOOL_HOOKS === "on",
@@ -242,7 +219,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     workspaceIsDefault: values.MILLRACE_WORKSPACE === undefined,
     graphs: resolve(values.MILLRACE_GRAPHS),
     ...mcpFileOf(values),
-    conversations: conversationsOf(values),
+    conversations: conversationSettings(values),
     model: values.MILLRACE_MODEL,
     titleModel: values.MILLRACE_TITLE_MODEL,
     contextLimit: values.MILLRACE_CONTEXT_LIMIT,
