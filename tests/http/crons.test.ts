@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import type { Cron } from "../../src/storage/crons.ts";
 import { createSqliteStorage } from "../../src/storage/sqlite/storage.ts";
-import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { isSecondSdk, startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ const ask = async (method: string, path: string, body?: unknown): Promise<[numbe
 const whole = (cron: object): Record<string, unknown> => ({ ...cron });
 
 describe("a cron", () => {
-  it("is made with all that it was told, for new threads or for one", async () => {
+  it.skipIf(isSecondSdk)("is made with all that it was told, for new threads or for one", async () => {
     const { thread_id } = await server.client.threads.create();
     const payload = {
       schedule: "30 9 * * 1-5",
@@ -64,7 +64,7 @@ describe("a cron", () => {
     expect(new Date(alone.next_run_date).getTime()).toBeGreaterThan(Date.now());
   });
 
-  it("is changed field by field, and its next date with it", async () => {
+  it.skipIf(isSecondSdk)("is changed field by field, and its next date with it", async () => {
     const { cron_id, next_run_date } = await server.client.crons.create("counter", {
       schedule: yearly,
       input: { value: 1 },
@@ -95,7 +95,7 @@ describe("a cron", () => {
     expect(JSON.parse(text).assistant_id).not.toBe(other.assistant_id);
   });
 
-  it("is found, counted and deleted", async () => {
+  it.skipIf(isSecondSdk)("is found, counted and deleted", async () => {
     const metadata = { of: crypto.randomUUID() };
     const { thread_id } = await server.client.threads.create();
     const { crons } = server.client;

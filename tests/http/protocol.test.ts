@@ -103,6 +103,16 @@ describe("the record of a run", () => {
     });
   });
 
+  it("tells the calls of LangGraph's own tools, and those that failed", async () => {
+    const events = await recordOf("toolUser", {});
+    expect(dataOf(events, "tools")).toMatchObject([
+      { event: "tool-started", tool_call_id: "call-1", tool_name: "add", input: expect.stringContaining("left") },
+      { event: "tool-finished", tool_call_id: "call-1", output: { type: "tool", content: "3" } },
+      { event: "tool-started", tool_call_id: "call-2", tool_name: "fail" },
+      { event: "tool-error", tool_call_id: "call-2", message: "no luck" },
+    ]);
+  });
+
   it("says what failed", async () => {
     const events = await recordOf("failing", { value: 1 });
     expect(events.at(-1)?.params.data).toEqual({ event: "failed", graph_name: "failing", error: "out of luck" });
@@ -192,6 +202,29 @@ describe("a record over several runs", () => {
     expect(new Set(seqs(events)).size).toBe(events.length);
     expect(await late.until(isEnd)).toEqual(rest);
     await Promise.all([early.leave(), late.leave()]);
+  });
+
+  it("goes on in a run that a restart has cut in two, with nothing lost and nothing twice", async () => {
+    const threadId = crypto.randomUUID();
+    const door = crypto.randomUUID();
+    const reader = await openRecord(server, threadId);
+    await start(threadId, "gated", { door });
+    const before = await reader.until(({ method }) => method === "custom");
+    await reader.leave();
+    await server.close();
+    server = await server.restart();
+    const since = before.at(-1)?.seq;
+    const back = await openRecord(server, threadId, { since });
+    openDoor(door);
+    const after = await back.until(isEnd);
+    const whole = await openRecord(server, threadId);
+    expect(await whole.until(isEnd)).toEqual([...before, ...after]);
+    const events = [...before, ...after];
+    expect(seqs(events)).toEqual([...new Set(seqs(events))].toSorted((a, b) => a - b));
+    const ofRoot = events.filter(({ method, params }) => method === "lifecycle" && params.namespace.length === 0);
+    expect(ofRoot.map(({ params }) => params.data["event"])).toEqual(["running", "completed"]);
+    expect(dataOf(events, "values").at(-1)).toMatchObject({ passed: true });
+    await Promise.all([back.leave(), whole.leave()]);
   });
 
   it("tells also what a run of the other protocol tells", async () => {

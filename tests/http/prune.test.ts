@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openDoor } from "../support/test-graphs.ts";
-import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { isSecondSdk, startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ async function counted(times: number): Promise<string> {
   return thread_id;
 }
 
-test("delete removes the threads that are there, and counts those", async () => {
+test.skipIf(isSecondSdk)("delete removes the threads that are there, and counts those", async () => {
   const [first, second] = [await counted(1), await counted(1)];
   const unknown = crypto.randomUUID();
   expect(await server.client.threads.prune([first, first, unknown])).toEqual({ pruned_count: 1 });
@@ -24,7 +24,7 @@ test("delete removes the threads that are there, and counts those", async () => 
   expect((await server.client.threads.get(second)).thread_id).toBe(second);
 });
 
-test("keep_latest keeps the thread and its state, without its past", async () => {
+test.skipIf(isSecondSdk)("keep_latest keeps the thread and its state, without its past", async () => {
   const id = await counted(3);
   const before = await server.client.threads.getState(id);
   expect((await server.client.threads.getHistory(id)).length).toBeGreaterThan(1);
@@ -35,7 +35,7 @@ test("keep_latest keeps the thread and its state, without its past", async () =>
   expect(await server.client.runs.wait(id, "counter", { input: { value: 9 } })).toMatchObject({ value: 10 });
 });
 
-test("keep_latest leaves a thread alone while a run works on it", async () => {
+test.skipIf(isSecondSdk)("keep_latest leaves a thread alone while a run works on it", async () => {
   const { thread_id: id } = await server.client.threads.create();
   const run = await server.client.runs.create(id, "gated", { input: { door: "prune" } });
   expect(await server.client.threads.prune([id], { strategy: "keep_latest" })).toEqual({ pruned_count: 0 });
