@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createCallBack } from "./callbacks/call-back.ts";
 import { callbacks } from "./callbacks/index.ts";
@@ -9,6 +9,7 @@ import { startClockwork } from "./crons/clockwork.ts";
 import { prepareDataFolder, prepareWorkspace } from "./folders.ts";
 import { createTokenCounter } from "./context/token-counter.ts";
 import { countText } from "./context/tokens.ts";
+import { learnSchemas, type Learning } from "./graph/learn-schemas.ts";
 import { loadGraphs, type Graphs } from "./graph/load.ts";
 import { createApi } from "./http/app.ts";
 import { cronRequest } from "./http/cron-request.ts";
@@ -104,13 +105,14 @@ export async function startServer(
     recovered.resolve();
     const toRequest = cronRequest.bind(undefined, { runnable: storage, graphs });
     const clockwork = startClockwork({ config, storage, runs, toRequest, logger });
-    describeAhead(graphs, logger);
+    const learning = describeAhead(graphs, config, logger);
     ollama.lookSoon();
     return {
       url,
       close: async () => {
         ollama.close();
         unbindClient();
+        await learning.stop();
         await Promise.all([clockwork.stop(), titles.stop()]);
         await closeAll({ server, sockets }, runs, storage, config);
         await Promise.all([tokens, ...toolSources].map((source) => source.close()));
@@ -164,7 +166,7 @@ function openWatchers({ toolHooks }: Config, logger: Logger) {
 }
 
 /** Works the schemas out before anybody asks: the first time takes a while, and Studio asks at once. */
-function describeAhead(graphs: Graphs, logger: Logger): void {
+function describeAhead(graphs: Graphs, config: Config, logger: Logger): Learning {
   setImmediate(() => {
     for (const id of graphs.ids()) {
       try {
@@ -174,6 +176,7 @@ function describeAhead(graphs: Graphs, logger: Logger): void {
       }
     }
   });
+  return learnSchemas({ graphs, folder: dirname(config.graphs), cache: join(config.dataDir, "schemas"), logger });
 }
 
 function runLimits(

@@ -8,7 +8,8 @@ import { openUserModules } from "../manifest/module-hooks.ts";
 import { inTime } from "../manifest/user-module.ts";
 import { JsonObject, type Assistant, type Run } from "../storage/records.ts";
 import { systemAssistant } from "./assistants.ts";
-import { graphSchemas, type GraphSchemas } from "./schemas.ts";
+import type { GraphSource, TypeSchemas } from "./read-types.ts";
+import { graphSchemas, hasStateSchema, schemasOfTypes, type GraphSchemas } from "./schemas.ts";
 import { loadUserGraph, type AccessContext, type LoadedGraph } from "./user-graph.ts";
 
 /** A compiled graph with the server's checkpointer. */
@@ -120,6 +121,18 @@ export class Graphs {
     const made = graphSchemas(this.get(id));
     this.#schemas.set(id, made);
     return made;
+  }
+
+  /** The graphs that only know the names of their channels, and whose modules have types. */
+  untyped(): GraphSource[] {
+    return [...this.#loaded].flatMap(([id, { graph, source }]) =>
+      source !== undefined && /\.[cm]?tsx?$/u.test(source.path) && !hasStateSchema(graph) ? [{ id, ...source }] : [],
+    );
+  }
+
+  /** From now on what the types of a graph say is what its schemas are. */
+  learn(id: string, types: TypeSchemas): void {
+    this.#schemas.set(id, schemasOfTypes(types));
   }
 
   /** Schemas of the subgraphs, by their namespace (`node`, or `node|inner` with `recurse`). */

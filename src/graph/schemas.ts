@@ -1,4 +1,4 @@
-import { BinaryOperatorAggregate, messagesStateReducer } from "@langchain/langgraph";
+import { messagesStateReducer } from "@langchain/langgraph";
 import {
   getConfigTypeSchema,
   getInputTypeSchema,
@@ -7,6 +7,7 @@ import {
 } from "@langchain/langgraph/zod/schema";
 import { z } from "zod";
 import type { JsonObject } from "../storage/records.ts";
+import type { TypeSchemas } from "./read-types.ts";
 
 /** JSON Schemas of one graph, as `GET /assistants/:id/schemas` shows them. `null` where the graph declares none. */
 export interface GraphSchemas {
@@ -31,10 +32,15 @@ function schemaOfChannels(graph: GraphWithChannels, names: PropertyKey[]): JsonO
   for (const name of names.map(String)) {
     if (name.startsWith("__") || name.startsWith("branch:")) continue;
     const channel = graph.channels[name];
-    const holdsMessages = channel instanceof BinaryOperatorAggregate && channel.operator === messagesStateReducer;
-    properties[name] = holdsMessages ? messageList : {};
+    properties[name] = holdsMessages(channel) ? messageList : {};
   }
   return { type: "object", properties };
+}
+
+/** Asked by name: the graph may be made of another copy of LangGraph. */
+function holdsMessages(channel: unknown): boolean {
+  if (typeof channel !== "object" || channel === null || !("operator" in channel)) return false;
+  return typeof channel.operator === "function" && channel.operator.name === messagesStateReducer.name;
 }
 
 /**
@@ -61,6 +67,38 @@ export function graphSchemas(graph: GraphWithChannels): GraphSchemas {
     state_schema: state,
     config_schema: config,
     context_schema: config,
+  };
+}
+
+/** Whether a graph says when it runs what its state is. */
+export function hasStateSchema(graph: unknown): boolean {
+  try {
+    return getStateTypeSchema(graph) !== undefined;
+  } catch {
+    // It has one, of which a part cannot be written.
+    return true;
+  }
+}
+
+const TypedObject = z.looseObject({ properties: z.record(z.string(), z.unknown()) });
+const MessageList = z.looseObject({ langgraph_type: z.literal("messages") });
+
+/** What the types of a graph say, as its schemas. An input may be any part of the state. */
+export function schemasOfTypes({ state, input, output, context }: TypeSchemas): GraphSchemas {
+  const channels = TypedObject.safeParse(state).data?.properties ?? {};
+  const given = TypedObject.safeParse(input).data;
+  // What a list of messages takes (texts, pairs, messages of other forms) says nothing to a form that a person fills in.
+  const fields = Object.entries(given?.properties ?? {}).map(([name, schema]) => [
+    name,
+    MessageList.safeParse(channels[name]).success ? channels[name] : schema,
+  ]);
+  const isSaid = Object.keys(TypedObject.safeParse(context).data?.properties ?? {}).length > 0;
+  return {
+    input_schema: partial(given === undefined ? input : { ...given, properties: Object.fromEntries(fields) }),
+    output_schema: output,
+    state_schema: state,
+    config_schema: isSaid ? context : null,
+    context_schema: isSaid ? context : null,
   };
 }
 

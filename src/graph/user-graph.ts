@@ -1,7 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { CompiledGraph } from "@langchain/langgraph/web";
 import { AppError } from "../errors.ts";
-import { loadExport } from "../manifest/user-module.ts";
+import { loadExport, placeOf } from "../manifest/user-module.ts";
 import type { JsonObject } from "../storage/records.ts";
 
 /** What a graph is asked for, as LangGraph names it to factories. */
@@ -23,6 +23,8 @@ export interface LoadedGraph {
   graph: CompiledGraph<string>;
   /** Set for a factory, which may give another graph for another configuration. */
   build: Build | undefined;
+  /** Where its module is, whose types may say more of its state than it knows itself when it runs. */
+  source?: { path: string; name: string };
 }
 
 function isBuilder(value: object): value is { compile(options: { checkpointer: BaseCheckpointSaver }): unknown } {
@@ -63,10 +65,12 @@ export async function loadUserGraph(
   defaults: FactoryConfig,
 ): Promise<LoadedGraph> {
   const exported = await loadExport(folder, reference);
-  if (typeof exported !== "function") return { graph: toServed(await exported, checkpointer), build: undefined };
+  const source = placeOf(folder, reference);
+  if (typeof exported !== "function")
+    return { graph: toServed(await exported, checkpointer), build: undefined, source };
   const build: Build = async (config, access) => {
-    const executionRuntime = access === "threads.create_run" ? { context: config.context ?? {} } : undefined;
+    const executionRuntime = access === "threads.create_run" ? { context: config.context ?? {} } : null;
     return toServed(await exported(config, { accessContext: access, executionRuntime }), checkpointer);
   };
-  return { graph: await build(defaults, "assistants.read"), build };
+  return { graph: await build(defaults, "assistants.read"), build, source };
 }

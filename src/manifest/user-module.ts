@@ -6,12 +6,11 @@ import { AppError } from "../errors.ts";
 /** Milliseconds that a module may take to load: one that waits for ever must not hold up the others. */
 const loadLimit = 60_000;
 
-/** What `./file.ts:name` names; without a name the default export. */
-function parseReference(reference: string): { file: string; name: string } {
+/** What `./file.ts:name` names, with the path absolute; without a name the default export. */
+export function placeOf(folder: string, reference: string): { path: string; name: string } {
   const colon = reference.lastIndexOf(":");
-  return colon <= 1
-    ? { file: reference, name: "default" }
-    : { file: reference.slice(0, colon), name: reference.slice(colon + 1) };
+  if (colon <= 1) return { path: resolve(folder, reference), name: "default" };
+  return { path: resolve(folder, reference.slice(0, colon)), name: reference.slice(colon + 1) };
 }
 
 /** The module's own names, and of a CommonJS module also those that Node could not tell from its text. */
@@ -25,8 +24,7 @@ function exportsOf(module: Record<string, unknown>): Record<string, unknown> {
  * whatever the module itself throws.
  */
 export async function loadExport(folder: string, reference: string, limit = loadLimit): Promise<unknown> {
-  const { file, name } = parseReference(reference);
-  const path = resolve(folder, file);
+  const { path, name } = placeOf(folder, reference);
   if (/^\.pyi?$/u.test(extname(path))) {
     throw new AppError("config", `${path} is Python; this server runs TypeScript and JavaScript.`);
   }

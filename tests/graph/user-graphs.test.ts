@@ -83,6 +83,20 @@ describe("graphs of a user's folder", () => {
   });
 });
 
+describe("the schemas of a graph", () => {
+  it.each([
+    ["annotation", ["messages", "topic", "scores", "mode"]],
+    ["nested", ["path"]],
+    ["zod", ["messages", "question", "level"]],
+    ["state_schema", ["messages", "seen"]],
+    ["factory", ["node", "asked_for"]],
+    ["javascript", ["messages"]],
+  ])("name what its state holds without waiting for anything: %s", async (graph, names) => {
+    const { state_schema: state } = await server.client.assistants.getSchemas(graph);
+    expect(Object.keys(state?.properties ?? {}).toSorted()).toEqual(names.toSorted());
+  });
+});
+
 describe("a graph in a graph in a graph", () => {
   it("is drawn, and its subgraphs are listed by their names", async () => {
     const { nodes } = await server.client.assistants.getGraph("nested", { xray: true });
