@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { ServerProcess } from "../support/server-process.ts";
 import { projectFolder } from "../support/source-files.ts";
-import { startModelServer } from "../support/testing.ts";
+import type { ModelStep } from "../support/testing.ts";
 import type { Demo } from "./demo-session.ts";
-import { follow, messagesOf, note, say } from "./demo-view.ts";
+import { operationsOf, questionOf, turn, undo, withScriptedModel } from "./demo-turns.ts";
+import { note, say } from "./demo-view.ts";
 
-const Card = z.looseObject({ operation_id: z.string(), status: z.string(), content: z.string().optional() });
 const Edited = z.looseObject({ type: z.literal("document_edited"), operation_id: z.string(), content: z.string() });
+
+const offline = { toolkits: ["files", "documents"] };
 
 /** Word, PDF and other documents are read and made, one is changed in the user's editor, and everything is taken back. */
 export const documents: Demo = {
@@ -24,35 +26,18 @@ export const documents: Demo = {
   },
 };
 
-/** A turn of the offline model. Gives what its tools came to. */
-async function turn(server: ServerProcess, thread: string, content: string): Promise<string> {
-  await follow(
-    server.client.runs.stream(thread, "agent", {
-      input: { messages: [{ role: "user", content }] },
-      context: { toolkits: ["files", "documents"] },
-      streamMode: ["messages-tuple", "custom"],
-    }),
-  );
-  const messages = messagesOf(await server.client.threads.getState(thread));
-  const last = messages.findLastIndex(({ type }) => type === "human");
-  return messages
-    .slice(last)
-    .flatMap(({ type, text }) => (type === "tool" ? [text] : []))
-    .join("\n");
-}
-
 async function readAndSummarize(server: ServerProcess, workspace: string, thread: string): Promise<void> {
   const request = "read offer.docx and invoice.pdf";
   say(1, "A Word document with a table and an equation, and a PDF", request);
-  const read = await turn(server, thread, request);
+  const read = await turn(server, thread, request, offline);
   ok(read.includes("| Oak buckets | 24 | 1 920 € |"), `the table of offer.docx is not there: ${read}`);
   ok(read.includes(String.raw`$\frac{3}{4}$`), `the equation of offer.docx is not there: ${read}`);
   ok(read.includes("Total 141.00 EUR"), `the text of invoice.pdf is not there: ${read}`);
   const summary = "summarize offer.docx to summary.docx";
   say(2, "A summary, as a Word document", summary);
-  await turn(server, thread, summary);
+  await turn(server, thread, summary, offline);
   ok(existsSync(join(workspace, "summary.docx")), "summary.docx was not made");
-  const back = await turn(server, thread, "read summary.docx");
+  const back = await turn(server, thread, "read summary.docx", offline);
   match(back, /the text of a Word document\]\n/u);
   match(back, /wheel/u);
 }
@@ -60,17 +45,17 @@ async function readAndSummarize(server: ServerProcess, workspace: string, thread
 async function explainBadInput(server: ServerProcess, thread: string): Promise<void> {
   const request = "read scan.pdf";
   say(3, "A PDF that is only pictures, and Chinese text in an old encoding", `${request}; read minutes.txt`);
-  match(await turn(server, thread, request), /There is no text in its page.*OCR/u);
-  match(await turn(server, thread, "read minutes.txt"), /in GB 18030;[\s\S]*会议纪要/u);
+  match(await turn(server, thread, request, offline), /There is no text in its page.*OCR/u);
+  match(await turn(server, thread, "read minutes.txt", offline), /in GB 18030;[\s\S]*会议纪要/u);
 }
 
 async function makeWordDocument(server: ServerProcess, workspace: string, thread: string): Promise<void> {
   const html = "<h1>Reply</h1><p>We take the <b>wheel</b>.</p><ul><li>soon</li><li>for 2 920 €</li></ul>";
   const request = `create reply.docx with the content "${html}"`;
   say(4, "A Word document from HTML, and what becomes of one that is replaced", request);
-  await turn(server, thread, request);
+  await turn(server, thread, request, offline);
   equal(readFileSync(join(workspace, "reply.docx")).subarray(0, 2).toString(), "PK", "reply.docx is no Word document");
-  const back = await turn(server, thread, "read reply.docx");
+  const back = await turn(server, thread, "read reply.docx", offline);
   match(back, /# Reply\n\nWe take the \*\*wheel\*\*\.\n\n- +soon\n\s*- +for 2 920 €/u);
 }
 
@@ -78,13 +63,10 @@ async function undoToTheByte(server: ServerProcess, workspace: string, thread: s
   const request = 'replace the content of offer.docx with "# Offer\n\nNothing any more."';
   say(5, "A replaced document comes back, byte for byte", request);
   const original = readFileSync(join(projectFolder, "samples/documents/offer.docx"));
-  await turn(server, thread, request);
+  await turn(server, thread, request, offline);
   ok(!readFileSync(join(workspace, "offer.docx")).equals(original), "offer.docx was not replaced");
-  const { operations } = z
-    .object({ operations: z.array(Card) })
-    .parse(await (await fetch(`${server.url}/threads/${thread}/operations`)).json());
-  const undone = await undo(server, thread, operations[0]?.operation_id ?? "");
-  equal(undone.status, "undone");
+  const [newest] = await operationsOf(server, thread);
+  await undo(server, thread, newest?.operation_id ?? "");
   ok(readFileSync(join(workspace, "offer.docx")).equals(original), "offer.docx is not what it was");
   note(`offer.docx has its ${original.length} bytes again.`);
 }
@@ -94,20 +76,15 @@ async function editInEditor(server: ServerProcess, workspace: string): Promise<v
   say(6, "The document in the user's editor, with a preview and an undo (a scripted model)", request);
   const shown = "# To the council\r\n\r\nDear all,\r\nwe ask for two days.";
   const wanted = shown.replace("Dear all", "Dear friends of the mill");
-  const model = await startModelServer({
-    script: [
-      {
-        toolCalls: [
-          { name: "edit_current_editor_document", arguments: { content: wanted, instruction: "A warmer greeting" } },
-        ],
-      },
-      { text: "The greeting is warmer now." },
-    ],
-  });
-  try {
-    await server.stop();
-    server.configure({ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "demo" });
-    await server.start();
+  const script: ModelStep[] = [
+    {
+      toolCalls: [
+        { name: "edit_current_editor_document", arguments: { content: wanted, instruction: "A warmer greeting" } },
+      ],
+    },
+    { text: "The greeting is warmer now." },
+  ];
+  await withScriptedModel(server, script, {}, async () => {
     const { thread_id: thread } = await server.client.threads.create();
     const context = {
       model: "openai:demo",
@@ -118,8 +95,7 @@ async function editInEditor(server: ServerProcess, workspace: string): Promise<v
       input: { messages: [{ role: "user", content: request }] },
       context,
     });
-    const [pending] = Object.values((await server.client.threads.get(thread)).interrupts).flat();
-    const question = JSON.stringify(pending?.value);
+    const question = await questionOf(server, thread);
     match(question, /Change letter\.md in your editor \(1 line\(s\) added, 1 removed\)\?/u);
     match(question, /-Dear all,\\n\+Dear friends of the mill,/u);
     note("The server asks, and shows: -Dear all,  +Dear friends of the mill,");
@@ -146,13 +122,5 @@ async function editInEditor(server: ServerProcess, workspace: string): Promise<v
     const undone = await undo(server, thread, edits[0]?.operation_id ?? "");
     equal(undone.content, shown, "the undo does not give back the text of before");
     note("Undo gives back the text of before, line ends included.");
-  } finally {
-    await model.close();
-  }
-}
-
-async function undo(server: ServerProcess, thread: string, operation: string): Promise<z.infer<typeof Card>> {
-  const response = await fetch(`${server.url}/threads/${thread}/operations/${operation}/undo`, { method: "POST" });
-  equal(response.status, 200, `the undo was refused: ${await response.clone().text()}`);
-  return Card.parse(await response.json());
+  });
 }

@@ -34,11 +34,15 @@ export function note(text: string): void {
   console.log(`   ${text}`);
 }
 
-/** Prints a stream of `messages-tuple` and `custom` events as it comes; says how many pieces of text and which tools it saw. */
+/**
+ * Prints a stream of `messages-tuple` and `custom` events as it comes; says how many pieces of text and which tools it saw, and
+ * gives what these came to, whole.
+ */
 export async function follow(
   stream: AsyncIterable<{ event: string; data: unknown }>,
-): Promise<{ pieces: number; tools: string[] }> {
+): Promise<{ pieces: number; tools: string[]; results: string[] }> {
   const tools: string[] = [];
+  const results: string[] = [];
   let pieces = 0;
   let open = false;
   const line = (text: string): void => {
@@ -60,13 +64,14 @@ export async function follow(
     }
     if (event !== "messages") continue;
     const { type, content } = Chunk.parse(z.array(z.unknown()).parse(data)[0]);
+    if (type === "tool" && typeof content === "string") results.push(content);
     if (type !== "ai" || typeof content !== "string" || content === "") continue;
     pieces += 1;
     process.stdout.write(open ? content : `   ${content}`);
     open = true;
   }
   if (open) process.stdout.write("\n");
-  return { pieces, tools };
+  return { pieces, tools, results };
 }
 
 /** The messages of a state: kind, text, and the tools they call. */
