@@ -33,8 +33,8 @@ await build({
     ...Object.fromEntries(graphs.map(({ id, file }) => [`graph-${id}`, file])),
   },
   platform: "node",
-  // Native, found by its own path; a simulator of 20 MB; and files that are served, not run.
-  external: ["better-sqlite3", "eecircuit-engine", /^swagger-ui-dist/u],
+  // Native, found by its own path; a simulator of 20 MB; a bundler; and files that are served, not run.
+  external: ["better-sqlite3", "eecircuit-engine", "rolldown", /^swagger-ui-dist/u],
   // A warning about code inside a dependency is nothing this build can act on.
   onwarn: (warning, warn) => {
     if (!("id" in warning && String(warning.id).includes("node_modules"))) warn(warning);

@@ -74,6 +74,7 @@ import { threadStreamRoutes } from "./routes/thread-stream.ts";
 import { threadUsageRoutes } from "./routes/thread-usage.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { truncateRoutes } from "./routes/truncate.ts";
+import { uiRoutes } from "./routes/ui.ts";
 import { webSearchRoutes } from "./routes/web-search.ts";
 
 /** Every resource of the API. A new one is a file in `routes/` and a line here. */
@@ -123,6 +124,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   libraryDocsRoutes,
   webSearchRoutes,
   truncateRoutes,
+  uiRoutes,
 ];
 
 /** What the HTTP layer is given by `server.ts`. */
@@ -205,7 +207,7 @@ function createApp(parts: ServerParts, limit: MiddlewareHandler<HttpEnvironment>
   const mayAdminister = caller.kind !== "user" && administers(ownerOf(caller), config.apiKeys);
   const crons =
     guard === undefined ? ownCrons(storage, ownerOf(caller)) : guardedCrons(ownCrons(storage, null), storage, guard);
-  const services = { ...door, ...shared, crons, mayAdminister };
+  const services = { ...door, ...shared, crons, mayAdminister, interfaces: custom.interfaces };
   for (const routes of resources) app.route("/", routes(services));
   app.route("/", openApiRoutes(app, config.apiKeys.length > 0));
   return app;

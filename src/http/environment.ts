@@ -10,12 +10,15 @@ import type { ModelRegistry } from "../models/registry.ts";
 import type { TokenCounter } from "../context/token-counter.ts";
 import type { Documentation } from "../context/open-documentation.ts";
 import type { Graphs } from "../graph/load.ts";
+import type { Interfaces } from "../manifest/interfaces.ts";
 import type { Logger } from "../logger.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { Door } from "../sessions/door.ts";
 
 /** What the routes of one caller are given: sessions and runs behind the caller's own door. */
 export interface HttpServices extends Door {
+  /** Components that graphs bring. */
+  interfaces: Interfaces;
   /** The caller's runs by the clock. */
   crons: OwnCrons;
   config: Config;

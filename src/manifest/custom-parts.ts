@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import type { Logger } from "../logger.ts";
 import { loadAuth, type CustomAuth } from "./auth.ts";
 import { applyEnvironment } from "./environment.ts";
+import { openInterfaces, type Interfaces } from "./interfaces.ts";
 import { readManifest, type Cors } from "./manifest.ts";
 import { openUserModules } from "./module-hooks.ts";
 import { bindSdkLogger } from "./sdk-globals.ts";
@@ -17,6 +18,7 @@ export interface CustomParts {
   httpApp: unknown;
   cors: Cors | undefined;
   disabled: Resource[];
+  interfaces: Interfaces;
 }
 
 /**
@@ -36,6 +38,7 @@ export async function openCustomParts(path: string, logger: Logger): Promise<Cus
     auth: await loadAuth(manifest),
     httpApp: http?.app === undefined ? undefined : await loadExport(folder, http.app),
     cors: http?.cors,
+    interfaces: openInterfaces({ folder, ...manifest.interfaces }),
     disabled: resources.filter((resource) => http?.[`disable_${resource}`] === true),
   };
 }

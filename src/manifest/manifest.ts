@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { AppError, errorMessage } from "../errors.ts";
+import type { InterfaceSources } from "./interfaces.ts";
 
 const Reference = z.string().min(1).describe("./file.ts:export");
 
@@ -37,6 +38,7 @@ const ManifestFile = z.looseObject({
   auth: z.looseObject({ path: Reference.optional(), disable_studio_auth: z.boolean().default(false) }).optional(),
   http: Http.optional(),
   ui: z.record(z.string(), z.string()).optional(),
+  ui_config: z.looseObject({ shared: z.array(z.string()).default([]) }).optional(),
   store: z.looseObject({ index: z.unknown().optional() }).optional(),
 });
 
@@ -49,6 +51,8 @@ export interface Manifest {
   env: z.infer<typeof ManifestFile>["env"];
   auth: z.infer<typeof ManifestFile>["auth"];
   http: z.infer<typeof Http> | undefined;
+  /** Modules of interfaces by graph, and packages that the pages bring. */
+  interfaces: Pick<InterfaceSources, "modules" | "shared">;
   /** Names of parts that are not served, for the log. */
   passedOver: string[];
 }
@@ -63,9 +67,12 @@ export interface GraphSpec {
 export async function readManifest(file: string): Promise<Manifest> {
   const path = resolve(file);
   try {
-    const { graphs, env, auth, http, ui, store } = ManifestFile.parse(JSON.parse(await readFile(path, "utf8")));
-    const passedOver = [...(ui === undefined ? [] : ["ui"]), ...(store?.index === undefined ? [] : ["store.index"])];
-    return { path, folder: dirname(path), graphs: specsOf(graphs), env, auth, http, passedOver };
+    const { graphs, env, auth, http, ui, ui_config, store } = ManifestFile.parse(
+      JSON.parse(await readFile(path, "utf8")),
+    );
+    const passedOver = store?.index === undefined ? [] : ["store.index"];
+    const interfaces = { modules: ui ?? {}, shared: ui_config?.shared ?? [] };
+    return { path, folder: dirname(path), graphs: specsOf(graphs), env, auth, http, interfaces, passedOver };
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error);
     throw new AppError("config", `${path} could not be read as a list of graphs: ${why}`, {

@@ -50,19 +50,19 @@ describe("truncating", () => {
     expect(await server.client.assistants.count(ofSystem)).toBe(1);
   });
 
-  it("stops what is at work first", async () => {
+  it("POST /internal/truncate 200: what is at work is stopped first", async () => {
     await server.client.runs.create(thread, "gated", { input: { door: "never" } });
     await truncate({ threads: true });
     expect(await left()).toEqual([0, 0, 0, 1, 1, 1]);
   });
 
-  it("of something that is not a yes or no is 400", async () => {
+  it("POST /internal/truncate 400: something that is not a yes or no", async () => {
     expect((await truncate({ threads: "all" }))[0]).toBe(400);
   });
 });
 
 describe("a server that was not told to", () => {
-  it("does not know the route", async () => {
+  it("POST /internal/truncate 404: it does not know the route", async () => {
     const other = await startTestServer();
     const response = await other.send("POST", "/internal/truncate", { threads: true });
     expect([response.status, await response.text()]).toEqual([404, "404 Not Found"]);

@@ -20,7 +20,7 @@ export type Caller =
 export const refusals = new WeakMap<Request, Error>();
 
 /** Paths that say nothing about anybody: health checks, the SDK's first look, and the description of the API. */
-export const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?)$/u;
+export const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?|ui\/[^/]+\/[^/]+)$/u;
 
 /**
  * Tells callers by the key in `x-api-key` or `Authorization: Bearer`, compared in constant time. With no keys configured

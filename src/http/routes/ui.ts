@@ -1,0 +1,79 @@
+import { extname } from "node:path";
+import { Hono } from "hono";
+import { z } from "zod";
+import { globalOf, type InterfaceFile } from "../../manifest/interfaces.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { notFound } from "../errors.ts";
+import { jsonBody, path } from "../validate.ts";
+
+const AgentPath = z.object({ agent: z.string().describe("A graph id, or an assistant's id") });
+const FilePath = AgentPath.extend({ basename: z.string() });
+const Component = z.object({ name: z.string().max(1_000) });
+const tag = "Assistants";
+const types: Record<string, string> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+};
+
+/** `/ui`: components that graphs bring for their messages, for pages to load (wire contract, section 2.1). */
+export function uiRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  const filesOf = async (agent: string): Promise<{ id: string; files: InterfaceFile[] } | undefined> => {
+    const id = services.graphs.findAssistant(agent)?.graph_id ?? agent;
+    const files = await services.interfaces.files(id);
+    return files === undefined ? undefined : { id, files };
+  };
+  routes.post(
+    "/ui/:agent",
+    describe({ tag, summary: "How a page loads a component", texts: ["text/html"], errors: { 404: "It has none" } }),
+    path(AgentPath),
+    jsonBody(Component),
+    async (context) => {
+      const { agent } = context.req.valid("param");
+      const found = await filesOf(agent);
+      if (found === undefined) throw notFound(`UI not found for agent "${agent}"`);
+      const { name } = context.req.valid("json");
+      return context.html(tagsOf(found, { host: context.req.header("host") ?? "", name }));
+    },
+  );
+
+  routes.get(
+    "/ui/:agent/:basename",
+    describe({
+      tag,
+      summary: "A file of a component",
+      texts: Object.values(types),
+      errors: { 404: "No such file" },
+    }),
+    path(FilePath),
+    async (context) => {
+      const { agent, basename } = context.req.valid("param");
+      const file = (await filesOf(agent))?.files.find((one) => one.basename === basename);
+      if (file === undefined) throw notFound("File not found");
+      const type = types[extname(basename)] ?? "application/octet-stream";
+      const contents = typeof file.contents === "string" ? file.contents : new Uint8Array(file.contents);
+      return context.body(contents, 200, { "Content-Type": type });
+    },
+  );
+  return routes;
+}
+
+/** A text within an attribute in single or double quotes. Of quotes only single ones are written otherwise: addresses have none. */
+function escaped(text: string): string {
+  const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#39;" };
+  return text.replaceAll(/[&<>']/gu, (character) => entities[character] ?? "");
+}
+
+/** The elements that load an interface and then show a component; `{{shadowRootId}}` is the page's to fill in. */
+function tagsOf({ id, files }: { id: string; files: InterfaceFile[] }, asked: { host: string; name: string }): string {
+  const isLocal = /^(localhost|127\.0\.0\.1)(:|$)/u.test(asked.host);
+  const base = escaped(`${isLocal ? "http:" : ""}//${encodeURI(asked.host)}/ui/${encodeURIComponent(id)}`);
+  const call = `${globalOf(id)}.render(${JSON.stringify(asked.name)}, "{{shadowRootId}}")`;
+  const tags = files.flatMap(({ basename }) => {
+    if (extname(basename) === ".css") return [`<link rel="stylesheet" href="${base}/${basename}" />`];
+    if (basename !== "entrypoint.js") return [];
+    return [`<script src="${base}/${basename}" onload='${escaped(call)}'></script>`];
+  });
+  return tags.join("\n");
+}
