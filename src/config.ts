@@ -9,6 +9,7 @@ import { conversationSettings, type ConversationSettings } from "./settings/conv
 import { commaList as list } from "./settings/comma-list.ts";
 import { plannerSettings, type PlannerSettings } from "./settings/planner-settings.ts";
 import { searchEngineNames, webSettings, type WebSettings } from "./settings/web-settings.ts";
+import { webhookSettings, type WebhookSettings } from "./settings/webhook-settings.ts";
 
 const optionalText = z
   .string()
@@ -80,6 +81,8 @@ const Environment = z.object({
   MILLRACE_SEARCH: z.enum(["off", ...searchEngineNames]).optional(),
   MILLRACE_WEB_FETCH: z.enum(["on", "off"]).optional(),
   MILLRACE_WEB_ALLOW: list,
+  MILLRACE_WEBHOOK_ALLOW: list,
+  MILLRACE_WEBHOOK_SECRET: optionalText,
   GOOGLE_SEARCH_API_KEY: optionalText,
   GOOGLE_SEARCH_CX: optionalText,
   GOOGLE_SEARCH_URL: webUrl.default("https://www.googleapis.com/customsearch/v1"),
@@ -159,6 +162,7 @@ export interface Config {
   vendorKeys: Record<string, string | undefined>;
   ollamaBaseUrl: string;
   web: WebSettings;
+  webhooks: WebhookSettings;
   langsmith: {
     enabled: boolean;
     apiKey: string | undefined;
@@ -251,6 +255,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     },
     ollamaBaseUrl: values.OLLAMA_BASE_URL ?? "http://127.0.0.1:11434",
     web: webSettings(values),
+    webhooks: webhookSettings(values),
     langsmith: langsmithOf(values),
   };
 }

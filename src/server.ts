@@ -14,6 +14,7 @@ import { loadGraphs, type Graphs } from "./graph/load.ts";
 import { createApi } from "./http/app.ts";
 import { cronRequest } from "./http/cron-request.ts";
 import { listen } from "./http/listen.ts";
+import { webhookBody } from "./http/webhook-body.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { openCustomParts } from "./manifest/custom-parts.ts";
 import { bindSdkClient } from "./manifest/sdk-globals.ts";
@@ -28,6 +29,7 @@ import { runProgram } from "./program.ts";
 import type { Prompts } from "./prompts/prompts.ts";
 import type { RunsOptions } from "./runs/options.ts";
 import { Runs } from "./runs/runs.ts";
+import { WebhookSender } from "./runs/webhook-sender.ts";
 import { createManualTools } from "./sessions/manual-run.ts";
 import { startTitleWriter } from "./sessions/title-writer.ts";
 import { passStoreQueues } from "./storage/graph-store.ts";
@@ -87,7 +89,8 @@ export async function startServer(
     const services = { ...lent, ...lentModel, hooks, toolSources, callBack, documentation: documentation.sources };
     const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
     const tracing = openTracing(config, models);
-    const watched = { callBack, tracer: tracing?.tracer, onOver: (run: Run) => titles.consider(run) };
+    const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
+    const watched = { callBack, tracer: tracing?.tracer, onOver: whenOver(titles, webhooks), webhookBody };
     const runs = new Runs({ storage, graphs, services: () => services, logger, ...runLimits(config), ...watched });
     const operations = openOperations(storage, services, runs);
     const manual = createManualTools({ services, storage, runs, graphs, counter });
@@ -105,6 +108,7 @@ export async function startServer(
     recovered.resolve();
     const toRequest = cronRequest.bind(undefined, { runnable: storage, graphs });
     const clockwork = startClockwork({ config, storage, runs, toRequest, logger });
+    webhooks.start(url);
     const learning = describeAhead(graphs, config, logger);
     ollama.lookSoon();
     return {
@@ -112,8 +116,7 @@ export async function startServer(
       close: async () => {
         ollama.close();
         unbindClient();
-        await learning.stop();
-        await Promise.all([clockwork.stop(), titles.stop()]);
+        await Promise.all([learning.stop(), clockwork.stop(), titles.stop(), webhooks.stop()]);
         await closeAll({ server, sockets }, runs, storage, config);
         await Promise.all([tokens, ...toolSources].map((source) => source.close()));
         await services.shell?.close();
@@ -149,6 +152,14 @@ function openModelParts(config: Config, logger: Logger) {
   const models = openModels(config, logger);
   const ollama = openOllama(models, logger);
   return { models, ollama, modelServices: new ModelServices({ createRate, onEnd: tellOllama(ollama) }) };
+}
+
+/** Who has something to do when a run is over. */
+function whenOver(titles: ReturnType<typeof startTitleWriter>, webhooks: WebhookSender): (run: Run) => void {
+  return (run) => {
+    titles.consider(run);
+    if (run.kwargs.webhook !== undefined) webhooks.wake();
+  };
 }
 
 function openTracing(config: Config, models: ModelRegistry): ReturnType<typeof createTracing> {

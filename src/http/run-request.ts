@@ -39,6 +39,12 @@ export const RunBody = z
     // The SDK's types say complete and continue, the servers say delete and keep.
     on_completion: z.enum(["delete", "keep", "complete", "continue"]).nullish(),
     after_seconds: z.number().nonnegative().nullish(),
+    webhook: z
+      .string()
+      .min(1)
+      .max(2_000)
+      .nullish()
+      .describe("Is told of the end: an address, or a path of this server"),
     durability: z.enum(["sync", "async", "exit"]).nullish(),
     checkpoint_during: z.boolean().nullish().describe("What older clients say: true is `async`, false is `exit`"),
   })
@@ -82,6 +88,7 @@ export function toRunRequest(
     temporary,
     ...(body.interrupt_before && { interrupt_before: body.interrupt_before }),
     ...(body.interrupt_after && { interrupt_after: body.interrupt_after }),
+    ...(body.webhook && { webhook: body.webhook }),
     ...(checkpoint && { checkpoint }),
     ...(body.after_seconds && { after_seconds: body.after_seconds }),
   };

@@ -9,6 +9,7 @@ import { keptConfigurable, lastingKeys } from "../sessions/configuration.ts";
 import { checksMessages, readCommandMessages, readInputMessages } from "../sessions/run-input.ts";
 import { readValues } from "../sessions/sessions.ts";
 import type { JsonObject, Run, Session } from "../storage/records.ts";
+import { checkWebhook } from "./check-webhook.ts";
 import type { HttpContext, HttpServices } from "./environment.ts";
 import { toWireRunError } from "./errors.ts";
 import { createFrames, frameLength, gapFrame } from "./frames.ts";
@@ -78,6 +79,7 @@ export async function admitRun(
     const { storage, runs, config } = services;
     await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
   }
+  if (body.webhook) checkWebhook(body.webhook, services.config.webhooks);
   const checked = await checkedBody(services, body);
   const request = { ...toRunRequest(checked, session, headers, temporary), ...arrival };
   const run = await services.runs.start(session, request).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import { readNewest } from "../sessions/sessions.ts";
+import { readNewest } from "../runs/newest-state.ts";
 import type { Session } from "../storage/records.ts";
 import type { HttpServices } from "./environment.ts";
 import { toThread } from "./thread.ts";

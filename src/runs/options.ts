@@ -6,6 +6,7 @@ import type { RunServices } from "../loop/services.ts";
 import type { StopReason } from "../events.ts";
 import type { Run, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { ToldEnd } from "./webhook-of.ts";
 
 /** What the runs of a server need. */
 export interface RunsOptions {
@@ -32,6 +33,8 @@ export interface RunsOptions {
   retryDelay?: number;
   /** Milliseconds that an admission, or work between runs, waits for its turn in its session. Default 10 s (SESS-14). */
   turnPatience?: number;
+  /** What is told of a run's end to whoever asked for it (`webhook`), as JSON of an object. Default: nobody is told. */
+  webhookBody?: ((run: Run, end: ToldEnd) => string) | undefined;
   /** Told of each run that is over, when its readers know it; must not throw and must not take long. */
   onOver?: (run: Run) => void;
 }

@@ -8,6 +8,7 @@ import { rollBack } from "./remove-run.ts";
 import { noPause, outcomeOf, type Ending, type Pause } from "./status.ts";
 import { endActivity, replyIdOf, tellCustom } from "./tell-activity.ts";
 import { limitTime } from "./time-limit.ts";
+import { webhookOf } from "./webhook-of.ts";
 import { writeEnd } from "./write-end.ts";
 
 const stopped: WalkResult = { ending: { kind: "stopped" }, paused: false, values: undefined };
@@ -32,7 +33,10 @@ export async function performRun(active: ActiveRun, performance: Performance): P
   const values = ending.kind === "stopped" ? await keepStopped(active, performance) : result.values;
   const pause = await pauseAfter(active, { ...result, ending }, performance);
   const tellEnd = (): void => tellEnding(active, ending, values);
-  const run = await writeEnd(active, outcomeOf(ending, pause), tellEnd, performance);
+  const outcome = outcomeOf(ending, pause);
+  // Of one that is taken back nobody is told.
+  const webhook = active.rollback ? undefined : await webhookOf(active.run, outcome, values, performance);
+  const run = await writeEnd(active, { ...outcome, webhook }, tellEnd, performance);
   if (run === undefined) {
     await letGo(active, performance);
     return;

@@ -6,6 +6,7 @@ import type { BackgroundService } from "../loop/background-service.ts";
 import type { RunServices } from "../loop/services.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { ToldEnd } from "./webhook-of.ts";
 
 /** What performing a run needs from its server. */
 export interface Performance {
@@ -29,6 +30,8 @@ export interface Performance {
   lastValues: WeakMap<Run, Record<string, unknown>>;
   /** Where the run's agents work beyond its turn. */
   background?: (run: Run) => BackgroundService;
+  /** What is told of a run's end to whoever asked for it; absent: nobody is told. */
+  webhookBody?: ((run: Run, end: ToldEnd) => string) | undefined;
   /** Told of each run that is over; see `RunsOptions`. */
   onOver?: (run: Run) => void;
   /** Milliseconds a stop waits for what it stops. Default 5 s. */

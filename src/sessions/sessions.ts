@@ -1,5 +1,6 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError, isAppError } from "../errors.ts";
+import { readNewest } from "../runs/newest-state.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 
@@ -62,27 +63,6 @@ export async function deleteSession(
     await runs.cancelSession(sessionId);
     await storage.sessions.delete(sessionId);
   });
-}
-
-/** The newest state of a session: its values, and when it was written (ISO-8601). */
-export interface NewestState {
-  values: Record<string, unknown>;
-  written_at: string;
-}
-
-/**
- * The session's newest checkpoint, or `undefined` before its first. LangGraph's own channels (`__…`, `branch:…`) are left
- * out.
- */
-export async function readNewest(
-  storage: Pick<SessionStorage, "checkpointer">,
-  sessionId: string,
-): Promise<NewestState | undefined> {
-  const tuple = await storage.checkpointer.getTuple({ configurable: { thread_id: sessionId, checkpoint_ns: "" } });
-  if (tuple === undefined) return undefined;
-  const values = Object.entries(tuple.checkpoint.channel_values);
-  const own = values.filter(([name]) => !name.startsWith("__") && !name.startsWith("branch:"));
-  return { values: Object.fromEntries(own), written_at: tuple.checkpoint.ts };
 }
 
 /** The values of the session's newest checkpoint, or `undefined` before its first. */

@@ -80,6 +80,8 @@ export const RunKwargs = z.object({
   interrupt_before: z.union([z.literal("*"), z.array(z.string())]).optional(),
   interrupt_after: z.union([z.literal("*"), z.array(z.string())]).optional(),
   checkpoint: JsonObject.optional(),
+  /** Who is told of its end: an address, or a path of this server. */
+  webhook: z.string().optional(),
   temporary: z.boolean(),
   durability: z.enum(["sync", "async", "exit"]),
 });

@@ -1,5 +1,6 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { RunEvent } from "../events.ts";
+import type { WebhookStore } from "./webhooks.ts";
 import type { CronStore, CronTurn } from "./crons.ts";
 import type { AssistantStore } from "./assistants.ts";
 import type { ModelRequestStore } from "./model-requests.ts";
@@ -67,6 +68,8 @@ export interface RunOutcome {
   error?: RunError;
   session_status: SessionStatus;
   interrupts: Session["interrupts"];
+  /** What is to be told of it, to whom; see `WebhookStore`. */
+  webhook?: { url: string; body: string } | undefined;
 }
 
 /** What an admission depends on, besides the run's own strategy. */
@@ -265,6 +268,7 @@ export interface Storage {
   crons: CronStore;
   ttls: SessionTtlStore;
   assistants: AssistantStore;
+  webhooks: WebhookStore;
   checkpointer: BaseCheckpointSaver;
   /**
    * The checkpointer of one attempt of a run: each of its `put` and `putWrites` is one transaction with the events that

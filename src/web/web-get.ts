@@ -1,9 +1,9 @@
-import { request, type IncomingMessage } from "node:http";
 import { AppError } from "../errors.ts";
 import { openSocket, type OpenSocket } from "./open-socket.ts";
 import { acceptedCodings, readBody } from "./read-body.ts";
 import { requestFailure } from "./request-failure.ts";
 import { findAddresses, resolveHost, type FindAddresses } from "./resolve-host.ts";
+import { sendRequest } from "./send-request.ts";
 import { readWebAddress, type WebAddress } from "./web-address.ts";
 
 /** What stands around every request to the web. */
@@ -82,7 +82,9 @@ async function getOnce(
   signal: AbortSignal,
 ): Promise<WebAnswer | { next: string }> {
   const addresses = await resolveHost(place, rules.find ?? findAddresses, signal);
-  const answer = await send(place, { addresses, headers, open: rules.open ?? openSocket }, signal);
+  const sent = { "accept-encoding": acceptedCodings, ...headers };
+  const open = rules.open ?? openSocket;
+  const answer = await sendRequest(place, { method: "GET", addresses, headers: sent, open }, signal);
   try {
     const { statusCode: status = 0, headers: told } = answer;
     if ([301, 302, 303, 307, 308].includes(status) && told.location !== undefined) return { next: told.location };
@@ -91,31 +93,4 @@ async function getOnce(
   } finally {
     answer.destroy();
   }
-}
-
-/** Sends the request over a connection of its own, and gives the answer once its head is there. */
-async function send(
-  { url, host, port }: WebAddress,
-  {
-    addresses,
-    headers,
-    open,
-  }: { addresses: readonly string[]; headers: Readonly<Record<string, string>>; open: OpenSocket },
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const isSecure = url.protocol === "https:";
-  const sent = request({
-    // The connection is secure or not; what is said over it is the same.
-    protocol: "http:",
-    method: "GET",
-    path: `${url.pathname}${url.search}`,
-    headers: { host: url.host, "accept-encoding": acceptedCodings, "user-agent": "Millrace", ...headers },
-    createConnection: () => open({ host, port, addresses, isSecure }),
-    signal,
-  });
-  sent.on("response", resolve);
-  sent.on("error", reject);
-  sent.end();
-  return await promise;
 }

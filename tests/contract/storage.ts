@@ -21,6 +21,7 @@ import { describeRuns } from "./runs.ts";
 import { describeSessionTtls } from "./session-ttls.ts";
 import { describeSessions } from "./sessions.ts";
 import { describeTasks } from "./tasks.ts";
+import { describeWebhooks } from "./webhooks.ts";
 
 /** Opens the storage at a place; opening the same place again after a close must find everything. */
 export type OpenStorage = (place: string) => Promise<Storage>;
@@ -67,6 +68,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     describeCrons(fixture);
     describeSessionTtls(fixture);
     describeAssistants(fixture);
+    describeWebhooks(fixture);
     describeModelRequests(fixture);
     describeOperations("operations", async (sessionIds) => {
       for (const id of sessionIds) await current.sessions.create(sessionRecord(id));

@@ -12,6 +12,7 @@ import { createMemoryAssistants } from "./memory-assistants.ts";
 import { createMemoryNamespaces } from "./memory-namespaces.ts";
 import { createMemoryOperations } from "./memory-operations.ts";
 import { createMemoryRequests } from "./memory-requests.ts";
+import { createMemoryWebhooks } from "./memory-webhooks.ts";
 import { createMemoryTtls } from "./memory-ttls.ts";
 
 type Operation = "append" | "finish" | "reserve" | "claim" | "requestStop";
@@ -58,6 +59,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
   const check = (operation: Operation): void => {
     if (failures.has(operation)) throw new AppError("storage_full", `The disk is full (${operation}).`);
   };
+  const webhooks = createMemoryWebhooks();
   const submissions = new Map<string, { run_id: string; hash: string }>();
   const parked = new Set<string>();
   const fence = (id: string, attempt: number | undefined): void => {
@@ -115,6 +117,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
     operations: createMemoryOperations(),
     namespaces: createMemoryNamespaces((id) => sessions.has(id)),
     assistants: createMemoryAssistants(),
+    webhooks,
     requests: createMemoryRequests((id) => sessions.has(id)),
     items: createMemoryItems(),
     crons: createMemoryCrons(),
@@ -208,6 +211,7 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         const run = runs.get(id);
         if (run === undefined || !unfinished(run) || run.attempt !== (attempt ?? run.attempt)) return undefined;
         const { status, error = null, session_status, interrupts } = outcome;
+        if (outcome.webhook !== undefined) webhooks.add(id, outcome.webhook);
         const ended = change(runs, id, { status, error });
         approvals.followSession(run.session_id, interrupts);
         const busy = ofSession(run.session_id).some(unfinished);

@@ -28,6 +28,7 @@ import {
   removeRunsOf,
   setSessionStatus,
 } from "./run-rows.ts";
+import { insertWebhook } from "./webhooks.ts";
 
 /** The run of a submission that came before; throws `conflict` when something else was sent under its key. */
 function submittedBefore(database: Database, run: Run, { submission }: Admission): Run | undefined {
@@ -112,6 +113,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         const status = hasUnfinished(database, run.session_id) ? "busy" : outcome.session_status;
         setSessionStatus(database, run.session_id, status, outcome.interrupts);
         followSession(database, { session_id: run.session_id, interrupts: outcome.interrupts });
+        if (outcome.webhook !== undefined) insertWebhook(database, run.run_id, outcome.webhook);
         return run;
       }),
 

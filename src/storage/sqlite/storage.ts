@@ -22,6 +22,7 @@ import { createSessionTtlStore } from "./session-ttls.ts";
 import { createSessionStore } from "./sessions.ts";
 import { createItemStore } from "./store-items.ts";
 import { createTaskStore } from "./tasks.ts";
+import { createWebhookStore } from "./webhooks.ts";
 
 /** A `Storage` whose checkpointer is ours, with what a recovery asks it. */
 export interface SqliteStorage extends Storage {
@@ -59,6 +60,7 @@ export function createSqliteStorage(
       operations: createOperationStore(opened, commits),
       namespaces: createNamespaceStore(opened, commits),
       assistants: createAssistantStore(opened, commits),
+      webhooks: createWebhookStore(opened, commits),
       requests: createModelRequestStore(opened, commits, checkpointer.codec),
       items: createItemStore(opened, commits),
       crons: createCronStore(opened, commits),

@@ -14,6 +14,7 @@ import { crons } from "./012-crons.ts";
 import { sessionTtls } from "./013-session-ttls.ts";
 import { assistants } from "./014-assistants.ts";
 import { taskOwners } from "./015-task-owners.ts";
+import { webhooks } from "./016-webhooks.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   sessionTtls,
   assistants,
   taskOwners,
+  webhooks,
 ];

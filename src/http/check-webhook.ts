@@ -1,0 +1,20 @@
+import { AppError } from "../errors.ts";
+import type { WebhookSettings } from "../settings/webhook-settings.ts";
+import { readWebAddress } from "../web/web-address.ts";
+
+/**
+ * Refuses a webhook that would not be told: no address of the web and no path of this server, or a host that is not in the
+ * public internet and that the operator has not named (S13 in reliability.md).
+ */
+export function checkWebhook(url: string, { allowed }: WebhookSettings): void {
+  if (/^\/(?!\/)/u.test(url)) return;
+  try {
+    readWebAddress(url, allowed);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "blocked") throw error;
+    throw new AppError("blocked", `webhook: ${error.message}`, {
+      suggestion: "Use a public address, or have the operator name the host in MILLRACE_WEBHOOK_ALLOW.",
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createLogger } from "../../src/logger.ts";
+import { WebhookSender, type WebhookSenderParts } from "../../src/runs/webhook-sender.ts";
+import { createMemoryWebhooks } from "../support/memory-webhooks.ts";
+import { startReceiver } from "../support/webhook-receiver.ts";
+
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+let sender: WebhookSender;
+let store: ReturnType<typeof createMemoryWebhooks>;
+const answers: number[] = [];
+beforeEach(async () => {
+  answers.length = 0;
+  receiver = await startReceiver(answers);
+  store = createMemoryWebhooks();
+});
+afterEach(async () => {
+  await sender.stop();
+  await receiver.close();
+});
+
+function start(parts: Partial<WebhookSenderParts> = {}): void {
+  const settings = { allowed: [receiver.host], secret: undefined };
+  sender = new WebhookSender({ store, settings, logger: createLogger("silent"), pauses: [1, 1], ...parts });
+  sender.start(`http://${receiver.host}`);
+}
+
+const isEmpty = async (): Promise<boolean> => (await store.next()) === undefined;
+
+describe("a webhook", () => {
+  it("is told again until the receiver takes it, with the same id", async () => {
+    answers.push(500, 302);
+    store.add("r1", { url: receiver.url, body: '{"a":1}' });
+    start();
+    await expect.poll(isEmpty).toBe(true);
+    expect(receiver.received.map(({ path, headers }) => [path, headers["webhook-id"]])).toEqual([
+      ["/hook", "r1"],
+      ["/hook", "r1"],
+      ["/hook", "r1"],
+    ]);
+  });
+
+  it("is given up after the last pause", async () => {
+    answers.push(500, 500, 500, 500);
+    store.add("r1", { url: receiver.url, body: '{"a":1}' });
+    start();
+    await expect.poll(isEmpty).toBe(true);
+    expect(receiver.received).toHaveLength(3);
+  });
+
+  it("of a host that may not be told is given up at once, also where its name only leads there", async () => {
+    store.add("r1", { url: "http://10.0.0.7/hook", body: '{"a":1}' });
+    store.add("r2", { url: "http://rebound.example/hook", body: '{"a":1}' });
+    start({ find: async () => ["127.0.0.1"] });
+    await expect.poll(isEmpty).toBe(true);
+    expect(receiver.received).toEqual([]);
+  });
+
+  it("to a path goes to this server, whatever may be told beside it", async () => {
+    store.add("r1", { url: "/own/path?x=1", body: '{"a":1}' });
+    start({ settings: { allowed: [], secret: undefined } });
+    await expect.poll(isEmpty).toBe(true);
+    expect(receiver.received.map(({ path, body }) => [path, JSON.parse(body)])).toEqual([
+      ["/own/path?x=1", { a: 1, webhook_sent_at: expect.any(String) }],
+    ]);
+  });
+
+  it("that is under way when the server stops is left for the next start", async () => {
+    const arrived = Promise.withResolvers<void>();
+    store.add("r1", { url: "http://slow.example/hook", body: '{"a":1}' });
+    start({
+      settings: { allowed: ["slow.example"], secret: undefined },
+      find: async (_name, _isNamed, signal) => {
+        arrived.resolve();
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        throw signal.reason;
+      },
+    });
+    await arrived.promise;
+    await sender.stop();
+    expect(await store.due("2999-01-01T00:00:00.000Z", 10)).toMatchObject([{ run_id: "r1", attempts: 0 }]);
+  });
+});
