@@ -24,7 +24,6 @@ const send = async (method: string, path: string, body?: unknown): Promise<[numb
   const text = await response.text();
   return [response.status, response.headers.get("content-type")?.includes("json") === true ? JSON.parse(text) : text];
 };
-const refused = expect.stringContaining('schedule: "sometimes" is none');
 const invalid = expect.objectContaining({ success: false });
 
 /** In order: each sees what those before it have done. */
@@ -59,7 +58,7 @@ const aCron = expect.objectContaining({ schedule: yearly, next_run_date: expect.
 
 test.each([
   ["POST /runs/crons 200", "POST", "/runs/crons", cron, aCron],
-  ["POST /runs/crons 400", "POST", "/runs/crons", { assistant_id: "counter", schedule: "sometimes" }, refused],
+  ["POST /runs/crons 400", "POST", "/runs/crons", { assistant_id: "counter", schedule: "sometimes" }, invalid],
   ["POST /runs/crons 404", "POST", "/runs/crons", { ...cron, assistant_id: "nobody" }, expect.any(String)],
   ["POST /threads/:thread_id/runs/crons 200", "POST", "/threads/{thread}/runs/crons", cron, aCron],
   ["POST /threads/:thread_id/runs/crons 400", "POST", "/threads/{thread}/runs/crons", {}, invalid],
@@ -69,7 +68,7 @@ test.each([
   ["POST /runs/crons/count 200", "POST", "/runs/crons/count", {}, 3],
   ["POST /runs/crons/count 400", "POST", "/runs/crons/count", { metadata: 1 }, invalid],
   ["PATCH /runs/crons/:cron_id 200", "PATCH", "/runs/crons/{cron}", { metadata: { a: 1 } }, aCron],
-  ["PATCH /runs/crons/:cron_id 400", "PATCH", "/runs/crons/{cron}", { schedule: "sometimes" }, refused],
+  ["PATCH /runs/crons/:cron_id 400", "PATCH", "/runs/crons/{cron}", { schedule: "sometimes" }, invalid],
   ["PATCH /runs/crons/:cron_id 404", "PATCH", "/runs/crons/{missing}", {}, expect.any(String)],
   ["DELETE /runs/crons/:cron_id 400", "DELETE", "/runs/crons/no-uuid", undefined, invalid],
   ["DELETE /runs/crons/:cron_id 404", "DELETE", "/runs/crons/{missing}", undefined, expect.any(String)],
