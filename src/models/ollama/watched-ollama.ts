@@ -48,7 +48,7 @@ export class WatchedOllama extends ChatOllama {
     return { generations: [{ text: whole.text, message: wholeMessage(whole.message) }] };
   }
 
-  override async *_streamResponseChunks(
+  override _streamResponseChunks(
     messages: BaseMessage[],
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
@@ -57,7 +57,7 @@ export class WatchedOllama extends ChatOllama {
       const call = this.#client(messages, { signal, isStreamed: true, toolChoice: options.tool_choice, agreed });
       return told(call._streamResponseChunks([], { ...options, signal }, runManager), messages);
     };
-    yield* watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
+    return watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
   }
 
   /** Of what it is given to send it takes no messages: `ollamaRequest` writes them. */

@@ -1,3 +1,4 @@
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import { AIMessage, isAIMessage, isAIMessageChunk, type AIMessageChunk } from "@langchain/core/messages";
 import type { ChatGeneration, ChatGenerationChunk } from "@langchain/core/outputs";
 import { isCut } from "../end-reason.ts";
@@ -24,10 +25,14 @@ export interface ReplyReading {
   habits: WritingHabits;
 }
 
-/** The reply as it streams, its calls and thoughts apart. Words are held back only while they may begin something else. */
+/**
+ * The reply as it streams, its calls and thoughts apart. Words are held back only while they may begin something else. Each
+ * piece that was taken is told to the `manager` of the call.
+ */
 export async function* readChunks(
   chunks: AsyncIterable<ChatGenerationChunk>,
   reading: ReplyReading,
+  manager?: CallbackManagerForLLMRun,
 ): AsyncGenerator<ChatGenerationChunk> {
   const maker = new ChunkMaker(reading.tools);
   const seen = { reasons: false, hasCalls: false };
@@ -49,13 +54,25 @@ export async function* readChunks(
     }
     if (isJust(found, chunk.text)) {
       yield chunk;
+      await tell(manager, chunk);
       continue;
     }
-    for (const part of found) yield maker.chunk(part, id);
     const other = withoutText(chunk);
-    if (other !== undefined) yield other;
+    for (const made of [...found.map((part) => maker.chunk(part, id)), ...(other === undefined ? [] : [other])]) {
+      yield made;
+      await tell(manager, made);
+    }
   }
-  if (!isOver) for (const part of restOf(parser, reading, false)) yield maker.chunk(part, id);
+  if (isOver) return;
+  for (const part of restOf(parser, reading, false)) {
+    const made = maker.chunk(part, id);
+    yield made;
+    await tell(manager, made);
+  }
+}
+
+function tell(manager: CallbackManagerForLLMRun | undefined, chunk: ChatGenerationChunk): Promise<void> | undefined {
+  return manager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
 }
 
 /** The same for a reply that was not streamed. */

@@ -53,17 +53,14 @@ export class TextCallModel extends WrappedModel<TextCallOptions> {
     return first === undefined ? result : { ...result, generations: [readWhole(first, written.reading), ...others] };
   }
 
-  override async *_streamResponseChunks(
+  override _streamResponseChunks(
     messages: BaseMessage[],
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     const { written, rest } = this.#write(messages, options);
     const reply = this.wrapped._streamResponseChunks(written.messages, rest);
-    for await (const chunk of readChunks(reply, written.reading)) {
-      yield chunk;
-      await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
-    }
+    return readChunks(reply, written.reading, runManager);
   }
 
   #write(

@@ -34,16 +34,13 @@ export class UnmixedModel extends WrappedModel<ToolOptions> {
     return { ...result, generations: [readWhole(first, this.#reading(messages, options)), ...others] };
   }
 
-  override async *_streamResponseChunks(
+  override _streamResponseChunks(
     messages: BaseMessage[],
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     const reply = this.wrapped._streamResponseChunks(messages, options);
-    for await (const chunk of readChunks(reply, this.#reading(messages, options))) {
-      yield chunk;
-      await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
-    }
+    return readChunks(reply, this.#reading(messages, options), runManager);
   }
 
   #reading(messages: readonly BaseMessage[], { tools = [], tool_choice }: this["ParsedCallOptions"]): ReplyReading {

@@ -50,7 +50,7 @@ export class VendorCompletions extends ChatOpenAICompletions {
     return result;
   }
 
-  override async *_streamResponseChunks(
+  override _streamResponseChunks(
     messages: BaseMessage[],
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
@@ -61,7 +61,7 @@ export class VendorCompletions extends ChatOpenAICompletions {
       const chunks = super._streamResponseChunks(messages, request, runManager);
       return this.#asked.quirks.searchTool === undefined ? chunks : withFound(chunks, pages);
     };
-    yield* watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
+    return watchStream(open, { signal: options.signal, timeouts: this.#timeouts });
   }
 
   /** One signature for both of the client's, streamed and not, so that both go through the same place. */
