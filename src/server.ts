@@ -32,6 +32,7 @@ import { Runs } from "./runs/runs.ts";
 import { WebhookSender } from "./runs/webhook-sender.ts";
 import { createManualTools } from "./sessions/manual-run.ts";
 import { startTitleWriter } from "./sessions/title-writer.ts";
+import { withDefaultTimes } from "./storage/default-times.ts";
 import { passStoreQueues } from "./storage/graph-store.ts";
 import { createSqliteStorage, type SqliteStorage } from "./storage/sqlite/storage.ts";
 import type { Run } from "./storage/records.ts";
@@ -76,9 +77,10 @@ export async function startServer(
   const workspace = prepareWorkspace(config);
   prepareDataFolder(config.dataDir, workspace, "MILLRACE_DATA_DIR");
   const toolSources = openMcpSources(config, workspace, logger);
-  const storage = openStorage(config, workspace);
+  const opened = openStorage(config, workspace);
   try {
     const custom = await openCustomParts(config.graphs, logger);
+    const storage = withDefaultTimes(opened, custom.times);
     const graphs = await openGraphs(config, storage, logger);
     const prompts = openPrompts(config.dataDir, logger, countText);
     const { callBack, counter, hooks } = openWatchers(config, logger);
@@ -124,7 +126,7 @@ export async function startServer(
       },
     };
   } catch (error) {
-    await storage.close();
+    await opened.close();
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import type { Logger } from "../logger.ts";
+import type { DefaultTimes } from "../settings/default-times.ts";
 import { loadAuth, type CustomAuth } from "./auth.ts";
 import { applyEnvironment } from "./environment.ts";
 import { openInterfaces, type Interfaces } from "./interfaces.ts";
@@ -19,6 +20,8 @@ export interface CustomParts {
   cors: Cors | undefined;
   disabled: Resource[];
   interfaces: Interfaces;
+  /** How long new items and threads stay. */
+  times: DefaultTimes;
 }
 
 /**
@@ -38,6 +41,7 @@ export async function openCustomParts(path: string, logger: Logger): Promise<Cus
     auth: await loadAuth(manifest),
     httpApp: http?.app === undefined ? undefined : await loadExport(folder, http.app),
     cors: http?.cors,
+    times: manifest.times,
     interfaces: openInterfaces({ folder, ...manifest.interfaces }),
     disabled: resources.filter((resource) => http?.[`disable_${resource}`] === true),
   };

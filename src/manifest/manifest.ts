@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { AppError, errorMessage } from "../errors.ts";
+import { defaultTimes, ItemTtl, ThreadTtl, type DefaultTimes } from "../settings/default-times.ts";
 import type { InterfaceSources } from "./interfaces.ts";
 
 const Reference = z.string().min(1).describe("./file.ts:export");
@@ -39,7 +40,8 @@ const ManifestFile = z.looseObject({
   http: Http.optional(),
   ui: z.record(z.string(), z.string()).optional(),
   ui_config: z.looseObject({ shared: z.array(z.string()).default([]) }).optional(),
-  store: z.looseObject({ index: z.unknown().optional() }).optional(),
+  store: z.looseObject({ index: z.unknown().optional(), ttl: ItemTtl.optional() }).optional(),
+  checkpointer: z.looseObject({ ttl: ThreadTtl.optional() }).optional(),
 });
 
 /** What `langgraph.json` says that this server acts on; its keys for building images are passed over. */
@@ -53,6 +55,8 @@ export interface Manifest {
   http: z.infer<typeof Http> | undefined;
   /** Modules of interfaces by graph, and packages that the pages bring. */
   interfaces: Pick<InterfaceSources, "modules" | "shared">;
+  /** How long new items and threads stay. */
+  times: DefaultTimes;
   /** Names of parts that are not served, for the log. */
   passedOver: string[];
 }
@@ -67,12 +71,22 @@ export interface GraphSpec {
 export async function readManifest(file: string): Promise<Manifest> {
   const path = resolve(file);
   try {
-    const { graphs, env, auth, http, ui, ui_config, store } = ManifestFile.parse(
+    const { graphs, env, auth, http, ui, ui_config, store, checkpointer } = ManifestFile.parse(
       JSON.parse(await readFile(path, "utf8")),
     );
     const passedOver = store?.index === undefined ? [] : ["store.index"];
     const interfaces = { modules: ui ?? {}, shared: ui_config?.shared ?? [] };
-    return { path, folder: dirname(path), graphs: specsOf(graphs), env, auth, http, interfaces, passedOver };
+    return {
+      path,
+      folder: dirname(path),
+      graphs: specsOf(graphs),
+      env,
+      auth,
+      http,
+      interfaces,
+      passedOver,
+      times: defaultTimes(store?.ttl, checkpointer?.ttl),
+    };
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error);
     throw new AppError("config", `${path} could not be read as a list of graphs: ${why}`, {

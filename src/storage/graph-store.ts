@@ -65,14 +65,14 @@ export class GraphStore extends BaseStore {
   }
 
   async #get(owner: string, { namespace, key }: GetOperation): Promise<unknown> {
-    const item = await this.#items.get(owner, namespace, key, true);
+    const item = await this.#items.get(owner, namespace, key);
     return item === undefined ? null : toLangGraph(item);
   }
 
   async #search(owner: string, operation: SearchOperation): Promise<unknown> {
     const { namespacePrefix: prefix, filter, query, limit = 10, offset = 0 } = operation;
     if (filter !== undefined) checkFilter(filter);
-    const found = await this.#items.search(owner, { prefix, filter, query, limit, offset, refresh: true });
+    const found = await this.#items.search(owner, { prefix, filter, query, limit, offset });
     return found.map(toLangGraph);
   }
 }

@@ -23,8 +23,8 @@ export interface ItemChange {
   value: JsonObject | null;
   /** The texts that a query looks at: all of them (default), none, or those at these paths, as `notes[*].text`. */
   index?: false | readonly string[] | undefined;
-  /** Minutes that the item stays after it was last written or read; default for ever. */
-  ttl?: number | undefined;
+  /** Minutes that the item stays after it was last written or read; `null` and by default for ever. */
+  ttl?: number | null | undefined;
 }
 
 /** Which items are looked for: those whose namespace begins with `prefix`, which may be empty. */
@@ -36,8 +36,8 @@ export interface ItemQuery {
   query?: string | undefined;
   limit: number;
   offset: number;
-  /** Whether the time of what is found begins anew. */
-  refresh: boolean;
+  /** Whether the time of what is found begins anew; default yes. */
+  refresh?: boolean | undefined;
 }
 
 /** Which namespaces are listed. `*` in a prefix or suffix stands for any label. */
@@ -54,8 +54,8 @@ export interface NamespaceQuery {
 export interface ItemStore {
   /** Writes all or nothing, in order. */
   change(owner: string, changes: readonly ItemChange[]): Promise<void>;
-  /** `refresh`: whether its time begins anew. */
-  get(owner: string, namespace: readonly string[], key: string, refresh: boolean): Promise<StoreItem | undefined>;
+  /** `refresh`: whether its time begins anew; default yes. */
+  get(owner: string, namespace: readonly string[], key: string, refresh?: boolean): Promise<StoreItem | undefined>;
   search(owner: string, query: ItemQuery): Promise<FoundItem[]>;
   /** In the order of their labels, each once. */
   namespaces(owner: string, query: NamespaceQuery): Promise<string[][]>;

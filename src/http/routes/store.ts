@@ -80,7 +80,7 @@ function itemRoutes(routes: HttpApp, { items }: HttpServices): void {
       const { namespace, key, value, index, ttl } = context.req.valid("json");
       if (namespace.length === 0) throw new HTTPException(400, { message: "Namespace is required" });
       checkLabels(namespace);
-      await items.change([{ namespace, key, value, index: index ?? undefined, ttl: ttl ?? undefined }]);
+      await items.change([{ namespace, key, value, index: index ?? undefined, ttl }]);
       return context.body(null, 204);
     },
   );
@@ -92,7 +92,7 @@ function itemRoutes(routes: HttpApp, { items }: HttpServices): void {
     async (context) => {
       const { namespace = "", key, refresh_ttl: refresh } = context.req.valid("query");
       const labels = namespace === "" ? [] : namespace.split(".");
-      return answerJson(context, (await items.get(labels, key, refresh ?? true)) ?? null);
+      return answerJson(context, (await items.get(labels, key, refresh)) ?? null);
     },
   );
 
@@ -130,7 +130,7 @@ function searchRoutes(routes: HttpApp, { items }: HttpServices): void {
         query: words?.trim() ? words : undefined,
         limit: body.limit ?? 10,
         offset: body.offset ?? 0,
-        refresh: body.refresh_ttl ?? true,
+        refresh: body.refresh_ttl ?? undefined,
       });
       return answerJson(context, { items: found });
     },

@@ -55,7 +55,7 @@ function collectionRoutes(routes: HttpApp, services: HttpServices): void {
       const session = await newSession(services, body);
       const { defaultNamespace } = config.conversations;
       if (defaultNamespace !== undefined) await switchSession(services, defaultNamespace, session.session_id);
-      const ttl = await setTtl(services.storage.ttls, session.session_id, body.ttl ?? undefined);
+      const ttl = await setTtl(services.storage.ttls, session.session_id, body.ttl);
       return answerJson(context, { ...(await shownThread(services, session)), ...ttl });
     },
   );

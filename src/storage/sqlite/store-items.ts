@@ -63,7 +63,7 @@ function defineItemFunctions(database: Database): void {
 }
 
 function write(database: Database, owner: string, change: ItemChange): string | undefined {
-  const { key, value, index = null, ttl } = change;
+  const { key, value, index = null, ttl = null } = change;
   const place = { owner, namespace: joined(change.namespace), key };
   if (value === null) {
     database
@@ -71,12 +71,12 @@ function write(database: Database, owner: string, change: ItemChange): string | 
       .run(place);
     return undefined;
   }
-  const expires_at = ttl === undefined ? undefined : expiryAfter(ttl);
+  const expires_at = ttl === null ? undefined : expiryAfter(ttl);
   database.prepare(upsert).run({
     ...place,
     value: JSON.stringify(value),
     indexed: JSON.stringify(index),
-    ttl: ttl ?? null,
+    ttl,
     expires_at: expires_at ?? null,
     now: new Date().toISOString(),
   });
@@ -137,7 +137,7 @@ export function createItemStore(database: Database, commits: GroupCommit): ItemS
       tell(await commits.transaction(() => changes.map((change) => write(database, owner, change))));
     },
 
-    async get(owner, namespace, key, refreshes) {
+    async get(owner, namespace, key, refreshes = true) {
       const place = { owner, namespace: joined(namespace), key, now: new Date().toISOString() };
       const row = database.read(() =>
         readRow(
@@ -155,7 +155,7 @@ export function createItemStore(database: Database, commits: GroupCommit): ItemS
 
     async search(owner, query) {
       const rows = database.read(() => searchRows(database, owner, query));
-      if (query.refresh) await refresh(rows);
+      if (query.refresh ?? true) await refresh(rows);
       return rows.map(toItem);
     },
 
