@@ -68,9 +68,9 @@ export function offeredTools(context: RunContext, config: LangGraphRunnableConfi
   return offered.filter((tool) => tool.forCallers !== true || tool.name === context.selected_tool);
 }
 
-/** The document of the editor can be changed where its whole text has come with the run (DOC-05). */
-function hasDocument({ needs }: Tool, { document }: RunContext): boolean {
-  return needs !== "open_document" || document?.content !== undefined;
+/** The document of the editor can be changed where its whole text has come with the run (DOC-05); it is the user's, not an agent's. */
+function hasDocument({ needs }: Tool, { document, agent }: RunContext): boolean {
+  return needs !== "open_document" || (document?.content !== undefined && agent === undefined);
 }
 
 function agentsOf(config: LangGraphRunnableConfig): readonly Agent[] {
@@ -128,7 +128,7 @@ export function nodeRequest(
     silent: options.silent ?? false,
     // What a model wrote as an agent's task is no word of the user's.
     ...(context.agent === undefined ? {} : { userRequest: context.agent.user_request }),
-    ...(context.document === undefined ? {} : { document: context.document }),
+    ...(context.document === undefined || context.agent !== undefined ? {} : { document: context.document }),
     ...fallbackOf(context, config),
     ...roomOf(options.history, profile, context),
     ...choicesOf(context, options.silent === true),
