@@ -18,7 +18,7 @@ export type DocumentJob = z.infer<typeof DocumentJob>;
 /** What it answers, once. */
 export const DocumentAnswer = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("text"), text: z.string(), left_out: z.array(z.string()) }),
-  z.object({ kind: z.literal("file"), file: Bytes }),
+  z.object({ kind: z.literal("file"), file: Bytes, pictures: z.number() }),
   z.object({
     kind: z.literal("failed"),
     code: z.enum(errorCodes),

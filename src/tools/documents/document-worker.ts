@@ -49,7 +49,7 @@ async function answer(): Promise<DocumentAnswer> {
   try {
     if (job.kind === "read") return { kind: "text", ...(await textOf(job)) };
     const { wordFile } = await import("./word-file.ts");
-    return { kind: "file", file: await wordFile(job.content, job.syntax) };
+    return { kind: "file", ...(await wordFile(job.content, job.syntax)) };
   } catch (error) {
     if (isTooLarge) {
       const message = `It unpacks to pieces of more than ${largestPiece / 1024 / 1024} MB, which are not read.`;

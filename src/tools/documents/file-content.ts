@@ -28,8 +28,7 @@ export async function fileContent(place: Place, text: string, signal: AbortSigna
   if (!isWordDocument(real)) return { content: text, told: "" };
   const { file, syntax, left_out } = await wordDocument(text, signal);
   const source = syntax === "html" ? "HTML" : "Markdown";
-  const without =
-    left_out.length === 0 ? "" : `, without ${left_out.join(", ")} (only pictures inside of the text are kept)`;
+  const without = left_out.length === 0 ? "" : `, without ${left_out.join(", ")}`;
   return { content: file, told: `, a Word document made from ${source}${without}` };
 }
 

@@ -93,7 +93,11 @@ function withoutFetching(json: string): { json: string; pictures: number } {
     const picture = kind === "Image" ? Picture.parse(value) : undefined;
     if (picture !== undefined && !isOwnPicture(picture.c[2][0])) {
       pictures += 1;
-      return { t: "Span", c: [nobody, picture.c[1]] };
+      const words = picture.c[1];
+      return {
+        t: "Span",
+        c: [nobody, words.length === 0 ? [] : [{ t: "Str", c: "[" }, ...words, { t: "Str", c: "]" }]],
+      };
     }
     if (kind === "RawInline") return { t: "Str", c: "" };
     return kind === "RawBlock" ? { t: "Plain", c: [] } : value;

@@ -3,15 +3,14 @@ import { counted } from "./document-text.ts";
 import type { Syntax } from "./document-job.ts";
 import { inThread } from "./document-thread.ts";
 import { findPandoc, pandocFile } from "./pandoc.ts";
-import { withoutPictures } from "./without-pictures.ts";
 import { readParts } from "./zip-parts.ts";
 
 /** Characters of a text that a Word document is made from, and of one that pandoc is asked about: its answer is read here. */
 const [longestText, longestForPandoc] = [2_000_000, 300_000];
 
-/** Tags with which a text of HTML begins. */
+/** The first tag of a text of HTML. */
 const htmlBegins =
-  /^(?:<\?xml[^>]*>\s*|<!--[\s\S]*?-->\s*|<!doctype[^>]*>\s*)*<(?:html|head|body|title|meta|style|header|main|article|section|div|p|h[1-6]|ul|ol|dl|table|blockquote|pre|figure|center|hr|br|span|b|strong|i|em|u|a|font|img)\b/iu;
+  /^<(?:!doctype|html|head|body|title|meta|style|header|main|article|section|div|p|h[1-6]|ul|ol|dl|table|blockquote|pre|figure|center|hr|br|span|b|strong|i|em|u|a|font|img)\b/iu;
 
 /** A Word document made from a text: its bytes, from what, by whom, and what of the text is not in it. */
 export interface WordDocument {
@@ -36,24 +35,29 @@ export async function wordDocument(
     });
   }
   const syntax = syntaxOf(text);
-  const { content, pictures } = withoutPictures(text);
   const program = text.length > longestForPandoc ? undefined : await pandoc();
-  const made = program === undefined ? undefined : await pandocFile(program, content, syntax, signal);
+  const made = program === undefined ? undefined : await pandocFile(program, text, syntax, signal);
   if (made !== undefined && isWhole(made.file)) {
-    return { file: made.file, syntax, madeBy: "pandoc", left_out: counted(pictures + made.pictures, "picture") };
+    return { file: made.file, syntax, madeBy: "pandoc", left_out: counted(made.pictures, "picture") };
   }
-  const answer = await inThread({ kind: "write", content, syntax }, signal);
+  const answer = await inThread({ kind: "write", content: text, syntax }, signal);
   if (answer.kind !== "file" || !isWhole(answer.file)) {
     throw new AppError("execution_failed", "The converter gave no whole Word document; nothing was written.", {
       suggestion: "Simplify the text, or write it as .md or .html.",
     });
   }
-  return { file: answer.file, syntax, madeBy: "library", left_out: counted(pictures, "picture") };
+  return { file: answer.file, syntax, madeBy: "library", left_out: counted(answer.pictures, "picture") };
 }
 
-/** In what a text is written that is to become a Word document. */
+/** In what a text is written that is to become a Word document: HTML when that is what it begins with, comments left aside. */
 export function syntaxOf(text: string): Syntax {
-  return htmlBegins.test(text.trimStart()) ? "html" : "markdown";
+  let rest = text.trimStart();
+  for (let end = 0; end >= 0 && /^<(?:!--|\?xml\b)/u.test(rest);) {
+    const mark = rest.startsWith("<!--") ? "-->" : ">";
+    end = rest.indexOf(mark);
+    rest = end < 0 ? "" : rest.slice(end + mark.length).trimStart();
+  }
+  return htmlBegins.test(rest) ? "html" : "markdown";
 }
 
 function isWhole(file: Uint8Array): boolean {

@@ -1,4 +1,4 @@
-import { crc32, inflateRawSync } from "node:zlib";
+import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 import { AppError } from "../../errors.ts";
 import { hasCode } from "../files/file-access.ts";
 
@@ -28,20 +28,24 @@ export function readParts(file: Uint8Array, isWanted: (name: string) => boolean)
   return parts;
 }
 
-/** A ZIP file of these parts, not compressed. */
-export function packParts(parts: ReadonlyMap<string, Uint8Array>): Buffer {
+/** A ZIP file of these parts, in their order; `isPacked`: made small. */
+export function packParts(parts: ReadonlyMap<string, Uint8Array>, { isPacked = false } = {}): Buffer {
   const files: Buffer[] = [];
   const list: Buffer[] = [];
   let offset = 0;
   for (const [path, content] of parts) {
     const name = Buffer.from(path);
+    const data = isPacked ? deflateRawSync(content) : content;
     const head = Buffer.alloc(fileLength);
     head.writeUInt32LE(fileMark, 0);
     head.writeUInt16LE(20, 4);
     // Names are UTF-8.
     head.writeUInt16LE(0x0800, 6);
+    head.writeUInt16LE(isPacked ? 8 : 0, 8);
+    // The first day that the format has; without one some programs find the file damaged.
+    head.writeUInt16LE(0x0021, 12);
     head.writeUInt32LE(crc32(content), 14);
-    head.writeUInt32LE(content.length, 18);
+    head.writeUInt32LE(data.length, 18);
     head.writeUInt32LE(content.length, 22);
     head.writeUInt16LE(name.length, 26);
     const entry = Buffer.alloc(entryLength);
@@ -49,9 +53,9 @@ export function packParts(parts: ReadonlyMap<string, Uint8Array>): Buffer {
     entry.writeUInt16LE(20, 4);
     head.copy(entry, 6, 4, 30);
     entry.writeUInt32LE(offset, 42);
-    files.push(head, name, Buffer.from(content));
+    files.push(head, name, Buffer.from(data));
     list.push(entry, name);
-    offset += head.length + name.length + content.length;
+    offset += head.length + name.length + data.length;
   }
   const listed = Buffer.concat(list);
   const end = Buffer.alloc(endLength);

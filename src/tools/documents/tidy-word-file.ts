@@ -1,0 +1,56 @@
+import { packParts, readParts } from "./zip-parts.ts";
+
+const mainPart = "word/document.xml";
+const section = /<w:sectPr>[\s\S]*?<\/w:sectPr>\s*/u;
+
+/**
+ * A Word document that the library for HTML has made, as the standard wants it: the settings of the page come last, rows of
+ * heads are marked as such (`headed` says of each table, in order, whether it has one), and nothing advertises.
+ */
+export function tidyWordFile(file: Uint8Array, headed: readonly boolean[]): Uint8Array {
+  const parts = readParts(file, (name) => !name.endsWith("/"));
+  const main = parts.get(mainPart)?.toString("utf8") ?? "";
+  const core = parts.get("docProps/core.xml")?.toString("utf8") ?? "";
+  const tidied = new Map<string, Uint8Array>();
+  // Who looks at the beginning of a file to see what it is finds it there.
+  for (const name of ["[Content_Types].xml", "_rels/.rels"]) {
+    const part = parts.get(name);
+    if (part !== undefined) tidied.set(name, part);
+  }
+  for (const [name, part] of parts) tidied.set(name, part);
+  tidied.set(mainPart, Buffer.from(withHeads(sectionLast(main), headed)));
+  if (core !== "") tidied.set("docProps/core.xml", Buffer.from(core.replace(/<cp:keywords>[^<]*<\/cp:keywords>/u, "")));
+  return packParts(tidied, { isPacked: true });
+}
+
+/** Of each table of HTML, in order, whether its first row has cells of a head. */
+export function headedTables(html: string): boolean[] {
+  const headed: boolean[] = [];
+  let row = 0;
+  for (const [, closing, tag] of html.toLowerCase().matchAll(/<(\/?)(table|tr|td|th)\b/gu)) {
+    if (tag === "table" && closing === "") {
+      headed.push(false);
+      row = 0;
+    } else if (tag === "tr" && closing === "") row += 1;
+    else if (tag === "th" && row === 1) headed[headed.length - 1] = true;
+  }
+  return headed;
+}
+
+function sectionLast(xml: string): string {
+  const found = section.exec(xml)?.[0];
+  return found === undefined
+    ? xml
+    : xml.replace(section, "").replace(/<\/w:body>(?![\s\S]*<\/w:body>)/u, `${found}</w:body>`);
+}
+
+function withHeads(xml: string, headed: readonly boolean[]): string {
+  const tables = xml.split(/(?=<w:tbl>)/u);
+  // Where the library has left one out, nobody knows which.
+  if (tables.length - 1 !== headed.length) return xml;
+  return tables
+    .map((part, index) =>
+      headed[index - 1] === true ? part.replace(/<w:trPr\s*\/>/u, "<w:trPr><w:tblHeader/></w:trPr>") : part,
+    )
+    .join("");
+}
