@@ -56,11 +56,12 @@ export function graphSchemas(graph: GraphWithChannels): GraphSchemas {
       return undefined;
     }
   };
-  const state = declared(getStateTypeSchema) ?? schemaOfChannels(graph, Object.keys(graph.channels));
+  const zodState = stateOfZod(graph);
+  const state = declared(getStateTypeSchema) ?? zodState ?? schemaOfChannels(graph, Object.keys(graph.channels));
   // The start channel stands for the whole state, of which an input may be any part.
   const input = declared(getInputTypeSchema) ?? partial(state);
-  const output = declared(getOutputTypeSchema) ?? schemaOfChannels(graph, [graph.outputChannels].flat());
-  const config = declared(getConfigTypeSchema) ?? contextSchema(graph) ?? null;
+  const output = declared(getOutputTypeSchema) ?? zodState ?? schemaOfChannels(graph, [graph.outputChannels].flat());
+  const config = declared(getConfigTypeSchema) ?? partOfZod(graph, "_configRuntimeSchema") ?? null;
   return {
     input_schema: input,
     output_schema: output,
@@ -70,13 +71,12 @@ export function graphSchemas(graph: GraphWithChannels): GraphSchemas {
   };
 }
 
-/** Whether a graph says when it runs what its state is. */
-export function hasStateSchema(graph: unknown): boolean {
+/** Whether a graph says when it runs what its state is, in a way that can be written. */
+export function hasStateSchema(graph: GraphWithChannels): boolean {
   try {
-    return getStateTypeSchema(graph) !== undefined;
+    return getStateTypeSchema(graph) !== undefined || stateOfZod(graph) !== undefined;
   } catch {
-    // It has one, of which a part cannot be written.
-    return true;
+    return stateOfZod(graph) !== undefined;
   }
 }
 
@@ -102,12 +102,25 @@ export function schemasOfTypes({ state, input, output, context }: TypeSchemas): 
   };
 }
 
-/** The context schema in zod's own words: what cannot be said in JSON Schema (`z.custom`) becomes "anything". */
-function contextSchema(graph: object): unknown {
+/** The state in zod's own words, with the lists of messages named as such. */
+function stateOfZod(graph: GraphWithChannels): unknown {
+  const schema = TypedObject.safeParse(partOfZod(graph, "_schemaRuntimeDefinition")).data;
+  if (schema === undefined) return undefined;
+  const fields = Object.entries(schema.properties).map(([name, field]) => [
+    name,
+    holdsMessages(graph.channels[name]) ? messageList : field,
+  ]);
+  return { ...schema, properties: Object.fromEntries(fields) };
+}
+
+/** A schema that the graph was made with, of any copy of zod: what JSON Schema cannot say (`z.custom`) becomes "anything". */
+function partOfZod(graph: object, part: "_configRuntimeSchema" | "_schemaRuntimeDefinition"): unknown {
   const builder: unknown = "builder" in graph ? graph.builder : undefined;
-  if (typeof builder !== "object" || builder === null || !("_configRuntimeSchema" in builder)) return undefined;
-  const schema = builder._configRuntimeSchema;
-  return schema instanceof z.ZodType ? z.toJSONSchema(schema, { unrepresentable: "any", io: "input" }) : undefined;
+  if (typeof builder !== "object" || builder === null || !(part in builder)) return undefined;
+  const schema = (builder as Record<string, unknown>)[part];
+  if (typeof schema !== "object" || schema === null || !("_zod" in schema)) return undefined;
+  // Each copy of zod 4 reads the schemas of the others by this field.
+  return z.toJSONSchema(schema as z.ZodType, { unrepresentable: "any", io: "input" });
 }
 
 function partial(schema: unknown): unknown {

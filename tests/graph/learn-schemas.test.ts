@@ -57,6 +57,9 @@ describe("a state that only types describe", () => {
     expect(graphs.untyped().map(({ id }) => id)).toEqual(["annotation", "nested"]);
     expect(graphs.schemas("annotation").state_schema).toMatchObject({ properties: { topic: {}, scores: {} } });
     const zod = graphs.schemas("zod");
+    expect(zod.state_schema).toMatchObject({
+      properties: { messages: { langgraph_type: "messages" }, level: { enum: ["easy", "hard"], default: "easy" } },
+    });
     await learnSchemas({ graphs, folder: fixtures, cache, logger }).done;
     expect(graphs.schemas("annotation")).toMatchObject(typed);
     expect(graphs.schemas("annotation").input_schema).not.toHaveProperty("required");
