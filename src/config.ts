@@ -209,12 +209,6 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     });
   }
   const values = parsed.data;
-  const loopback = ["127.0.0.1", "localhost", "::1", "[::1]"].includes(values.HOST);
-  if (!loopback && values.MILLRACE_API_KEYS.length === 0) {
-    throw new AppError("config", `HOST is ${values.HOST}, which others can reach, and MILLRACE_API_KEYS is empty.`, {
-      suggestion: "Set MILLRACE_API_KEYS to one or more keys, separated by commas, or listen on 127.0.0.1.",
-    });
-  }
   return {
     port: values.PORT,
     host: values.HOST,

@@ -20,7 +20,7 @@ import type { ManualTools } from "../sessions/manual-run.ts";
 import type { Storage } from "../storage/storage.ts";
 import { adminName, type ApiKey } from "../settings/api-keys.ts";
 import type { Operations } from "../tools/operations.ts";
-import { mountCustomApp, withoutResources } from "./custom-app.ts";
+import { mountCustomApp, tellUser, withoutResources } from "./custom-app.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "./environment.ts";
 import { answerError } from "./errors.ts";
 import { requireKey, type Caller } from "./middleware/api-key.ts";
@@ -160,8 +160,8 @@ export function createApi(parts: ServerParts): Api {
   const { apiKeys, host, maxRequests } = parts.config;
   const limit = limitRequests(maxRequests);
   const { auth } = parts.custom;
-  if (apiKeys.length === 0 && auth === undefined) return createApp(parts, limit, { kind: "anyone" });
   const identify = identifyBy({ apiKeys, auth, host });
+  if (apiKeys.length === 0 && auth === undefined) return createApp(parts, limit, { kind: "anyone" });
   const apps = new Map<string, HttpApp>();
   const appOf = (caller: Caller): HttpApp => {
     const name = JSON.stringify(caller);
@@ -197,6 +197,7 @@ function createApp(parts: ServerParts, limit: MiddlewareHandler<HttpEnvironment>
   const { host, allowedHosts, corsOrigins } = config;
   app.use(gate({ host, allowedHosts, corsOrigins, cors: custom.cors }));
   app.use(requireKey(caller));
+  if (caller.kind === "user") app.use(tellUser(caller.context));
   mountCustomApp(app, custom.httpApp);
   // After it: whoever brings routes may stream what looks like a plain answer.
   app.use(packAnswers);

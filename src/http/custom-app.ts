@@ -1,5 +1,6 @@
 import type { Hono, MiddlewareHandler } from "hono";
 import { AppError } from "../errors.ts";
+import type { AuthContext } from "../manifest/auth.ts";
 import type { Resource } from "../manifest/custom-parts.ts";
 import type { HttpApp, HttpEnvironment } from "./environment.ts";
 import { markSent } from "./sse.ts";
@@ -27,6 +28,14 @@ const keepSent: MiddlewareHandler<HttpEnvironment> = async (context, next) => {
   await next();
   if (context.env.outgoing.headersSent) markSent(context);
 };
+
+/** Tells routes of `http.app` who calls, as `context.get("auth")`. */
+export function tellUser(auth: AuthContext): MiddlewareHandler<HttpEnvironment> {
+  return async (context, next) => {
+    context.set("auth", auth);
+    return next();
+  };
+}
 
 /** A Hono app, also of another copy of Hono. */
 function isHono(value: unknown): value is Hono<HttpEnvironment> {

@@ -12,6 +12,7 @@ import type { Documentation } from "../context/open-documentation.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Interfaces } from "../manifest/interfaces.ts";
 import type { Logger } from "../logger.ts";
+import type { AuthContext } from "../manifest/auth.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { Door } from "../sessions/door.ts";
 
@@ -48,7 +49,7 @@ export interface HttpServices extends Door {
  */
 export interface HttpEnvironment {
   Bindings: HttpBindings & { acceptSocket?: (serve: (socket: WebSocket) => void) => void };
-  Variables: { requestId: string; bodyLimit: number };
+  Variables: { requestId: string; bodyLimit: number; auth?: AuthContext };
 }
 
 /** A request under way. */

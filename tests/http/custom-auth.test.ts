@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Config } from "../../src/config.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const fixtures = join(import.meta.dirname, "..", "fixtures", "graphs");
@@ -20,12 +21,14 @@ async function rulesOf(text: string): Promise<string> {
   return `${path}:auth`;
 }
 
-async function serve(auth: object): Promise<TestServer> {
+const ofFixtures = (): object => ({ path: join(fixtures, "auth.ts:auth") });
+
+async function serve(auth: object, changes: Partial<Config> = {}, manifest: object = {}): Promise<TestServer> {
   const path = join(folder, `${crypto.randomUUID()}.json`);
   const mirror = join(import.meta.dirname, "..", "support", "test-graphs.ts:mirror");
   const graphs = { asking: join(fixtures, "asking.ts:graph"), slow: join(fixtures, "slow.ts:graph"), mirror };
-  await writeFile(path, JSON.stringify({ graphs, auth }));
-  const started = await startTestServer({ graphs: path, drainSeconds: 0.1 });
+  await writeFile(path, JSON.stringify({ graphs, auth, ...manifest }));
+  const started = await startTestServer({ graphs: path, drainSeconds: 0.1, ...changes });
   servers.push(started);
   return started;
 }
@@ -237,6 +240,39 @@ describe("crons", () => {
     await expect(as("eve").crons.search()).rejects.toThrow("HTTP 403");
     await adas.crons.delete(cron_id);
     expect(await adas.crons.search()).toEqual([]);
+  });
+});
+
+describe("an address that others can reach", () => {
+  it("needs somebody who asks who they are: keys, or rules", async () => {
+    const message = expect.stringMatching(/HOST is 0\.0\.0\.0.*MILLRACE_API_KEYS is empty/u);
+    await expect(serve({}, { host: "0.0.0.0" })).rejects.toMatchObject({ code: "config", message });
+    const apiKeys = [{ owner: "ada", key: "key-of-ada" }];
+    for (const one of [await serve({}, { host: "0.0.0.0", apiKeys }), await serve(ofFixtures(), { host: "0.0.0.0" })]) {
+      const url = one.url.replace("0.0.0.0", "127.0.0.1");
+      expect((await fetch(`${url}/threads`, { method: "POST", body: "{}" })).status).toBe(401);
+    }
+  });
+
+  it("does not believe Studio's header, which anybody could send", async () => {
+    const own = await serve(ofFixtures(), { host: "0.0.0.0" });
+    const url = own.url.replace("0.0.0.0", "127.0.0.1");
+    const answer = await fetch(`${url}/threads`, {
+      method: "POST",
+      body: "{}",
+      headers: { "x-auth-scheme": "langsmith" },
+    });
+    expect(answer.status).toBe(401);
+  });
+});
+
+describe("routes of http.app", () => {
+  it("are behind the rules too, and are told who calls", async () => {
+    const http = { app: join(fixtures, "http-app.ts:app") };
+    const own = await serve(ofFixtures(), {}, { http });
+    expect((await own.send("GET", "/custom/me")).status).toBe(401);
+    const mine = await own.send("GET", "/custom/me", undefined, { authorization: "Bearer token-of-ada" });
+    expect(await mine.json()).toMatchObject({ user: { identity: "ada", team: "blue" }, scopes: ["write"] });
   });
 });
 

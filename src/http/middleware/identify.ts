@@ -1,3 +1,4 @@
+import { AppError } from "../../errors.ts";
 import { studioUser, type CustomAuth } from "../../manifest/auth.ts";
 import type { ApiKey } from "../../settings/api-keys.ts";
 import { createIdentify, openPaths, refusals, type Caller } from "./api-key.ts";
@@ -13,9 +14,11 @@ interface IdentifyOptions {
 
 /**
  * Tells who sends a request: by its key, then by the rules of `auth.path`. Studio's header is believed only where nobody but
- * this machine can send it: it says nothing that could be checked.
+ * this machine can send it: it says nothing that could be checked. Throws `config` where nobody would be asked although
+ * others can reach the server.
  */
 export function identifyBy({ apiKeys, auth, host }: IdentifyOptions): (request: Request) => Caller | Promise<Caller> {
+  requireDoorkeeper({ apiKeys, auth, host });
   if (auth === undefined && apiKeys.length === 0) return () => ({ kind: "anyone" });
   const byKey = createIdentify(apiKeys);
   if (auth === undefined) return ({ headers }) => byKey(headers);
@@ -37,6 +40,15 @@ export function identifyBy({ apiKeys, auth, host }: IdentifyOptions): (request: 
       return { kind: "refused" };
     }
   };
+}
+
+/** Throws `config` for a server that others can reach and that asks nobody who they are. */
+function requireDoorkeeper({ apiKeys, auth, host }: IdentifyOptions): void {
+  if (isLoopbackName(host) || apiKeys.length > 0 || auth !== undefined) return;
+  throw new AppError("config", `HOST is ${host}, which others can reach, and MILLRACE_API_KEYS is empty.`, {
+    suggestion:
+      "Set MILLRACE_API_KEYS to one or more keys, separated by commas, name auth.path in langgraph.json, or listen on 127.0.0.1.",
+  });
 }
 
 /** The rules read what a request says of itself; its body is for the routes. */
