@@ -2,6 +2,7 @@ import { circuitDesign } from "./demo-circuit.ts";
 import { code } from "./demo-code.ts";
 import { documents } from "./demo-documents.ts";
 import { main } from "./demo-main.ts";
+import { planner } from "./demo-planner.ts";
 import { showDemo, type Demo } from "./demo-session.ts";
 
 /**
@@ -10,7 +11,7 @@ import { showDemo, type Demo } from "./demo-session.ts";
  */
 
 /** A new one is a file and a line here. */
-const demos: Record<string, Demo> = { main, code, circuit: circuitDesign, documents };
+const demos: Record<string, Demo> = { main, code, circuit: circuitDesign, documents, planner };
 
 const [name = "main", ...more] = process.argv.slice(2);
 const demo = Object.hasOwn(demos, name) ? demos[name] : undefined;
