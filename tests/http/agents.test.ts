@@ -117,3 +117,22 @@ it("shows agents to the owner of the thread alone", async () => {
   }
   expect(missing.status).toBe(404);
 });
+
+it("lists the agents that work can be handed to, with what they are good for", async () => {
+  const file = join(server.config.workspace, ".autocoderagents/reviewer.md");
+  await writeFile(
+    file,
+    "---\nname: reviewer\ndescription: Looks for mistakes\ntools: read_file, list_files\nmodel: openai:scripted\ninclude_rules: true\n---\nYou review.\n",
+  );
+  const listed: unknown = await (await server.send("GET", "/agents", undefined, bob)).json();
+  expect(listed).toEqual([
+    expect.objectContaining({ name: "cleaner", tools: null, model: null, include_rules: false }),
+    {
+      name: "reviewer",
+      description: "Looks for mistakes",
+      tools: ["read_file", "list_files"],
+      model: "openai:scripted",
+      include_rules: true,
+    },
+  ]);
+});

@@ -1,0 +1,49 @@
+import { once } from "node:events";
+import { createServer, get } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import { Hono } from "hono";
+import { afterEach, expect, test, vi } from "vitest";
+import type { HttpEnvironment } from "../../src/http/environment.ts";
+import { sendEvents } from "../../src/http/sse.ts";
+import { createLogger } from "../../src/logger.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("a stream that has nothing to tell says so several times within 30 seconds, from the beginning on", async () => {
+  async function* quiet(signal: AbortSignal): AsyncGenerator<string[]> {
+    yield [];
+    if (!signal.aborted) await once(signal, "abort");
+  }
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const app = new Hono<HttpEnvironment>().get("/", (context) =>
+    sendEvents<string>(context, {
+      mayBeQuiet: true,
+      open: quiet,
+      tail: quiet,
+      measure: () => 0,
+      frame: (event) => event,
+      headers: {},
+      logger: createLogger("silent"),
+    }),
+  );
+  const server = createAdaptorServer({ createServer, fetch: app.fetch });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on a port has an address with one.
+  const client = get({ port: (server.address() as AddressInfo).port, host: "127.0.0.1" });
+  const [response] = await once(client, "response");
+  let told = "";
+  const { promise, resolve } = Promise.withResolvers<void>();
+  response.setEncoding("utf8").on("data", (text: string) => {
+    told += text;
+    if (told.split(": heartbeat\n\n").length > 5) resolve();
+  });
+  vi.advanceTimersByTime(30_000);
+  await promise;
+  expect(told.replaceAll(": heartbeat\n\n", "")).toBe("");
+  client.destroy();
+  server.close();
+});
