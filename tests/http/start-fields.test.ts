@@ -125,7 +125,7 @@ describe("a run may begin with", () => {
   ])("nothing that it does not know: %j", async (wrong) => {
     const { thread_id } = await server.client.threads.create();
     const body = { assistant_id: "agent", input: { messages: [{ role: "user", content: "x" }] }, context: wrong };
-    const [[name = ""] = []] = Object.entries(wrong);
+    const [name = ""] = Object.keys(wrong);
     const text = await (await server.send("POST", `/threads/${thread_id}/runs/wait`, body)).text();
     expect(text).toContain("invalid_parameter");
     expect(text).toContain(name);
