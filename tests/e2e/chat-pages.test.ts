@@ -71,7 +71,7 @@ async function stored(threadId: string): Promise<Shown["messages"]> {
   return values.messages.map(({ id, type, content }) => ({ id, type, text: content }));
 }
 
-const hookNames: HookName[] = ["@langchain/langgraph-sdk/react", "@langchain/react"];
+const hookNames: HookName[] = ["@langchain/langgraph-sdk/react", "@langchain/react", "@langchain/langgraph-sdk/stream"];
 const chromium = findChromium();
 
 describe.each([

@@ -303,6 +303,59 @@ describe("commands", () => {
     await reader.leave();
   });
 
+  it("answers several questions in one run, each where it was asked", async () => {
+    const threadId = crypto.randomUUID();
+    const reader = await openRecord(server, threadId);
+    await start(threadId, "twoDepths", {});
+    const asked = (await reader.until(isEnd)).filter(({ method }) => method === "input.requested");
+    expect(new Set(asked.map(({ params }) => params.namespace.length))).toEqual(new Set([0, 1]));
+    const responses = asked.map(({ params: { namespace, data } }) => {
+      return { namespace, interrupt_id: data["interrupt_id"], response: namespace.length === 0 ? "this" : "very" };
+    });
+    expect(await command(server, threadId, "input.respond", { responses })).toMatchObject({ type: "success" });
+    const answered = await reader.until(isEnd);
+    expect(dataOf(answered, "input.answered")).toMatchObject([{ interrupt_ids: expect.any(Array) }]);
+    expect(dataOf(answered, "input.requested")).toEqual([]);
+    const { values } = await server.client.threads.getState<{ answers: string[] }>(threadId);
+    expect(values.answers.toSorted()).toEqual(["deep: very", "shallow: this"]);
+    await reader.leave();
+  });
+
+  it("an answer may change the state with it", async () => {
+    const threadId = crypto.randomUUID();
+    const reader = await openRecord(server, threadId);
+    await start(threadId, "twoDepths", {});
+    const asked = (await reader.until(isEnd)).filter(({ method }) => method === "input.requested");
+    const responses = asked.map(({ params: { data } }) => ({ interrupt_id: data["interrupt_id"], response: "so" }));
+    await command(server, threadId, "input.respond", { responses, update: { answers: ["pushed"] } });
+    await reader.until(isEnd);
+    const { values } = await server.client.threads.getState<{ answers: string[] }>(threadId);
+    expect(values.answers.toSorted()).toEqual(["deep: so", "pushed", "shallow: so"]);
+    await reader.leave();
+  });
+
+  it.each([
+    ["interrupt", 2],
+    ["rollback", 1],
+  ])("a run with the strategy %s ends the one before, which readers hear of", async (multitask_strategy, left) => {
+    const threadId = crypto.randomUUID();
+    const reader = await openRecord(server, threadId, {
+      channels: ["lifecycle", "custom"],
+      namespaces: [[]],
+      depth: 0,
+    });
+    const first = await start(threadId, "gated", { door: crypto.randomUUID() });
+    await reader.until(({ method }) => method === "custom");
+    const second = await start(threadId, "counter", { value: 1 }, { multitask_strategy });
+    const ends = [await reader.until(isEnd), await reader.until(isEnd)].map((events) => events.at(-1));
+    expect(ends.map((end) => [end?.event_id.split(":")[1], end?.params.data["event"]])).toEqual([
+      [first.result["run_id"], "interrupted"],
+      [second.result["run_id"], "completed"],
+    ]);
+    await expect.poll(async () => (await server.client.runs.list(threadId)).length).toBe(left);
+    await reader.leave();
+  });
+
   it("the input of run.start is the answer while the thread waits for one", async () => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId);

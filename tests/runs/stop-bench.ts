@@ -109,16 +109,18 @@ export async function startStopBench(
   const storage = options.storage ?? createMemoryStorage();
   const effects: string[] = [];
   const gate: StopBench["gate"] = { current: undefined };
+  const tasks: RunServices["tasks"] = {
+    ...storage.tasks,
+    create: async (task) => {
+      effects.push(task.title);
+      await gate.current?.pass();
+      return storage.tasks.create(task);
+    },
+    ofSession: () => tasks,
+  };
   const services: RunServices = {
     ledger: storage.ledger,
-    tasks: {
-      ...storage.tasks,
-      create: async (task) => {
-        effects.push(task.title);
-        await gate.current?.pass();
-        return storage.tasks.create(task);
-      },
-    },
+    tasks,
     workspace,
     locks: createLocks(),
     hooks: options.hooks ?? [],

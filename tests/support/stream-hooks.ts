@@ -1,6 +1,8 @@
+import { Client } from "@langchain/langgraph-sdk";
+import { StreamController } from "@langchain/langgraph-sdk/stream";
 import { useStream as useClassicStream } from "@langchain/langgraph-sdk/react";
 import { useStream as useProtocolStream } from "@langchain/react";
-import { useState } from "react";
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { errorMessage } from "../../src/errors.ts";
 
 /** What a chat page shows, and what its buttons do, whichever hook is behind it. */
@@ -36,7 +38,7 @@ export interface PageStorage {
 }
 
 /** The hooks by the package they come from. */
-export type HookName = "@langchain/langgraph-sdk/react" | "@langchain/react";
+export type HookName = "@langchain/langgraph-sdk/react" | "@langchain/react" | "@langchain/langgraph-sdk/stream";
 
 /** The hook of the SDK, over the streams of runs. */
 function useClassic({ storage, ...options }: ScreenOptions): Screen {
@@ -74,11 +76,36 @@ function useProtocol({ apiUrl, assistantId, threadId, onThreadId }: ScreenOption
   };
 }
 
+/** What `useStream` is made of in the newest SDK: `@langchain/react` brings one of its own, which is older. */
+function useController({ apiUrl, assistantId, threadId, onThreadId }: ScreenOptions): Screen {
+  const controller = useMemo(() => {
+    const client = new Client({ apiUrl });
+    return new StreamController({ client, assistantId, threadId, onThreadId });
+    // The controller itself takes on the thread that it makes.
+  }, [apiUrl, assistantId]);
+  useEffect(() => controller.activate(), [controller]);
+  const root = useSyncExternalStore(controller.rootStore.subscribe, controller.rootStore.getSnapshot);
+  return {
+    messages: root.messages.map((message) => ({ id: message.id ?? "", type: message.getType(), text: message.text })),
+    isLoading: root.isLoading,
+    question: root.interrupt?.value,
+    error: root.error === undefined ? undefined : errorMessage(root.error),
+    send: (text = "") =>
+      void controller.submit({ messages: [{ type: "human", content: text, id: crypto.randomUUID() }] }),
+    approve: () => {
+      const { id } = root.interrupt ?? {};
+      void controller.respond(approval, id === undefined ? {} : { interruptId: id });
+    },
+    stop: () => void controller.stop(),
+  };
+}
+
 const approval = { decisions: [{ type: "approve" }] };
 
 const hooks: Record<HookName, (options: ScreenOptions) => Screen> = {
   "@langchain/langgraph-sdk/react": useClassic,
   "@langchain/react": useProtocol,
+  "@langchain/langgraph-sdk/stream": useController,
 };
 
 /** A component that shows nothing and tells what it would show. */

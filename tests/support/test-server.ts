@@ -24,7 +24,9 @@ export interface TestServer {
 }
 
 const graphNames =
-  "counter deep talker asker failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser".split(" ");
+  "counter deep talker asker failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser twoDepths".split(
+    " ",
+  );
 
 /** Starts a server in a folder of its own; it logs nothing unless it is given a logger. */
 export async function startTestServer(changes: Partial<Config> = {}, logger?: Logger): Promise<TestServer> {

@@ -16,6 +16,8 @@ const behindLimit = 1024 * 1024;
 const stalledMilliseconds = 120_000;
 /** Often enough that a dead link is noticed within a minute. */
 const pingMilliseconds = 30_000;
+/** Events of the past that an answer waits for, to count them. */
+const mostCounted = 2000;
 /** The server stops, or the thread has gone: a client that comes back finds how things are. */
 const goingAway = 1001;
 
@@ -126,7 +128,10 @@ function readCommand(text: string): ProtocolCommand | string {
   return ProtocolCommand.safeParse(value).data ?? "Protocol commands must include an integer id and string method.";
 }
 
-/** Sends what is replayed after the answer that counts it, then what happens. */
+/**
+ * Sends what is replayed after the answer that counts it, then what happens. Of a long past only the beginning is counted:
+ * all of it would otherwise be in memory at once.
+ */
 async function deliver(
   record: AsyncIterable<ProtocolEvent[] | "caught up">,
   output: Output,
@@ -134,14 +139,16 @@ async function deliver(
 ): Promise<void> {
   let past: ProtocolEvent[] | undefined = [];
   for await (const part of record) {
-    if (part !== "caught up" && past !== undefined) {
-      past.push(...part);
+    const events: ProtocolEvent[] = part === "caught up" ? [] : part;
+    if (past === undefined) {
+      for (const event of events) await output.sendInTurn(protocolText(event));
       continue;
     }
-    if (past !== undefined) output.send(toWireJson(answer(past.length)));
-    const events: readonly ProtocolEvent[] = part === "caught up" ? (past ?? []) : part;
+    past.push(...events);
+    if (part !== "caught up" && past.length < mostCounted) continue;
+    output.send(toWireJson(answer(past.length)));
+    for (const event of past) await output.sendInTurn(protocolText(event));
     past = undefined;
-    for (const event of events) await output.sendInTurn(protocolText(event));
   }
 }
 
