@@ -146,6 +146,8 @@ function openOperations(storage: Storage, { locks, workspace }: RunServices, run
 async function openGraphs(config: Config, storage: Storage, logger: Logger): Promise<Graphs> {
   const graphs = await loadGraphs(config.graphs, storage.checkpointer);
   for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
+  const replaced = graphs.ids().filter((id) => graphs.get(id).store !== undefined);
+  if (replaced.length > 0) logger.info({ graphs: replaced }, "stores_of_graphs_replaced");
   return graphs;
 }
 

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AIMessage } from "@langchain/core/messages";
+import { InMemoryStore } from "@langchain/langgraph-checkpoint";
 import { tool } from "@langchain/core/tools";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import {
@@ -197,7 +198,9 @@ export const keeper = new StateGraph(Kept)
   .addNode("inside", innerKeeper)
   .addEdge(START, "keep")
   .addEdge("keep", "inside")
-  .addEdge("inside", END);
+  .addEdge("inside", END)
+  // Of its own it has one too; in runs it gets the server's.
+  .compile({ store: new InMemoryStore() });
 
 const Answers = new ReducedValue(
   z.array(z.string()).default(() => []),
