@@ -47,13 +47,14 @@ export async function pandocFile(
   content: string,
   syntax: Syntax,
   signal: AbortSignal,
+  within = patience,
 ): Promise<{ file: Uint8Array; pictures: number } | undefined> {
   signal.throwIfAborted();
   const folder = await mkdtemp(join(tmpdir(), "millrace-document-"));
   try {
     await writeFile(join(folder, "text"), content);
     const reading = ["--sandbox", `--from=${readers[syntax]}`, "--to=json", "--output=read.json", "text"];
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(within)]);
     if (!(await runs(program, reading, folder, limit))) return undefined;
     const plain = withoutFetching(await readFile(join(folder, "read.json"), "utf8"));
     await writeFile(join(folder, "plain.json"), plain.json);

@@ -239,6 +239,14 @@ describe("read_file of what is no such document", () => {
     }
   });
 
+  it("says of a Word document that unpacks to 200 MB that it is too large", async () => {
+    const parts = new Map([["word/document.xml", Buffer.alloc(200 * 1024 * 1024)]]);
+    await put("bomb.docx", packParts(parts, { isPacked: true }));
+    const result = await read("bomb.docx");
+    expect(result).toMatchObject({ success: false, errorType: "too_large" });
+    expect(result.content).toContain('"bomb.docx" cannot be read. It unpacks to more than 64 MB');
+  });
+
   it("gives up a Word document that is nested without end", async () => {
     const depth = 200_000;
     await put("a.docx", aWordDocument("<w:p>".repeat(depth) + "</w:p>".repeat(depth)));

@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { findPandoc } from "../../../src/tools/documents/pandoc.ts";
+import { findPandoc, pandocFile } from "../../../src/tools/documents/pandoc.ts";
 import { readParts } from "../../../src/tools/documents/zip-parts.ts";
 import { textOfDocument } from "../../../src/tools/documents/read-document.ts";
 import { syntaxOf, wordDocument } from "../../../src/tools/documents/write-document.ts";
@@ -175,6 +175,18 @@ describe("a converter that fails", () => {
     expect(existsSync(workspace.root)).toBe(true);
   });
 
+  it("is given up, and ended with all it has started, when it takes too long", async () => {
+    const program = join(workspace.outside, "pandoc");
+    const child = join(workspace.outside, "child");
+    await writeFile(program, `#!/bin/sh\nsleep 600 &\necho $! > '${child}'\nwait\n`);
+    await chmod(program, 0o755);
+    expect(await pandocFile(program, markdown, "markdown", signal, 1500)).toBeUndefined();
+    expect(await leftBehind()).toEqual([]);
+    // One that has ended may still be in the list of processes, as a zombie.
+    const id = (await readFile(child, "utf8")).trim();
+    expect(await readFile(`/proc/${id}/stat`, "utf8").catch(() => "gone")).toMatch(/^(?:gone$|\d+ \(\w+\) Z )/u);
+  });
+
   it("is ended when the run is stopped", async () => {
     const program = join(workspace.outside, "pandoc");
     const begun = join(workspace.outside, "begun");
@@ -273,6 +285,13 @@ describe("create_file and update_file of a Word document", () => {
     const begun = { kind: "write" as const, path: "a.docx", before, after: null, made: [] };
     const found = await tools[name].reconcile?.({ path: "a.docx", content: html }, { ...workspace.context, begun });
     expect(found?.kind).toBe(kind);
+  });
+
+  it("that would be too long is not made", async () => {
+    const result = await workspace.call(tools.create_file, { path: "a.docx", content: "a".repeat(2_000_001) });
+    expect(result).toMatchObject({ success: false, errorType: "too_large" });
+    expect(result.content).toContain("Make several documents of it.");
+    expect(await readdir(workspace.root)).toEqual([]);
   });
 
   it("that was stopped leaves nothing", async () => {
