@@ -161,7 +161,7 @@ export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
   description: string;
   schema: Schema;
   effect: EffectClass;
-  /** TOOL-09: files 30 s, network 10 s, other 60 s. */
+  /** TOOL-09: files 30 s, the editor 5 s, network 10 s, other 60 s. */
   timeoutSeconds: number;
   resources(input: z.infer<Schema>, context: ToolContext): Resource[];
   operation(input: z.infer<Schema>, context: ToolContext): Promise<Operation>;

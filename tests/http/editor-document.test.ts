@@ -215,6 +215,18 @@ describe("edit_current_editor_document (DOC-05)", () => {
     model.assertFinished();
   });
 
+  it("has five seconds, and says that it is asked about (TOOL-09, CONF-03)", async () => {
+    const tools = z.array(z.looseObject({ name: z.string() })).parse(await get("/tools"));
+    expect(tools.find(({ name }) => name === "edit_current_editor_document")).toMatchObject({
+      toolkit: "documents",
+      timeout_seconds: 5,
+      confirmation: [
+        { operation: "Query", asks: "never" },
+        { operation: "EditDocument", asks: "always" },
+      ],
+    });
+  });
+
   it("by hand says that no document is open", async () => {
     const thread = await newThread();
     model.push({ text: "Hello." });
