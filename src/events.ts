@@ -48,6 +48,8 @@ export type RunEvent = { id: number; at?: number } & (
   | { event: "events"; namespace: string[]; data: unknown }
   /** A subgraph starts or ends; `namespace` is its own. */
   | { event: "lifecycle"; namespace: string[]; data: Lifecycle }
+  /** Where anybody may judge the run, by what the client wants judged. */
+  | { event: "feedback"; namespace: string[]; data: Record<string, string> }
   /** `advice` is what can be done, in each language, where more is known than the kind says. */
   | { event: "error"; data: { error: string; message: string; advice?: Record<Language, string> | undefined } }
 );

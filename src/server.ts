@@ -92,7 +92,13 @@ export async function startServer(
     const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
     const tracing = openTracing(config, models);
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
-    const watched = { callBack, tracer: tracing?.tracer, onOver: whenOver(titles, webhooks), webhookBody };
+    const watched = {
+      callBack,
+      tracer: tracing?.tracer,
+      feedbackUrls: tracing?.feedbackUrls,
+      onOver: whenOver(titles, webhooks),
+      webhookBody,
+    };
     const runs = new Runs({ storage, graphs, services: () => services, logger, ...runLimits(config), ...watched });
     const operations = openOperations(storage, services, runs);
     const manual = createManualTools({ services, storage, runs, graphs, counter });

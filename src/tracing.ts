@@ -15,6 +15,8 @@ const secretPatterns = [
 /** The process's way to LangSmith. `flush` sends what waits, within `limitMs`; an unreachable server never holds it up. */
 export interface Tracing {
   tracer: LangChainTracer;
+  /** Addresses by which anybody may judge a run, one for each key. Throws what the server answers. */
+  feedbackUrls(runId: string, keys: readonly string[]): Promise<Record<string, string>>;
   flush(limitMs: number): Promise<void>;
 }
 
@@ -44,6 +46,10 @@ export function createTracing(config: Config, storedKeys: () => string[] = () =>
   const { project } = config.langsmith;
   return {
     tracer: new LangChainTracer({ client, ...(project === undefined ? {} : { projectName: project }) }),
+    feedbackUrls: async (runId, keys) => {
+      const tokens = await Promise.all(keys.map((key) => client.createPresignedFeedbackToken(runId, key)));
+      return Object.fromEntries(tokens.map(({ url }, index) => [keys[index], url]));
+    },
     flush: async (limitMs) => {
       const { promise: limit, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, limitMs);

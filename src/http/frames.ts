@@ -72,6 +72,7 @@ export function gapFrame({ from, to }: { from: number; to: number }): string {
 function modeOf(event: Exclude<RunEvent, { event: "checkpoint" }>): StreamMode | undefined {
   switch (event.event) {
     case "metadata":
+    case "feedback":
     case "error":
       return undefined;
     case "messages":

@@ -39,6 +39,8 @@ export const RunBody = z
     // The SDK's types say complete and continue, the servers say delete and keep.
     on_completion: z.enum(["delete", "keep", "complete", "continue"]).nullish(),
     after_seconds: z.number().nonnegative().nullish(),
+    feedback_keys: z.array(z.string().min(1).max(100)).max(20).nullish(),
+    strict_resume: z.boolean().nullish().describe("An answer to a question that is not open fails the run"),
     webhook: z
       .string()
       .min(1)
@@ -89,6 +91,8 @@ export function toRunRequest(
     ...(body.interrupt_before && { interrupt_before: body.interrupt_before }),
     ...(body.interrupt_after && { interrupt_after: body.interrupt_after }),
     ...(body.webhook && { webhook: body.webhook }),
+    ...(body.feedback_keys && { feedback_keys: body.feedback_keys }),
+    ...(body.strict_resume && { strict_resume: true }),
     ...(checkpoint && { checkpoint }),
     ...(body.after_seconds && { after_seconds: body.after_seconds }),
   };

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { JsonObject, Session } from "../storage/records.ts";
 
 /** An answer for each question, by the id that LangGraph gives it. */
-const Addressed = z.record(z.string().regex(/^[0-9a-f]{32}$/u), z.unknown());
+export const Addressed = z.record(z.string().regex(/^[0-9a-f]{32}$/u), z.unknown());
 
 /**
  * The answers of a run that a crash cut off, as far as no question has taken them yet; `null`: none are left. LangGraph
@@ -17,8 +17,8 @@ export function answersLeft(resume: unknown, state: Pick<StateSnapshot, "tasks">
   return left.length === 0 ? null : Object.fromEntries(left);
 }
 
-/** The questions of the innermost steps: an outer one still shows what was asked before, until the inner one has ended. */
-function openQuestions({ tasks }: Pick<StateSnapshot, "tasks">): Set<string> {
+/** The ids of the questions of the innermost steps: an outer one still shows what was asked before, until the inner one has ended. */
+export function openQuestions({ tasks }: Pick<StateSnapshot, "tasks">): Set<string> {
   const ids = tasks.flatMap(({ state, interrupts }) =>
     state !== undefined && "tasks" in state && state.tasks.length > 0
       ? [...openQuestions(state)]

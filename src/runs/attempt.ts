@@ -7,12 +7,14 @@ import { enabledToolkits } from "../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { toRunError, walk, type WalkResult } from "./execute.ts";
+import { startFeedback } from "./feedback.ts";
 import { createFence } from "./fence.ts";
 import { keepFormer } from "./keep-former.ts";
 import { nodesWithLoop } from "./keep-turn.ts";
 import { requireOrigin } from "./origin.ts";
 import type { Performance } from "./performance.ts";
 import { crashLoop, hasProgress } from "./recover.ts";
+import { refusedAnswer } from "./refused-answer.ts";
 import { createRunCallbacks } from "./run-callbacks.ts";
 import { beginActivity, followChunk, listenerOf, stampOurs } from "./tell-activity.ts";
 import { readToldMessages } from "./told-messages.ts";
@@ -37,10 +39,13 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
       await keepFormer(run, performance);
     }
     const graph = await graphs.forRun(run);
+    const refusal = resume ? undefined : await refusedAnswer(run, graph);
+    if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
+    const feedback = startFeedback(run, performance);
     beginActivity(active, nodesWithLoop(graph).size > 0);
     active.callbacks?.walks(resumes);
     const lent = services(run.session_id);
-    return await walk({
+    const result = await walk({
       run,
       graph,
       services: {
@@ -67,6 +72,9 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
       },
       room: () => log.room(),
     });
+    const urls = await feedback;
+    if (urls !== undefined && !active.ended) log.emit({ event: "feedback", namespace: [], data: urls });
+    return result;
   } catch (error) {
     return { ending: { kind: "failed", error: toRunError(error) }, paused: false, values: undefined };
   }

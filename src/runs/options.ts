@@ -33,6 +33,8 @@ export interface RunsOptions {
   retryDelay?: number;
   /** Milliseconds that an admission, or work between runs, waits for its turn in its session. Default 10 s (SESS-14). */
   turnPatience?: number;
+  /** Where runs are judged (`feedback_keys`); absent where nobody traces. */
+  feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
   /** What is told of a run's end to whoever asked for it (`webhook`), as JSON of an object. Default: nobody is told. */
   webhookBody?: ((run: Run, end: ToldEnd) => string) | undefined;
   /** Told of each run that is over, when its readers know it; must not throw and must not take long. */

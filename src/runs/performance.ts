@@ -30,6 +30,8 @@ export interface Performance {
   lastValues: WeakMap<Run, Record<string, unknown>>;
   /** Where the run's agents work beyond its turn. */
   background?: (run: Run) => BackgroundService;
+  /** Where runs are judged (`feedback_keys`); absent where nobody traces. */
+  feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
   /** What is told of a run's end to whoever asked for it; absent: nobody is told. */
   webhookBody?: ((run: Run, end: ToldEnd) => string) | undefined;
   /** Told of each run that is over; see `RunsOptions`. */

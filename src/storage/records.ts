@@ -82,6 +82,10 @@ export const RunKwargs = z.object({
   checkpoint: JsonObject.optional(),
   /** Who is told of its end: an address, or a path of this server. */
   webhook: z.string().optional(),
+  /** What of it is to be judged; where LangSmith traces, its readers are told where. */
+  feedback_keys: z.array(z.string()).optional(),
+  /** An answer to a question that is not open fails the run, instead of being passed over. */
+  strict_resume: z.boolean().optional(),
   temporary: z.boolean(),
   durability: z.enum(["sync", "async", "exit"]),
 });

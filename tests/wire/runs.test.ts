@@ -280,6 +280,24 @@ describe("starting a run of a thread", () => {
     expect(await send("POST", `/threads/${threadId}/runs/wait`, body)).toEqual([200, JSON.stringify({ value: 7 })]);
   });
 
+  test("strict_resume fails a run that answers what nobody asks, and the question stays open", async () => {
+    const threadId = await newThread();
+    await server.client.runs.wait(threadId, "asker", { input: {} });
+    const [task] = (await server.client.threads.getState(threadId)).tasks;
+    const open = task?.interrupts[0]?.id ?? "";
+    const answer = async (command: object): Promise<unknown> => {
+      const body = { assistant_id: "asker", command, strict_resume: true };
+      return (await server.send("POST", `/threads/${threadId}/runs/wait`, body)).json();
+    };
+    const unknown = "0".repeat(32);
+    expect(await answer({ resume: { [unknown]: "yes" } })).toEqual({
+      __error__: { error: "UnknownInterruptError", message: expect.stringContaining(open) },
+    });
+    expect((await server.client.threads.getState(threadId)).tasks).toMatchObject([{ interrupts: [{ id: open }] }]);
+    expect(await answer({ resume: { [open]: "yes" } })).toEqual({ answer: "yes" });
+    expect(await answer({ resume: "again" })).toMatchObject({ __error__: { error: "UnknownInterruptError" } });
+  });
+
   test("a checkpoint is where it begins", async () => {
     const threadId = await newThread();
     await server.client.runs.wait(threadId, "counter", { input: { value: 1 } });

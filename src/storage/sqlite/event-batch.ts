@@ -22,6 +22,7 @@ const kinds = [
   "checkpoint",
   "events",
   "lifecycle",
+  "feedback",
 ] as const satisfies readonly RunEvent["event"][];
 
 /**
