@@ -269,9 +269,11 @@ describe("DELETE /assistants/:assistant_id", () => {
     await server.client.runs.wait(thread_id, assistant_id, { input: { door: "of an assistant" } });
     const working = await server.client.threads.create();
     await server.client.runs.create(working.thread_id, assistant_id, { input: { door: crypto.randomUUID() } });
+    await server.client.crons.create(assistant_id, { schedule: "0 0 1 1 *" });
     expect(await send("DELETE", `/assistants/${assistant_id}`)).toEqual([200, JSON.stringify([assistant_id])]);
     expect((await send("GET", `/assistants/${assistant_id}`))[0]).toBe(404);
     expect(await server.client.runs.list(thread_id)).toEqual([]);
+    expect(await server.client.crons.count({ assistantId: assistant_id })).toBe(0);
     expect(await server.client.threads.get(thread_id)).toMatchObject({ values: { passed: true } });
     expect(await server.client.threads.get(working.thread_id)).toMatchObject({ status: "interrupted" });
     await expect(server.client.runs.wait(thread_id, assistant_id, { input: {} })).rejects.toThrow("HTTP 404");

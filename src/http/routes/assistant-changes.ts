@@ -116,10 +116,21 @@ function deletingRoute(routes: HttpApp, services: HttpServices): void {
     query(DeleteQuery),
     async (context) => {
       const assistant = await requireOwn(services, context.req.valid("param").assistant_id);
+      await deleteCrons(services, assistant);
       await deleteAssistant(services, assistant, context.req.valid("query").delete_threads ?? false);
       return context.json([assistant.assistant_id]);
     },
   );
+}
+
+/** They would start runs by an assistant that is not there any more. */
+async function deleteCrons({ crons }: HttpServices, { assistant_id, is_system }: Assistant): Promise<void> {
+  if (is_system) return;
+  for (;;) {
+    const { crons: found } = await crons.search({ assistant_id, limit: 100, offset: 0 });
+    if (found.length === 0) return;
+    for (const { cron_id } of found) await crons.delete(cron_id);
+  }
 }
 
 function versionRoutes(routes: HttpApp, services: HttpServices): void {
