@@ -35,7 +35,6 @@ import { startTitleWriter } from "./sessions/title-writer.ts";
 import { withDefaultTimes } from "./storage/default-times.ts";
 import { passStoreQueues } from "./storage/graph-store.ts";
 import { createSqliteStorage, type SqliteStorage } from "./storage/sqlite/storage.ts";
-import type { Run } from "./storage/records.ts";
 import type { Storage } from "./storage/storage.ts";
 import { createLocks } from "./tools/locks.ts";
 import { openMcpSources } from "./tools/mcp/mcp-source.ts";
@@ -92,13 +91,7 @@ export async function startServer(
     const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
     const tracing = openTracing(config, models);
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
-    const watched = {
-      callBack,
-      tracer: tracing?.tracer,
-      feedbackUrls: tracing?.feedbackUrls,
-      onOver: whenOver(titles, webhooks),
-      webhookBody,
-    };
+    const watched = watchersOf({ callBack, tracing, titles, webhooks });
     const runs = new Runs({ storage, graphs, services: () => services, logger, ...runLimits(config), ...watched });
     const operations = openOperations(storage, services, runs);
     const manual = createManualTools({ services, storage, runs, graphs, counter });
@@ -164,11 +157,22 @@ function openModelParts(config: Config, logger: Logger) {
   return { models, ollama, modelServices: new ModelServices({ createRate, onEnd: tellOllama(ollama) }) };
 }
 
-/** Who has something to do when a run is over. */
-function whenOver(titles: ReturnType<typeof startTitleWriter>, webhooks: WebhookSender): (run: Run) => void {
-  return (run) => {
-    titles.consider(run);
-    if (run.kwargs.webhook !== undefined) webhooks.wake();
+/** Who is told what runs do, and of their ends. */
+function watchersOf(parts: {
+  callBack: ReturnType<typeof createCallBack>;
+  tracing: ReturnType<typeof createTracing>;
+  titles: ReturnType<typeof startTitleWriter>;
+  webhooks: WebhookSender;
+}): Pick<RunsOptions, "callBack" | "tracer" | "feedbackUrls" | "onOver" | "webhookBody"> {
+  const { callBack, tracing, titles, webhooks } = parts;
+  return {
+    callBack,
+    webhookBody,
+    ...(tracing && { tracer: tracing.tracer, feedbackUrls: (runId, keys) => tracing.feedbackUrls(runId, keys) }),
+    onOver: (run) => {
+      titles.consider(run);
+      if (run.kwargs.webhook !== undefined) webhooks.wake();
+    },
   };
 }
 
