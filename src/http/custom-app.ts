@@ -49,11 +49,11 @@ function isHono(value: unknown): value is Hono<HttpEnvironment> {
   );
 }
 
-/** The paths of what a manifest may switch off. A thread's runs are runs. */
+/** The paths of what a manifest may switch off. A thread's runs, and what starts and follows them, are runs. */
 const pathsOf: Record<Resource, RegExp> = {
   assistants: /^\/assistants(\/|$)/u,
-  threads: /^\/threads(?!\/[^/]+\/runs(\/|$))(\/|$)/u,
-  runs: /^(\/threads\/[^/]+)?\/runs(\/|$)/u,
+  threads: /^\/threads(?!\/[^/]+\/(runs|commands|stream)(\/|$))(\/|$)/u,
+  runs: /^(\/threads\/[^/]+\/(runs|commands|stream)|\/runs)(\/|$)/u,
   store: /^\/store(\/|$)/u,
   meta: /^\/(ok|info|openapi\.json|docs(\/.*)?)$/u,
 };

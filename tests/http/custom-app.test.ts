@@ -129,6 +129,9 @@ describe("what a langgraph.json switches off", () => {
     ["assistants", "POST", "/assistants/search"],
     ["threads", "POST", "/threads"],
     ["runs", "POST", "/runs/wait"],
+    ["runs", "POST", "/threads/0192d1c4-7d5e-7000-8000-000000000001/runs/wait"],
+    ["runs", "POST", "/threads/0192d1c4-7d5e-7000-8000-000000000001/commands"],
+    ["store", "POST", "/store/items/search"],
     ["meta", "GET", "/info"],
   ])("is not there: %s", async (resource, method, path) => {
     const own = await serve({ http: { [`disable_${resource}`]: true } });
