@@ -81,6 +81,8 @@ export function createLifecycles(graphName: string): Lifecycles {
   return {
     begin: () => (root.status === "started" ? [move(root, "running")] : []),
     seen(namespace) {
+      // Each token comes through here; nearly all say nothing new.
+      if (ended.length + ending.length === 0 && graphs.has(keyOf(namespace))) return [];
       const over = ended;
       ended = ending;
       ending = [];

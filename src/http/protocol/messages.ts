@@ -119,7 +119,9 @@ function roleOf(message: BaseMessage): string | undefined {
 }
 
 function note(message: OpenMessage, said: Pick<AIMessage, "usage_metadata" | "response_metadata">): void {
-  const { data: { finish_reason, stop_reason } = {} } = Ended.safeParse(said.response_metadata);
-  message.reason = finish_reason ?? stop_reason ?? message.reason;
+  if ("finish_reason" in said.response_metadata || "stop_reason" in said.response_metadata) {
+    const { data: { finish_reason, stop_reason } = {} } = Ended.safeParse(said.response_metadata);
+    message.reason = finish_reason ?? stop_reason ?? message.reason;
+  }
   if (said.usage_metadata !== undefined) message.usage = mergeUsageMetadata(message.usage, said.usage_metadata);
 }
