@@ -125,6 +125,26 @@ describe("a socket of the protocol", () => {
     await client.ends(1);
   });
 
+  it("waits for a reader that takes nothing, and the run does not", async () => {
+    const running = await start();
+    const threadId = crypto.randomUUID();
+    const count = 1000;
+    const client = await connect(running.url, threadId);
+    await client.send("subscription.subscribe", { channels: ["custom", "lifecycle"], namespaces: [[]], depth: 0 });
+    const { result } = await client.send("run.start", {
+      assistant_id: "flood",
+      input: { events: count, size: 10_000 },
+    });
+    client.socket.pause();
+    await running.client.runs.join(threadId, String(result["run_id"]));
+    client.socket.resume();
+    await client.ends(1);
+    const told = client.events().filter(({ method }) => method === "custom");
+    expect(told.map(({ params }) => params.data["payload"])).toMatchObject(
+      Array.from({ length: count }, (_, at) => ({ at })),
+    );
+  });
+
   it("tells nothing more of what is unsubscribed, and refuses what it does not know", async () => {
     const { url } = await start();
     const client = await connect(url, crypto.randomUUID());

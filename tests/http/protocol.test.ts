@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { allChannels, command, isEnd, openRecord, type WireEvent } from "../support/protocol-client.ts";
+import { readEvents } from "../support/read-events.ts";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -225,6 +228,31 @@ describe("a record over several runs", () => {
     expect(ofRoot.map(({ params }) => params.data["event"])).toEqual(["running", "completed"]);
     expect(dataOf(events, "values").at(-1)).toMatchObject({ passed: true });
     await Promise.all([back.leave(), whole.leave()]);
+  });
+
+  it("cuts off who takes nothing; the run goes on, and the rest is there for who comes back", async () => {
+    const threadId = crypto.randomUUID();
+    const count = 2000;
+    const sent = httpRequest(`${server.url}/threads/${threadId}/stream/events`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+    });
+    sent.end(JSON.stringify({ channels: ["custom", "lifecycle"], namespaces: [[]], depth: 0 }));
+    // The first argument of a request's "response" event is the response.
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    const { result } = await start(threadId, "flood", { events: count, size: 10_000 });
+    await server.client.runs.join(threadId, String(result["run_id"]));
+    let text = "";
+    for await (const part of response.setEncoding("utf8")) text += String(part);
+    expect(text).toContain(": cut off, too far behind");
+    // The record's events are the protocol's.
+    const seen = (await readEvents(new Response(text))).map(({ data }) => data as WireEvent);
+    expect(seen.length).toBeLessThan(count);
+    const back = await openRecord(server, threadId, { channels: ["custom", "lifecycle"], since: seen.at(-1)?.seq });
+    const all = [...seen, ...(await back.until(isEnd))];
+    const told = dataOf(all, "custom") as { payload: { at: number } }[];
+    expect(told.map(({ payload }) => payload.at)).toEqual(Array.from({ length: count }, (_, at) => at));
+    await back.leave();
   });
 
   it("tells also what a run of the other protocol tells", async () => {
