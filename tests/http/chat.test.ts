@@ -186,6 +186,54 @@ describe("POST /api/ai/chat/stream", () => {
   });
 });
 
+describe("a client of the chat that goes before the answer", () => {
+  /** How the run of a client ends that leaves in the midst of its answer. */
+  async function endAfterLeaving(path: string, more: object): Promise<string> {
+    const { promise: said, resolve: sayOn } = Promise.withResolvers<void>();
+    model.push({ text: "A long answer in many words.", hold: { after: 2, until: said } });
+    const leaving = new AbortController();
+    const { thread_id } = await server.client.threads.create();
+    const sent = fetch(`${server.url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(say("Tell me a joke", { thread_id, ...more })),
+      signal: leaving.signal,
+    }).then(
+      (response) => response.text(),
+      () => undefined,
+    );
+    await expect.poll(() => model.requestCount).toBe(1);
+    leaving.abort();
+    await sent.catch(() => undefined);
+    if (!("on_disconnect" in more)) sayOn();
+    const ended = async () => (await server.client.runs.list(thread_id))[0]?.status;
+    await expect.poll(ended, { timeout: 10_000 }).not.toMatch(/pending|running/u);
+    sayOn();
+    return (await ended()) ?? "";
+  }
+
+  it.each(["/api/ai/chat/stream", "/api/ai/chat"])("loses nothing by %s: the run goes on", async (path) => {
+    expect(await endAfterLeaving(path, {})).toBe("success");
+  });
+
+  it.each(["/api/ai/chat/stream", "/api/ai/chat"])("ends the run of %s where it says so", async (path) => {
+    expect(await endAfterLeaving(path, { on_disconnect: "cancel" })).toBe("interrupted");
+  });
+
+  it("is answered after what works on the conversation already, and told how many come before", async () => {
+    const { promise: said, resolve: sayOn } = Promise.withResolvers<void>();
+    model.push({ text: "The first answer.", hold: { after: 1, until: said } }, { text: "The second answer." });
+    const { thread_id } = await server.client.threads.create();
+    const first = stream(say("Tell me a joke", { thread_id }));
+    await expect.poll(() => model.requestCount).toBe(1);
+    const second = await stream(say("And another", { thread_id }));
+    expect(second.headers.get("x-queue-position")).toBe("1");
+    sayOn();
+    expect(words(await eventsOf(await first))).toBe("The first answer.");
+    expect(words(await eventsOf(second))).toBe("The second answer.");
+  });
+});
+
 describe("POST /api/ai/chat", () => {
   it("answers with the whole reply, what it took, the model and the time", async () => {
     model.push(creates("one"), { text: "It is there." });
@@ -199,6 +247,17 @@ describe("POST /api/ai/chat", () => {
     expect(usage["total_tokens"]).toBe((usage["prompt_tokens"] ?? 0) + (usage["completion_tokens"] ?? 0));
     expect(usage["total_tokens"]).toBeGreaterThan(0);
     expect(await titles()).toEqual(["one"]);
+  });
+
+  it("answers with the question where one waits", async () => {
+    model.push({ toolCalls: [{ name: "ask_followup_question", arguments: { question: "Which day is it for?" } }] });
+    const response = await server.send("POST", "/api/ai/chat", say("Create a task"));
+    expect(z.looseObject({ reply: z.string() }).parse(await response.json()).reply).toBe("Which day is it for?");
+    model.push({ text: "Then for Monday." });
+    const thread_id = response.headers.get("x-thread-id");
+    const next = await server.send("POST", "/api/ai/chat", say("Monday", { thread_id }));
+    expect(await next.json()).toMatchObject({ reply: "Then for Monday." });
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("The user answered: Monday");
   });
 
   it("answers a failure with its status", async () => {

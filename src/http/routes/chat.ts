@@ -1,3 +1,4 @@
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { z } from "zod";
 import { AppError, errorCodes } from "../../errors.ts";
@@ -95,6 +96,7 @@ export function chatRoutes(services: HttpServices): HttpApp {
       const run = await startChat(services, context, body);
       tellPlace(context, run);
       const told = await wholeAnswer(services, context, run, body.on_disconnect === "cancel");
+      if (told === undefined) return RESPONSE_ALREADY_SENT;
       const answer: z.infer<typeof ChatAnswer> = {
         ...told,
         model: await modelOf(services, run),
@@ -222,13 +224,16 @@ async function questionsOf({ storage, runs }: HttpServices, context: HttpContext
   });
 }
 
-/** The words of an answer, as its stream tells them, and what they took. Throws what the run failed with. */
+/**
+ * The words of an answer, as its stream tells them, and what they took; `undefined` when the client has gone before. Throws
+ * what the run failed with.
+ */
 async function wholeAnswer(
   services: HttpServices,
   context: HttpContext,
   run: Run,
   cancels: boolean,
-): Promise<Pick<z.infer<typeof ChatAnswer>, "reply" | "usage">> {
+): Promise<Pick<z.infer<typeof ChatAnswer>, "reply" | "usage"> | undefined> {
   const { signal } = context.req.raw;
   const read = createChatReader(languageOf(context));
   const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cached_tokens: 0 };
@@ -238,14 +243,19 @@ async function wholeAnswer(
     if (item?.type === "error") throw failureOf(item);
   };
   if (cancels) signal.addEventListener("abort", () => cancelAfterDisconnect(services, run), { once: true });
-  for await (const batch of chatEvents(services, context, run, signal)) {
-    for (const item of batch) {
-      if ("last" in item) item.last.forEach(take);
-      else {
-        take(read(item.event));
-        countUsage(usage, item.event);
+  try {
+    for await (const batch of chatEvents(services, context, run, signal)) {
+      for (const item of batch) {
+        if ("last" in item) item.last.forEach(take);
+        else {
+          take(read(item.event));
+          countUsage(usage, item.event);
+        }
       }
     }
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
   }
   return { reply: reply.trim(), usage };
 }
