@@ -31,6 +31,7 @@ import { createSchedule } from "./planner/create-schedule.ts";
 import { createTask } from "./planner/create-task.ts";
 import { deleteTask } from "./planner/delete-task.ts";
 import { readTasks } from "./planner/read-tasks.ts";
+import { taskStatistics } from "./planner/task-statistics.ts";
 import { updateTask } from "./planner/update-task.ts";
 import { webCrawl } from "./web/web-crawl.ts";
 import { webFetch } from "./web/web-fetch.ts";
@@ -73,6 +74,7 @@ export const plannerTools = {
   update_task: updateTask,
   create_schedule: createSchedule,
   delete_task: deleteTask,
+  task_statistics: taskStatistics,
 };
 
 /** The conversation itself. */

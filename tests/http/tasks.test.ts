@@ -66,6 +66,43 @@ describe("the planner's tasks over HTTP", () => {
     expect(await (await server.send("GET", `/api/tasks/${id}`)).json()).toMatchObject({ data: { id, title: "new" } });
   });
 
+  it("are counted, as they stand on a day", async () => {
+    const other = await startTestServer();
+    try {
+      const add = async (title: string, more: object = {}): Promise<string> =>
+        Data.parse(await (await other.send("POST", "/api/tasks", { title, ...more })).json()).data.id;
+      await add("late", { scheduled_date: "2026-03-01", area_id: area });
+      const done = await add("done", { scheduled_date: "2026-03-01", area_id: area });
+      await add("today", { scheduled_date: "2026-03-02" });
+      const moved = await add("moved", { scheduled_date: "2026-03-01" });
+      await other.send("POST", `/api/tasks/${moved}/schedules`, { scheduled_date: "2026-03-09" });
+      await add("some day");
+      await other.send("PATCH", `/api/tasks/${done}`, { completed: true });
+      const counted = {
+        total: 5,
+        completed: 1,
+        open: 4,
+        without_date: 1,
+        overdue: 1,
+        areas: [
+          { area_id: area, total: 2, completed: 1 },
+          { area_id: null, total: 3, completed: 0 },
+        ],
+      };
+      const path = "/api/tasks/statistics?today=2026-03-02";
+      expect(await (await other.send("GET", path)).json()).toEqual({ data: counted });
+      expect((await other.send("GET", "/api/tasks/statistics?today=2026-02-30")).status).toBe(400);
+      const thread = (await other.client.threads.create()).thread_id;
+      const body = { args: { today: "2026-03-02" } };
+      const byTool = await (await other.send("POST", `/threads/${thread}/tools/task_statistics/run`, body)).json();
+      expect(byTool).toMatchObject({
+        result: { message: "5 tasks: 4 open, 1 completed; 1 overdue, 1 without a date.", data: counted },
+      });
+    } finally {
+      await other.remove();
+    }
+  });
+
   it("are created once under one key", async () => {
     const key = { "idempotency-key": "the-same" };
     const id = await create({ title: "once" }, key);

@@ -17,11 +17,12 @@ import {
   taskData,
   Title,
 } from "../../tools/planner/task-form.ts";
+import { countTasks, TaskStatistics } from "../../tools/planner/task-statistics.ts";
 import { ViewContext, viewOf } from "../../tools/planner/view-context.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { submissionOf } from "../submission.ts";
-import { jsonBody, path } from "../validate.ts";
+import { jsonBody, path, query } from "../validate.ts";
 
 const TaskPath = z.object({ task_id: z.string().trim().min(1).max(200) });
 const SchedulePath = TaskPath.extend({ schedule_id: z.string().trim().min(1).max(200) });
@@ -83,6 +84,22 @@ function readingRoutes(routes: HttpApp, { storage: { tasks } }: HttpServices, re
       requireTool("read_tasks");
       const found = await tasks.find(viewOf(context.req.valid("param").context), context.req.raw.signal);
       return context.json({ data: found.map(taskData) });
+    },
+  );
+
+  routes.get(
+    "/api/tasks/statistics",
+    describe({
+      tag,
+      summary: "How many tasks there are, and how they stand",
+      answer: wrapped(TaskStatistics),
+      errors: refused,
+    }),
+    query(z.object({ today: Day.optional() })),
+    async (context) => {
+      requireTool("task_statistics");
+      const { today = new Date().toISOString().slice(0, 10) } = context.req.valid("query");
+      return context.json({ data: countTasks(await tasks.find({}, context.req.raw.signal), today) });
     },
   );
 
