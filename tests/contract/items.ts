@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ItemChange, ItemQuery } from "../../src/storage/store-items.ts";
 import type { StorageFixture } from "./records.ts";
@@ -90,6 +91,25 @@ export function describeItems(fixture: StorageFixture): void {
         ["none", 0],
         ["hidden", undefined],
       ]);
+    });
+
+    it("are looked through in small parts when they are many, so that others are served meanwhile", async () => {
+      const many = Array.from({ length: 1_000 }, (_, size) => ({
+        namespace: ["n"],
+        key: String(size),
+        value: { size },
+      }));
+      await write(...many);
+      let served = 0;
+      let isSearching = true;
+      const others = (async (): Promise<void> => {
+        for (; isSearching; served += 1) await nextTurn();
+      })();
+      expect((await keys({ filter: { size: { $lt: 3 } } })).toSorted()).toEqual(["0", "1", "2"]);
+      expect(await keys({ query: "7", limit: 1, offset: 1 })).toHaveLength(1);
+      isSearching = false;
+      await others;
+      expect(served).toBeGreaterThanOrEqual(8);
     });
 
     it("are listed by namespace, by how they begin and end, cut to a depth, in order", async () => {

@@ -1,16 +1,13 @@
 import { z } from "zod";
-import { matchesFilter } from "../item-filter.ts";
-import { scoreOf } from "../item-score.ts";
-import { StoreItem, type FoundItem, type ItemChange, type ItemQuery, type ItemStore } from "../store-items.ts";
+import { StoreItem, type FoundItem, type ItemChange, type ItemStore } from "../store-items.ts";
 import type { Database } from "./database.ts";
 import type { GroupCommit } from "./durable.ts";
 import { listNamespaces } from "./item-namespaces.ts";
-import { joined, rangeOf, splitNamespace } from "./item-place.ts";
-import { json, readRow, readRows } from "./rows.ts";
+import { joined, splitNamespace } from "./item-place.ts";
+import { isThere, searchItems, type ItemHit } from "./item-search.ts";
+import { json, readRow } from "./rows.ts";
 
 const columns = "id, namespace, key, value, created_at, updated_at, expires_at, ttl";
-/** What has expired is not there any more, whether it was removed yet or not. */
-const isThere = "owner = @owner AND (expires_at IS NULL OR expires_at > @now)";
 const upsert = `INSERT INTO store_items (owner, namespace, key, value, indexed, ttl, expires_at, created_at, updated_at)
   VALUES (@owner, @namespace, @key, @value, @indexed, @ttl, @expires_at, @now, @now)
   ON CONFLICT (owner, namespace, key) DO UPDATE SET value = excluded.value, indexed = excluded.indexed,
@@ -24,42 +21,19 @@ const ItemRow = StoreItem.extend({
   value: json(StoreItem.shape.value),
   expires_at: z.string().nullable(),
   ttl: z.number().nullable(),
-  score: z.number().nullish(),
+  score: z.number().optional(),
 });
 type ItemRow = z.infer<typeof ItemRow>;
 const ExpiryRow = z.object({ expires_at: z.string().nullable() });
 
 function toItem({ namespace, key, value, created_at, updated_at, score }: ItemRow): FoundItem {
   const item = { namespace, key, value, created_at, updated_at };
-  return score === null || score === undefined ? item : { ...item, score };
+  return score === undefined ? item : { ...item, score };
 }
 
 /** The date so many minutes from now, as far as dates go. */
 function expiryAfter(ttl: number): string {
   return new Date(Math.min(Date.now() + ttl * 60_000, 8.64e15)).toISOString();
-}
-
-/**
- * Makes `item_matches(value, filter)` and `item_score(value, indexed, query)` known to SQLite. A query has one filter for
- * all rows, so its last parse is kept.
- */
-function defineItemFunctions(database: Database): void {
-  let lastText = "";
-  let lastFilter = {};
-  database.raw.function("item_matches", { deterministic: true }, (value: unknown, filter: unknown) => {
-    if (typeof value !== "string" || typeof filter !== "string") return 0;
-    if (filter !== lastText) {
-      lastFilter = StoreItem.shape.value.parse(JSON.parse(filter));
-      lastText = filter;
-    }
-    return matchesFilter(JSON.parse(value), lastFilter) ? 1 : 0;
-  });
-  database.raw.function("item_score", { deterministic: true }, (value: unknown, indexed: unknown, query: unknown) => {
-    if (typeof value !== "string" || typeof indexed !== "string" || typeof query !== "string") return null;
-    // Both columns are JSON of ours.
-    const index = JSON.parse(indexed) as false | string[] | null;
-    return scoreOf(JSON.parse(value), index, query) ?? null;
-  });
 }
 
 function write(database: Database, owner: string, change: ItemChange): string | undefined {
@@ -83,41 +57,17 @@ function write(database: Database, owner: string, change: ItemChange): string | 
   return expires_at;
 }
 
-function searchRows(database: Database, owner: string, query: ItemQuery): ItemRow[] {
-  const { filter = {}, query: words, limit, offset } = query;
-  const hasFilter = Object.keys(filter).length > 0;
-  const range = rangeOf(query.prefix);
-  const clauses = [
-    isThere,
-    ...(range === undefined ? [] : ["namespace >= @from AND namespace < @to"]),
-    ...(hasFilter ? ["item_matches(value, @filter) = 1"] : []),
-  ];
-  const score = words === undefined ? "" : ", item_score(value, indexed, @words) AS score";
-  // What has no score comes last.
-  const order = words === undefined ? "" : "score DESC, ";
-  return readRows(
-    ItemRow,
-    "store_items",
-    database
-      .prepare(
-        `SELECT ${columns}${score} FROM store_items WHERE ${clauses.join(" AND ")}
-         ORDER BY ${order}updated_at DESC, id DESC LIMIT @limit OFFSET @offset`,
-      )
-      .all({
-        owner,
-        now: new Date().toISOString(),
-        limit,
-        offset,
-        ...range,
-        ...(hasFilter && { filter: JSON.stringify(filter) }),
-        ...(words !== undefined && { words }),
-      }),
-  );
+/** The items of hits, in their order; without those that are gone meanwhile. */
+function rowsOf(database: Database, hits: readonly ItemHit[]): ItemRow[] {
+  const select = database.prepare(`SELECT ${columns} FROM store_items WHERE id = ?`);
+  return hits.flatMap(({ id, score }) => {
+    const row = readRow(ItemRow, "store_items", select.get(id));
+    return row === undefined ? [] : [{ ...row, score }];
+  });
 }
 
 /** The items of the store in SQLite. */
 export function createItemStore(database: Database, commits: GroupCommit): ItemStore {
-  defineItemFunctions(database);
   const listeners: ((time: string) => void)[] = [];
   const tell = (times: Iterable<string | undefined>): void => {
     for (const time of times) if (time !== undefined) for (const listener of listeners) listener(time);
@@ -154,7 +104,8 @@ export function createItemStore(database: Database, commits: GroupCommit): ItemS
     },
 
     async search(owner, query) {
-      const rows = database.read(() => searchRows(database, owner, query));
+      const hits = await searchItems(database, owner, query);
+      const rows = database.read(() => rowsOf(database, hits));
       if (query.refresh ?? true) await refresh(rows);
       return rows.map(toItem);
     },

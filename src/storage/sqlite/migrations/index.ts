@@ -15,6 +15,7 @@ import { sessionTtls } from "./013-session-ttls.ts";
 import { assistants } from "./014-assistants.ts";
 import { taskOwners } from "./015-task-owners.ts";
 import { webhooks } from "./016-webhooks.ts";
+import { itemsByChange } from "./017-items-by-change.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   assistants,
   taskOwners,
   webhooks,
+  itemsByChange,
 ];
