@@ -38,7 +38,7 @@ async function textOf(job: DocumentJob & { kind: "read" }): Promise<DocumentText
     case "pptx":
       return (await import("./office-text.ts")).slidesText(job.file);
     case "xlsx":
-      return (await import("./office-text.ts")).workbookText(job.file);
+      return (await import("./workbook-text.ts")).workbookText(job.file);
     case "rtf":
       return (await import("./rich-text.ts")).richText(job.file);
   }

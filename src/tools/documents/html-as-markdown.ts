@@ -3,7 +3,9 @@ import TurndownService from "turndown";
 /** The part of an element that is looked at; the types of the library speak of a browser's. */
 interface HtmlElement {
   nodeName: string;
+  textContent: string | null;
   firstChild: unknown;
+  childNodes: ArrayLike<HtmlElement>;
   parentNode: HtmlElement | null;
   previousSibling: HtmlElement | null;
   getAttribute(name: string): string | null;
@@ -38,6 +40,19 @@ service.addRule("picture", {
     return words === "" ? "[picture]" : `[picture: ${words}]`;
   },
 });
+service.addRule("listing", {
+  filter: named("PRE"),
+  replacement: (_, element: HtmlElement) => `\n\n\`\`\`\n${linesOf(element)}\n\`\`\`\n\n`,
+});
+service.addRule("gone", { filter: named("S", "DEL", "STRIKE"), replacement: (content) => `~~${content}~~` });
+// Without its mark 10² would be 102; a mark of a note says itself what it is.
+service.addRule("raised", {
+  filter: named("SUP", "SUB"),
+  replacement: (content, element: HtmlElement) => {
+    const name = element.nodeName.toLowerCase();
+    return content === "" || /^\[\d+\]$/u.test(content) ? content : `<${name}>${content}</${name}>`;
+  },
+});
 service.addRule("cell", {
   filter: named("TD", "TH"),
   replacement: (content, element: HtmlElement) => {
@@ -60,6 +75,13 @@ service.addRule("row", {
 });
 service.addRule("rows", { filter: named("THEAD", "TBODY", "TFOOT"), replacement: (content) => content });
 service.addRule("table", { filter: named("TABLE"), replacement: (content) => `\n\n${content.trim()}\n\n` });
+
+/** The text of a listing, as it is. */
+function linesOf(element: HtmlElement): string {
+  if (element.nodeName === "BR") return "\n";
+  const parts = Array.from(element.childNodes);
+  return parts.length === 0 ? (element.textContent ?? "") : parts.map(linesOf).join("");
+}
 
 /** Markdown has one first row, which is the head of its table. */
 function isFirstRow(row: HtmlElement): boolean {

@@ -11,6 +11,8 @@ interface Reading {
   heading: number;
   /** Lists around it. */
   lists: number;
+  /** Notes around it, which stand in the middle of a paragraph. */
+  notes: number;
   /** The cells of the row around it, so far. */
   row: string[] | undefined;
   pictures: number;
@@ -19,7 +21,7 @@ interface Reading {
 /** The text of a text document of LibreOffice and others (OpenDocument): headings, paragraphs, lists and tables. */
 export function openDocumentText(file: Uint8Array): DocumentText {
   const parts = readParts(file, (name) => name === "content.xml");
-  const reading: Reading = { lines: [], text: "", heading: 0, lists: 0, row: undefined, pictures: 0 };
+  const reading: Reading = { lines: [], text: "", heading: 0, lists: 0, notes: 0, row: undefined, pictures: 0 };
   for (const piece of scanXml(partOf(parts, "content.xml", "an OpenDocument text"))) {
     if (piece.kind === "text") reading.text += piece.text;
     else {
@@ -47,6 +49,10 @@ function enter(reading: Reading, name: string, attributes: string): void {
     case "list":
       reading.lists += 1;
       break;
+    case "note-body":
+      reading.notes += 1;
+      reading.text += " [";
+      break;
     case "h":
       reading.heading = Number(attributeOf(attributes, "outline-level") ?? 1);
       break;
@@ -60,7 +66,10 @@ function enter(reading: Reading, name: string, attributes: string): void {
 function leave(reading: Reading, name: string): void {
   const { row } = reading;
   if (name === "list") reading.lists -= 1;
-  else if (name === "table-cell" && row !== undefined) {
+  else if (name === "note-body") {
+    reading.notes -= 1;
+    reading.text = `${reading.text.trimEnd()}]`;
+  } else if (name === "table-cell" && row !== undefined) {
     row.push(reading.text.trim());
     reading.text = "";
   } else if (name === "table-row" && row !== undefined) {
@@ -70,8 +79,8 @@ function leave(reading: Reading, name: string): void {
 }
 
 function endParagraph(reading: Reading): void {
-  // In a table the paragraphs of a cell stay together.
-  if (reading.row !== undefined) {
+  // In a table the paragraphs of a cell stay together, and those of a note in a paragraph.
+  if (reading.row !== undefined || reading.notes > 0) {
     reading.text += " ";
     return;
   }
@@ -98,94 +107,44 @@ export function slidesText(file: Uint8Array): DocumentText {
   return { text: joined(lines), left_out: [...counted(pictures, "picture"), ...counted(charts, "chart")] };
 }
 
+/** How far a slide has been read. */
+interface Slide {
+  found: string[];
+  text: string;
+  isText: boolean;
+  row: string[] | undefined;
+}
+
 function paragraphs(xml: string): string[] {
-  const found: string[] = [];
-  let text = "";
+  const slide: Slide = { found: [], text: "", isText: false, row: undefined };
   for (const piece of scanXml(xml)) {
-    if (piece.kind === "text") text += piece.text;
-    else if (piece.name === "br") text += " ";
-    else if (piece.name === "p" && piece.kind === "close") {
-      if (text.trim() !== "") found.push(text.trim());
-      text = "";
-    }
+    if (piece.kind === "text") slide.text += slide.isText ? piece.text : "";
+    else if (piece.kind === "close") endOnSlide(slide, piece.name);
+    else if (piece.name === "t") slide.isText = piece.kind === "open";
+    else if (piece.name === "br") slide.text += " ";
+    else if (piece.name === "tr") slide.row = [];
   }
-  return found;
+  return slide.found;
 }
 
-/** The cells of a workbook (Excel), sheet by sheet, as tables; formulas by the values they had when it was saved. */
-export function workbookText(file: Uint8Array): DocumentText {
-  const wanted = /^xl\/(?:workbook\.xml|sharedStrings\.xml|worksheets\/sheet\d+\.xml|_rels\/workbook\.xml\.rels)$/u;
-  const parts = readParts(file, (name) => wanted.test(name));
-  const book = partOf(parts, "xl/workbook.xml", "a workbook");
-  const targets = new Map<string, string>();
-  for (const piece of scanXml(parts.get("xl/_rels/workbook.xml.rels")?.toString("utf8") ?? "")) {
-    if (piece.kind === "text" || piece.name !== "Relationship") continue;
-    const target = (attributeOf(piece.attributes, "Target") ?? "").replace(/^\/?(?:xl\/)?/u, "xl/");
-    targets.set(attributeOf(piece.attributes, "Id") ?? "", target);
-  }
-  const shared = sharedStrings(parts.get("xl/sharedStrings.xml")?.toString("utf8") ?? "");
-  const lines: string[] = [];
-  for (const piece of scanXml(book)) {
-    if (piece.kind === "text" || piece.kind === "close" || piece.name !== "sheet") continue;
-    const id = /\br:id\s*=\s*["']([^"']*)/u.exec(piece.attributes)?.[1] ?? "";
-    const sheet = parts.get(targets.get(id) ?? "")?.toString("utf8");
-    lines.push(`## ${attributeOf(piece.attributes, "name") ?? "Sheet"}`, "");
-    if (sheet !== undefined) lines.push(...tableRows(sheet, shared), "");
-  }
-  return { text: joined(lines), left_out: [] };
-}
-
-function sharedStrings(xml: string): string[] {
-  const found: string[] = [];
-  let text = "";
-  for (const piece of scanXml(xml)) {
-    if (piece.kind === "text") text += piece.text;
-    else if (piece.name === "si" && piece.kind !== "close") text = "";
-    if (piece.kind !== "text" && piece.name === "si" && piece.kind !== "open") found.push(text);
-  }
-  return found;
-}
-
-/** Columns that are shown of a row. */
-const mostColumns = 200;
-
-function tableRows(xml: string, shared: readonly string[]): string[] {
-  const lines: string[] = [];
-  let [row, cell]: [string[], { column: number; type: string; text: string } | undefined] = [[], undefined];
-  let isFormula = false;
-  for (const piece of scanXml(xml)) {
-    if (piece.kind === "text") {
-      if (cell !== undefined && !isFormula) cell.text += piece.text;
-    } else if (piece.name === "f") isFormula = piece.kind === "open";
-    else if (piece.name === "row") {
-      if (piece.kind === "close" && row.length > 0)
-        lines.push(`| ${[...row].map((value) => value ?? "").join(" | ")} |`);
-      row = [];
-    } else if (piece.name === "c" && piece.kind === "open") {
-      const column = columnOf(attributeOf(piece.attributes, "r")) ?? row.length;
-      cell = { column, type: attributeOf(piece.attributes, "t") ?? "n", text: "" };
-    } else if (piece.name === "c" && piece.kind === "close" && cell !== undefined) {
-      const value = cell.type === "s" ? (shared[Number(cell.text)] ?? "") : cell.text.trim();
-      if (cell.column < mostColumns)
-        row[cell.column] = value.replaceAll("|", String.raw`\|`).replaceAll(/\s*\n\s*/gu, "<br>");
-      cell = undefined;
-    }
-  }
-  return lines;
-}
-
-/** The place of a column from its letters: A is 0. */
-function columnOf(reference: string | undefined): number | undefined {
-  const letters = /^([A-Z]{1,3})\d/u.exec(reference ?? "")?.[1];
-  if (letters === undefined) return undefined;
-  return letters.split("").reduce((sum, letter) => sum * 26 + (letter.codePointAt(0) ?? 0) - 64, 0) - 1;
+function endOnSlide(slide: Slide, name: string): void {
+  const { row } = slide;
+  if (name === "t") slide.isText = false;
+  else if (name === "tc") row?.push(slide.text.trim());
+  else if (name === "tr") {
+    slide.found.push(`| ${(row ?? []).join(" | ")} |`);
+    slide.row = undefined;
+  } else if (name === "p" && row === undefined && slide.text.trim() !== "") slide.found.push(slide.text.trim());
+  // The paragraphs of a cell stay together.
+  if (name === "tc" || (name === "p" && row === undefined)) slide.text = "";
 }
 
 function numberIn(name: string): number {
   return Number(/(\d+)\.xml$/u.exec(name)?.[1] ?? 0);
 }
 
-function joined(lines: readonly string[]): string {
+/** Lines as a text, with at most one empty line in between. */
+export function joined(lines: readonly string[]): string {
   const text = lines
     .join("\n")
     .replaceAll(/\n{3,}/gu, "\n\n")
@@ -193,7 +152,8 @@ function joined(lines: readonly string[]): string {
   return text === "" ? "" : `${text}\n`;
 }
 
-function partOf(parts: ReadonlyMap<string, Buffer>, name: string, what: string): string {
+/** A part of a document; throws `invalid_format` when it is not there: then the document is not what it is taken for. */
+export function partOf(parts: ReadonlyMap<string, Buffer>, name: string, what: string): string {
   const content = parts.get(name);
   if (content === undefined) throw notOf(what);
   return content.toString("utf8");

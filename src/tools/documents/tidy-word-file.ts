@@ -23,6 +23,29 @@ export function tidyWordFile(file: Uint8Array, headed: readonly boolean[]): Uint
   return packParts(tidied, { isPacked: true });
 }
 
+/** HTML in which the lines and blanks of listings are marked: the library would put them together. */
+export function withListings(html: string): string {
+  const lower = html.toLowerCase();
+  const kept: string[] = [];
+  let at = 0;
+  for (let begin = lower.indexOf("<pre"); begin >= 0; begin = lower.indexOf("<pre", at)) {
+    const inside = lower.indexOf(">", begin) + 1;
+    const end = inside === 0 ? -1 : lower.indexOf("</pre", inside);
+    if (end < 0) break;
+    const lines = html
+      .slice(inside, end)
+      .replace(/^\r?\n|\r?\n$/gu, "")
+      .split(/\r?\n/u);
+    const marked = lines.map((line) =>
+      line.replaceAll("\t", "    ").replaceAll(/^ +| {2,}/gu, (blanks) => "&nbsp;".repeat(blanks.length)),
+    );
+    kept.push(html.slice(at, inside), marked.join("<br>"));
+    at = end;
+  }
+  kept.push(html.slice(at));
+  return kept.join("");
+}
+
 /** Of each table of HTML, in order, whether its first row has cells of a head. */
 export function headedTables(html: string): boolean[] {
   const headed: boolean[] = [];

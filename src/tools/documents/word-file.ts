@@ -2,7 +2,7 @@ import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { AppError } from "../../errors.ts";
 import type { Syntax } from "./document-job.ts";
-import { headedTables, tidyWordFile } from "./tidy-word-file.ts";
+import { headedTables, tidyWordFile, withListings } from "./tidy-word-file.ts";
 import { withoutPictures } from "./without-pictures.ts";
 import { readParts } from "./zip-parts.ts";
 
@@ -38,7 +38,7 @@ async function fromHtml(content: string): Promise<Uint8Array> {
   closeFiles();
   const make = async (skipHTMLMinify: boolean): Promise<Uint8Array> => {
     const options = { ...look, preprocessing: { skipHTMLMinify } };
-    const made = await htmlToDocx(content, null, options);
+    const made = await htmlToDocx(withListings(content), null, options);
     return Uint8Array.from(made instanceof Blob ? Buffer.from(await made.arrayBuffer()) : new Uint8Array(made));
   };
   const file = await make(false);

@@ -9,6 +9,18 @@ import { packParts, readParts } from "./zip-parts.ts";
 /** Parts of a Word document that hold text or say how it is to be read; pictures and fonts are not unpacked. */
 const readPart = /\.(?:xml|rels)$/iu;
 
+/** What styles mean that programs give to quotations, code and titles: Word, pandoc, LibreOffice, and the libraries used here. */
+const styles = [
+  ...["Quote", "Intense Quote", "Block Text", "Quotations", "MdBlockquote"].map(
+    (name) => `p[style-name='${name}'] => blockquote > p:fresh`,
+  ),
+  ...["Source Code", "HTML Preformatted", "Preformatted Text", "MdCode"].map(
+    (name) => `p[style-name='${name}'] => pre:separator('\\n')`,
+  ),
+  ...["Verbatim Char", "HTML Code", "Source Text", "MdCodespan"].map((name) => `r[style-name='${name}'] => code`),
+  "p[style-name='Title'] => h1:fresh",
+];
+
 /**
  * The text of a Word document with its headings, lists, tables, links and equations. Throws `invalid_format` for what is none,
  * and `too_large`.
@@ -30,7 +42,9 @@ export async function wordText(file: Uint8Array): Promise<DocumentText> {
     pictures += 1;
     return { src: "" };
   });
-  const read = await mammoth.convertToHtml({ buffer: packParts(readable) }, { convertImage: picture }).catch(notWord);
+  const read = await mammoth
+    .convertToHtml({ buffer: packParts(readable) }, { convertImage: picture, styleMap: styles })
+    .catch(notWord);
   return { text: htmlAsMarkdown(read.value), left_out: [...counted(pictures, "picture"), ...leftOut(parts)] };
 }
 

@@ -166,6 +166,50 @@ describe("read_file of other documents", () => {
     );
   });
 
+  it("gives dates of a workbook as dates", async () => {
+    const styles =
+      '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="dd\\.mm\\.yyyy"/><numFmt numFmtId="171" formatCode="0.0&quot; days&quot;"/>' +
+      '</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="170"/>' +
+      '<xf numFmtId="22"/><xf numFmtId="171"/></cellXfs></styleSheet>';
+    const cells = [
+      ["0", "45000"],
+      ["1", "45000"],
+      ["2", "46348"],
+      ["3", "45000.75"],
+      ["3", "0.5"],
+      ["4", "45000"],
+    ];
+    const row = cells.map(([style, value]) => `<c s="${style}"><v>${value}</v></c>`).join("");
+    const book = '<workbook><sheets><sheet name="A" r:id="r1"/></sheets></workbook>';
+    const parts = {
+      "xl/workbook.xml": book,
+      "xl/_rels/workbook.xml.rels":
+        '<Relationships><Relationship Id="r1" Target="/xl/worksheets/sheet1.xml"/></Relationships>',
+      "xl/worksheets/sheet1.xml": `<worksheet><row>${row}</row></worksheet>`,
+      "xl/styles.xml": styles,
+    };
+    await put("a.xlsx", pack(parts));
+    expect((await read("a.xlsx")).content).toContain(
+      "| 45000 | 2023-03-15 | 2026-11-22 | 2023-03-15 18:00:00 | 12:00:00 | 45000 |",
+    );
+    await put(
+      "b.xlsx",
+      pack({ ...parts, "xl/workbook.xml": book.replace("<sheets>", '<workbookPr date1904="1"/><sheets>') }),
+    );
+    expect((await read("b.xlsx")).content).toContain("| 45000 | 2027-03-16 |");
+  });
+
+  it("keeps notes and tables together", async () => {
+    const note =
+      "<text:p>One<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>The note.</text:p></text:note-body></text:note> two.</text:p>";
+    await put("a.odt", pack({ "content.xml": note }));
+    expect((await read("a.odt")).content).toContain("One1 [The note.] two.\n");
+    const cell = (text: string): string => `<a:tc><a:txBody><a:p><a:r><a:t>${text}</a:t></a:r></a:p></a:txBody></a:tc>`;
+    const table = `<a:tbl><a:tblPr><a:tableStyleId>{X}</a:tableStyleId></a:tblPr><a:tr>${cell("a")}${cell("b")}</a:tr></a:tbl>`;
+    await put("a.pptx", pack({ "ppt/slides/slide1.xml": `${table}<a:p><a:t>End</a:t></a:p>` }));
+    expect((await read("a.pptx")).content).toContain("## Slide 1\n\n| a | b |\nEnd\n");
+  });
+
   it("gives the text of Rich Text, in any code page", async () => {
     const rtf =
       "{\\rtf1\\ansi\\ansicpg936{\\fonttbl{\\f0 Arial;}}{\\*\\generator x;}\\f0 Hello {\\b bold} \\'c4\\'e3\\'ba\\'c3\\par Second \\u28857?\\tab \\{x\\}}";

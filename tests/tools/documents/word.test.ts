@@ -99,6 +99,21 @@ describe("a Word document", () => {
     expect(back.text).toContain(String.raw`The root $x=\frac{-b}{2a}$ counts.`);
   });
 
+  it.each([
+    ["the library", without],
+    ["pandoc, where it is there", findPandoc],
+  ])("made by %s keeps quotations, listings, and what is raised or struck out", async (_, program) => {
+    const listing = "```\nlet a = 1;\n  b < c\n```";
+    const made = await wordDocument(`Say \`x\` and ~~old~~:\n\n${listing}\n\n> quoted`, signal, program);
+    expect((await textOfDocument(made.file, "docx", signal)).text).toBe(
+      `Say \`x\` and ~~old~~:\n\n${listing}\n\n> quoted\n`,
+    );
+    const other = await wordDocument("<p>10<sup>2</sup> m</p><pre>let a;\n  b &lt; c\n</pre>", signal, program);
+    const { text } = await textOfDocument(other.file, "docx", signal);
+    expect(text).toContain("10<sup>2</sup> m");
+    expect(text.replaceAll("\u00a0", " ")).toContain("let a;\n  b < c\n");
+  });
+
   it("is taken for HTML only when it begins as HTML", () => {
     expect(["<p>a</p>", " \n<!DOCTYPE html>\n<html>", "<!-- x --><h1>A</h1>", "<table>"].map(syntaxOf)).toEqual(
       Array(4).fill("html"),
