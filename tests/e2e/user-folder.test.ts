@@ -92,6 +92,7 @@ describe("a folder with a langgraph.json and no code of ours", () => {
     const problems = command.lines.filter((line) => line.includes("graph_not_served")).map((line) => JSON.parse(line));
     expect(problems).toMatchObject([
       { graph_id: "langchain_agent", message: expect.stringContaining("Cannot find package 'langchain'") },
+      { graph_id: "deep_agent", message: expect.stringContaining("Cannot find package 'deepagents'") },
       { graph_id: "broken", message: "the key of the service is missing" },
       { graph_id: "python", message: expect.stringContaining("is Python") },
     ]);

@@ -20,6 +20,7 @@ const offered = [
   "context",
   "react_agent",
   "langchain_agent",
+  "deep_agent",
   "functional",
   "javascript",
 ];
@@ -95,6 +96,14 @@ describe.each(Object.keys(clients) as (keyof typeof clients)[])("by the SDK %s",
       const resume = { decisions: [{ type: "approve" }] };
       const values = await run("langchain_agent", { input: null, command: { resume } }, thread);
       expect(contents(values)).toEqual(["weather?", "", "sunny in Graz", "It is sunny in Graz."]);
+    });
+
+    it("may be an agent of deepagents, whose files are part of its state", async () => {
+      const values = await run("deep_agent", { input: { messages: [{ role: "user", content: "take notes" }] } });
+      const [, , , , read, end] = contents(values);
+      expect(read).toMatchObject([{ type: "text", text: expect.stringContaining("sunny in Graz") }]);
+      expect(end).toBe("The notes are taken.");
+      expect(Object.keys(values["files"] as object)).toEqual(["/notes.md"]);
     });
 
     it("may be a workflow of the functional API", async () => {
