@@ -1,10 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
+import { StreamController } from "@langchain/langgraph-sdk/stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";
+import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let model: ModelServer;
@@ -144,5 +146,41 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
       break;
     }
     await thread.close();
+  });
+});
+
+describe("the SDK's StreamController", () => {
+  it("keeps what is sent meanwhile in the server's queue, and cancels it there", async () => {
+    const client = new Client({ apiUrl: others.url });
+    const controller = new StreamController<{ door: string; passed: boolean }>({
+      // The client of any state is that of this one.
+      client: client as Client<{ door: string; passed: boolean }>,
+      assistantId: "gated",
+      queue: "server",
+    });
+    const release = controller.activate();
+    const [first, second, third] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
+    const done = controller.submit({ door: first });
+    await expect.poll(() => controller.rootStore.getSnapshot().values.door, { timeout: 10_000 }).toBe(first);
+    const threadId = controller.rootStore.getSnapshot().threadId ?? "";
+    await expect.poll(async () => (await client.threads.get(threadId)).status).toBe("busy");
+    const queued = (): number => controller.queueStore.getSnapshot().length;
+    await controller.submit({ door: second }, { multitaskStrategy: "enqueue" });
+    await controller.submit({ door: third }, { multitaskStrategy: "enqueue" });
+    expect(queued()).toBe(2);
+    expect(await client.runs.list(threadId, { status: "pending" })).toHaveLength(2);
+    await controller.cancelQueued(controller.queueStore.getSnapshot()[1]?.id ?? "");
+    expect(await client.runs.list(threadId, { status: "pending" })).toHaveLength(1);
+    openDoor(first);
+    await done;
+    openDoor(second);
+    await expect.poll(async () => (await client.threads.get(threadId)).status, { timeout: 10_000 }).toBe("idle");
+    await expect.poll(queued, { timeout: 10_000 }).toBe(0);
+    const runs = await client.runs.list(threadId);
+    expect(runs.map(({ status }) => status).toSorted()).toEqual(["interrupted", "success", "success"]);
+    await expect
+      .poll(() => controller.rootStore.getSnapshot().values, { timeout: 10_000 })
+      .toMatchObject({ door: second, passed: true });
+    release();
   });
 });
