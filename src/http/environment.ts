@@ -45,11 +45,11 @@ export interface HttpServices extends Door {
 
 /**
  * What a handler finds on its context: node's own request and response, what takes the request over as a WebSocket where it
- * asks for one, and the request's id.
+ * asks for one, the request's id, and whether the answer is long enough to be packed.
  */
 export interface HttpEnvironment {
   Bindings: HttpBindings & { acceptSocket?: (serve: (socket: WebSocket) => void) => void };
-  Variables: { requestId: string; bodyLimit: number; auth?: AuthContext };
+  Variables: { requestId: string; bodyLimit: number; isLong?: boolean; auth?: AuthContext };
 }
 
 /** A request under way. */

@@ -4,6 +4,7 @@ import { openAPIRouteHandler } from "hono-openapi";
 import { z } from "zod";
 import type { HttpApp, HttpEnvironment } from "./environment.ts";
 import { notFound } from "./errors.ts";
+import { answerBody } from "./json.ts";
 import { versions } from "./versions.ts";
 
 /** The files of swagger-ui that the page needs, and their types; nothing is fetched from elsewhere. */
@@ -48,6 +49,10 @@ export function openApiRoutes(app: HttpApp, needsKey: boolean): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/openapi.json",
+    async (context, next) => {
+      context.set("isLong", true);
+      return next();
+    },
     openAPIRouteHandler(app, {
       documentation: {
         info: {
@@ -74,7 +79,7 @@ export function openApiRoutes(app: HttpApp, needsKey: boolean): HttpApp {
     const type = assets.get(name);
     if (type === undefined) throw notFound("404 Not Found");
     const file = await readFile(new URL(import.meta.resolve(`swagger-ui-dist/${name}`)));
-    return context.body(new Uint8Array(file), 200, { "Content-Type": type });
+    return answerBody(context, new Uint8Array(file), type);
   });
   return routes;
 }

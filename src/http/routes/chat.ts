@@ -16,6 +16,7 @@ import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { frameLength, gapFrame } from "../frames.ts";
+import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { questionText } from "../question-text.ts";
 import { admitRun, cancelAfterDisconnect, lastEventId, tellPosition } from "../runs.ts";
@@ -102,7 +103,7 @@ export function chatRoutes(services: HttpServices): HttpApp {
         model: await modelOf(services, run),
         response_time_ms: Math.round(performance.now() - begun),
       };
-      return context.json(answer);
+      return answerJson(context, answer);
     },
   );
   return routes;

@@ -9,7 +9,7 @@ import { nameOf } from "../../sessions/title.ts";
 import { withOperations } from "../../sessions/with-operations.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
-import { answerJson } from "../json.ts";
+import { answerBody, answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { ThreadShape } from "../shapes.ts";
 import { toThread } from "../thread.ts";
@@ -65,7 +65,7 @@ function exportRoute(routes: HttpApp, { storage, operations }: HttpServices): vo
       }
       const write = format === "markdown" ? toMarkdown : toText;
       const text = write(nameOf(session, messages).name, messages, { language, tools });
-      return context.body(text, 200, { "Content-Type": contentTypes[format] });
+      return answerBody(context, text, contentTypes[format]);
     },
   );
 }

@@ -5,7 +5,7 @@ import type { ServiceStatus } from "../../models/model-services.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
-import { answerJson } from "../json.ts";
+import { answerBody, answerJson } from "../json.ts";
 import { path, query } from "../validate.ts";
 
 const milliseconds = z.number().nullable();
@@ -72,7 +72,7 @@ export function modelServiceRoutes({ models, modelServices }: HttpServices): Htt
     (context) => {
       const asked = modelServices.list();
       if (context.req.valid("query").format === "json") return answerJson(context, asked);
-      return context.body(toCsv(asked), 200, { "content-type": "text/csv; charset=utf-8" });
+      return answerBody(context, toCsv(asked), "text/csv; charset=utf-8");
     },
   );
   return routes;

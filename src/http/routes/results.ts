@@ -5,7 +5,7 @@ import { readWholeResult } from "../../sessions/whole-result.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
-import { answerJson, pageHeaders } from "../json.ts";
+import { answerBody, answerJson, pageHeaders } from "../json.ts";
 import { Id, path, query } from "../validate.ts";
 
 const ResultPath = z.object({
@@ -58,7 +58,7 @@ export function resultRoutes({ storage }: HttpServices): HttpApp {
       if (format === "text") {
         // What a tool has read of the web is no page of this server.
         context.header("X-Content-Type-Options", "nosniff");
-        return context.body(content, 200, { "Content-Type": plainText });
+        return answerBody(context, content, plainText);
       }
       const next_offset = end < text.length ? end : null;
       return answerJson(context, { result_id, tool, characters: text.length, offset, next_offset, content });

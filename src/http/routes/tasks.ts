@@ -21,6 +21,7 @@ import { countTasks, TaskStatistics } from "../../tools/planner/task-statistics.
 import { ViewContext, viewOf } from "../../tools/planner/view-context.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerJson } from "../json.ts";
 import { submissionOf } from "../submission.ts";
 import { jsonBody, path, query } from "../validate.ts";
 
@@ -83,7 +84,7 @@ function readingRoutes(routes: HttpApp, { storage: { tasks } }: HttpServices, re
     async (context) => {
       requireTool("read_tasks");
       const found = await tasks.find(viewOf(context.req.valid("param").context), context.req.raw.signal);
-      return context.json({ data: found.map(taskData) });
+      return answerJson(context, { data: found.map(taskData) });
     },
   );
 

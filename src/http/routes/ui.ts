@@ -5,6 +5,7 @@ import { globalOf, type InterfaceFile } from "../../manifest/interfaces.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
+import { answerBody } from "../json.ts";
 import { jsonBody, path } from "../validate.ts";
 
 const AgentPath = z.object({ agent: z.string().describe("A graph id, or an assistant's id") });
@@ -53,7 +54,7 @@ export function uiRoutes(services: HttpServices): HttpApp {
       if (file === undefined) throw notFound("File not found");
       const type = types[extname(basename)] ?? "application/octet-stream";
       const contents = typeof file.contents === "string" ? file.contents : new Uint8Array(file.contents);
-      return context.body(contents, 200, { "Content-Type": type });
+      return answerBody(context, contents, type);
     },
   );
   return routes;
