@@ -7,6 +7,7 @@ import { noAssistant } from "../../runs/draft.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import type { Cron } from "../../storage/crons.ts";
 import { JsonObject } from "../../storage/records.ts";
+import { checkWebhook } from "../check-webhook.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson, pageHeaders, selected } from "../json.ts";
@@ -222,6 +223,7 @@ async function newCron(
 /** What the runs are asked for: a body that a run could be started with, checked as that would be. */
 async function payloadOf(services: HttpServices, body: z.infer<typeof Payload>): Promise<JsonObject> {
   const payload = Payload.parse(body);
+  if (payload.webhook) checkWebhook(payload.webhook, services.config.webhooks);
   await checkedBody(services, payload);
   return given(payload);
 }
@@ -233,6 +235,7 @@ function given(fields: object): JsonObject {
 
 async function changeOf(services: HttpServices, body: z.infer<typeof CronPatch>): Promise<CronChange> {
   const { schedule, timezone, end_time, enabled, metadata, on_run_completed, assistant_id, ...rest } = body;
+  if (rest.webhook) checkWebhook(rest.webhook, services.config.webhooks);
   const known = assistant_id === undefined ? {} : { assistant_id: await assistantIdOf(services, assistant_id) };
   return {
     ...known,
