@@ -78,8 +78,8 @@ async function claimed(graphs: Record<string, unknown>, saver = new RunAwareSave
   const walking = performRun(active, {
     storage,
     graphs: served,
-    // A graph of its own asks for no services.
-    services: () => ({}) as never,
+    // A graph of its own asks for no other services.
+    services: () => ({ tasks: storage.tasks }) as never,
     logger: createLogger("silent"),
     retryDelay: 1,
     crashBudget: 3,
