@@ -31,6 +31,7 @@ export function createTracing(config: Config, storedKeys: () => string[] = () =>
     ...clientKeys,
     config.openai.apiKey,
     config.langsmith.apiKey,
+    config.webhooks.secret,
     ...Object.values(config.vendorKeys),
   ];
   const anonymize = (text: string): string => {

@@ -10,6 +10,7 @@ import { createTracing, skipIdleTracing } from "../src/tracing.ts";
 import { startWorkflow, type TestWorkflow } from "./support/workflow.ts";
 
 const secret = "sk-test-canary-0123456789";
+const webhookSecret = "what webhooks are signed with";
 let running: TestWorkflow | undefined;
 let langsmith: Server | undefined;
 afterEach(async () => {
@@ -48,20 +49,23 @@ describe("tracing", () => {
   it("sends node, loop, model and tool as spans with their names, and never a secret", async () => {
     const bodies: string[] = [];
     const endpoint = await startLangSmith(bodies);
-    const tracing = createTracing(loadConfig({ LANGSMITH_API_KEY: secret, LANGSMITH_ENDPOINT: endpoint }));
+    const tracing = createTracing(
+      loadConfig({ LANGSMITH_API_KEY: secret, LANGSMITH_ENDPOINT: endpoint, MILLRACE_WEBHOOK_SECRET: webhookSecret }),
+    );
     if (tracing === undefined) return expect.unreachable("a key turns tracing on");
     running = await startWorkflow({
       tracer: tracing.tracer,
       files: { a: `the key is ${secret}` },
       script: [{ toolCalls: [{ name: "read_file", arguments: { path: "a" } }] }, { text: "Done." }],
     });
-    await running.send(`look at a, my key is ${secret}`);
+    await running.send(`look at a, my key is ${secret}, and ${webhookSecret}`);
     await tracing.flush(10_000);
     const sent = bodies.join("\n");
     for (const name of ["free_work", "agentic_loop", "llm_call_iter_1", "llm_call_iter_2", "tool_read_file"]) {
       expect(sent).toContain(`"name":"${name}"`);
     }
     expect(sent).not.toContain(secret);
+    expect(sent).not.toContain(webhookSecret);
     expect(sent).toContain("[redacted]");
   });
 
