@@ -1,12 +1,22 @@
+import { AppError } from "../../errors.ts";
+import { isMadeByPrograms, isWordDocument } from "../documents/document-format.ts";
 import type { Operation, ToolContext } from "../tool.ts";
 import { isInCriticalFolder } from "../files/critical-file.ts";
 import { replaceFile, writeNewFile } from "../files/file-access.ts";
 import { leadsToCritical, look } from "../files/looking.ts";
 import { locate } from "../files/workspace-path.ts";
 
-/** Writes a whole file in one step, whether it is there or not, with its missing folders; gives its path as it is told. */
+/**
+ * Writes a whole file in one step, whether it is there or not, with its missing folders; gives its path as it is told. Throws
+ * `invalid_parameter` for a name under which a text is no whole file.
+ */
 export async function writeText(context: ToolContext, path: string, content: string): Promise<string> {
   const place = await locate(context.workspace, path);
+  if (isWordDocument(place.real) || isMadeByPrograms(place.real)) {
+    throw new AppError("invalid_parameter", `"${place.path}" would be a broken file: it is no text.`, {
+      suggestion: "Use create_file or update_file, which make Word documents (.docx).",
+    });
+  }
   if (place.kind === "missing") await writeNewFile(context, place, content);
   else await replaceFile(context, place, content);
   return place.path;
