@@ -3,6 +3,7 @@ import { setTimeout as after } from "node:timers";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
+import { createTurns } from "../turns.ts";
 import type { Analysis } from "./analysis.ts";
 import { deckText, type Deck } from "./deck.ts";
 import { readRawFile, type Plot } from "./raw-file.ts";
@@ -103,67 +104,29 @@ export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_
     free.push(thread);
   }
 
-  return {
-    async run(deck, analysis, signal) {
-      await turns.take(signal);
-      let thread: Thread | undefined;
-      try {
-        thread = free.pop() ?? begin();
-        clearTimeout(thread.idle);
-        thread.worker.ref();
-        // A circuit that cannot be read leaves the one before it in the simulator: the title tells whose result this is.
-        const title = `millrace ${randomUUID()}`;
-        await unlessStopped(thread.ready, signal);
-        const answer = await ask(thread.worker, (runs += 1), deckText(deck, analysis, title), { seconds, signal });
-        if (answer.kind === "ended" && (thread.runs += 1) < mostRuns) {
-          keep(thread);
-          thread = undefined;
-        }
-        return readAnswer(answer, analysis, title, deck);
-      } finally {
-        if (thread !== undefined) await end(thread);
-        turns.leave();
+  async function analyse(deck: Deck, analysis: Analysis, signal: AbortSignal): Promise<AnalysisResult> {
+    let thread: Thread | undefined = free.pop() ?? begin();
+    try {
+      clearTimeout(thread.idle);
+      thread.worker.ref();
+      // A circuit that cannot be read leaves the one before it in the simulator: the title tells whose result this is.
+      const title = `millrace ${randomUUID()}`;
+      await unlessStopped(thread.ready, signal);
+      const answer = await ask(thread.worker, (runs += 1), deckText(deck, analysis, title), { seconds, signal });
+      if (answer.kind === "ended" && (thread.runs += 1) < mostRuns) {
+        keep(thread);
+        thread = undefined;
       }
-    },
+      return readAnswer(answer, analysis, title, deck);
+    } finally {
+      if (thread !== undefined) await end(thread);
+    }
+  }
+
+  return {
+    run: (deck, analysis, signal) => turns.take(signal, () => analyse(deck, analysis, signal)),
     async close() {
       await Promise.all([...all].map(end));
-    },
-  };
-}
-
-/** Lets `limit` work at once; the others wait in the order in which they came, or until their signal aborts. */
-function createTurns(limit: number): { take(signal: AbortSignal): Promise<void>; leave(): void } {
-  const waiting = new Set<() => void>();
-  let busy = 0;
-  return {
-    async take(signal) {
-      signal.throwIfAborted();
-      if (busy < limit) {
-        busy += 1;
-        return;
-      }
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const stop = (): void => {
-        waiting.delete(resolve);
-        reject(signal.reason);
-      };
-      waiting.add(resolve);
-      signal.addEventListener("abort", stop, { once: true });
-      try {
-        await promise;
-      } finally {
-        signal.removeEventListener("abort", stop);
-      }
-    },
-    leave() {
-      const [next] = waiting;
-      if (next === undefined) {
-        busy -= 1;
-        return;
-      }
-      // The place is handed over, so that no newcomer can slip in between.
-      waiting.delete(next);
-      next();
     },
   };
 }

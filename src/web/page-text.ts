@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import { AppError, errorMessage } from "../errors.ts";
+import { createTurns } from "../turns.ts";
 
 /** What a page says, as Markdown, and where it leads to. */
 export const PageText = z.object({ title: z.string(), text: z.string(), links: z.array(z.string()) });
@@ -12,15 +13,24 @@ const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./page-worker.ts" 
 /** Milliseconds for one page, and megabytes of memory. */
 const [patience, mostMemory] = [10_000, 256];
 
+/** Pages that are read at once, of all sessions. */
+const turns = createTurns(4);
+
 /**
  * The text of a page of HTML. It is read in a thread of its own, which ends with it: a page that takes for ever, or all memory,
  * takes neither from the process. Throws `timeout`, `invalid_format`, and the signal's reason.
  */
 export async function pageText(html: string, base: string, signal: AbortSignal, within = patience): Promise<PageText> {
-  signal.throwIfAborted();
+  return await turns.take(signal, () => read(html, base, signal, within));
+}
+
+async function read(html: string, base: string, signal: AbortSignal, within: number): Promise<PageText> {
   const { promise, resolve, reject } = Promise.withResolvers<PageText>();
   const worker = new Worker(workerFile, {
     workerData: { html, base },
+    // The library that reads it gets nothing of the process.
+    env: {},
+    argv: [],
     resourceLimits: { maxOldGenerationSizeMb: mostMemory, stackSizeMb: 4 },
   });
   const stop = (): void => reject(signal.reason);

@@ -1,6 +1,7 @@
 import { setTimeout as after } from "node:timers";
 import { Worker } from "node:worker_threads";
 import { AppError, errorMessage } from "../../errors.ts";
+import { createTurns } from "../../turns.ts";
 import { DocumentAnswer, type DocumentJob } from "./document-job.ts";
 
 /** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */
@@ -13,9 +14,7 @@ const workerFile = new URL(
 const [patience, mostMemory] = [20_000, 512];
 
 /** Documents that are read or written at once, of all sessions. */
-const mostAtOnce = 2;
-let busy = 0;
-const waiting = new Set<() => void>();
+const turns = createTurns(2);
 
 /**
  * Reads or writes a document in a thread of its own: one that takes for ever, or all memory, takes neither from the process.
@@ -26,15 +25,10 @@ export async function inThread(
   signal: AbortSignal,
   within = patience,
 ): Promise<Exclude<DocumentAnswer, { kind: "failed" }>> {
-  await turn(signal);
-  try {
-    const answer = await ask(job, signal, within);
-    if (answer.kind !== "failed") return answer;
-    const { code, message, suggestion } = answer;
-    throw new AppError(code, message, suggestion === null ? {} : { suggestion });
-  } finally {
-    leave();
-  }
+  const answer = await turns.take(signal, () => ask(job, signal, within));
+  if (answer.kind !== "failed") return answer;
+  const { code, message, suggestion } = answer;
+  throw new AppError(code, message, suggestion === null ? {} : { suggestion });
 }
 
 async function ask(job: DocumentJob, signal: AbortSignal, within: number): Promise<DocumentAnswer> {
@@ -63,37 +57,6 @@ async function ask(job: DocumentJob, signal: AbortSignal, within: number): Promi
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);
     await worker.terminate();
-  }
-}
-
-/** Waits until fewer are under way, in the order in which they came, or until the signal aborts. */
-async function turn(signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  if (busy < mostAtOnce) {
-    busy += 1;
-    return;
-  }
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const stop = (): void => {
-    waiting.delete(resolve);
-    reject(signal.reason);
-  };
-  waiting.add(resolve);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    await promise;
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-}
-
-/** The place is handed over, so that no newcomer slips in between. */
-function leave(): void {
-  const [next] = waiting;
-  if (next === undefined) busy -= 1;
-  else {
-    waiting.delete(next);
-    next();
   }
 }
 
