@@ -83,6 +83,8 @@ function contextOf(body: ChatBody, { toolkits }: ChatPlace): JsonObject {
     // What is said here is about tasks: no model is asked first where to go with it.
     ...(toolSide(body) === "server" ? { mode: "free_work" } : { chat_mode: "chat" }),
     ...(toolSide(body) === "server" && isPlanner ? { toolkits: ["planner"] } : {}),
+    // Of a model without calls of its own, too, what it writes is for the client.
+    ...(toolSide(body) === "client" ? { tool_protocol: "native" } : {}),
     ...(isPlanner ? { profile: "planner" } : {}),
     ...(system === undefined || system === null || system.trim() === "" ? {} : { system }),
     ...(max_tokens === undefined || max_tokens === null ? {} : { max_tokens }),

@@ -102,6 +102,21 @@ describe("POST /api/ai/chat/stream", () => {
     expect(await titles()).toEqual([]);
   });
 
+  it("leaves them there also when they come from a model that has no other calls", async () => {
+    await server.close();
+    server = await server.restart({ ollamaBaseUrl: model.ollamaUrl });
+    const call =
+      '<tool_use>\n<invoke name="create_task">\n<parameter name="title">one</parameter>\n</invoke>\n</tool_use>';
+    model.push({ text: `I will create it.\n\n${call}` });
+    const body = {
+      ...say("Create the task one"),
+      system: `To act, write:\n${call}`,
+      model: "ollama:deepseek-coder:6.7b",
+    };
+    expect(words(await eventsOf(await stream(body)))).toBe(`I will create it.\n\n${call}`);
+    expect(await titles()).toEqual([]);
+  });
+
   it("lets a model write its calls as text where the run wants that, and carries them out", async () => {
     const call =
       '<tool_use>\n<invoke name="create_task">\n<parameter name="title">one</parameter>\n</invoke>\n</tool_use>';
