@@ -79,7 +79,9 @@ describe("every route of /openapi.json", () => {
           if (status !== 401) open.push(route.path);
         }
       }
-      expect(new Set(open)).toEqual(new Set(["/ok", "/info", "/openapi.json", "/docs", "/docs/start.js"]));
+      expect(new Set(open)).toEqual(
+        new Set(["/ok", "/info", "/openapi.json", "/docs", "/docs/start.js", "/ui/{agent}/{basename}"]),
+      );
     } finally {
       await keyed.remove();
     }
