@@ -22,7 +22,7 @@ export function systemAssistant(graphId: string, since: string, defaults: GraphD
     metadata: { created_by: "system" },
     version: 1,
     name: graphId,
-    description: null,
+    description: defaults.description ?? null,
     created_at: since,
     updated_at: since,
   };

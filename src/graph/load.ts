@@ -178,5 +178,9 @@ export async function loadGraphs(langgraphJsonPath: string, checkpointer: BaseCh
     if (graph === undefined) problems.push({ graph_id: id, message });
     else loaded.set(id, graph);
   }
-  return new Graphs(loaded, problems, defaults);
+  const described = Object.entries(manifest.graphs).map(([id, { description }]): [string, GraphDefaults] => [
+    id,
+    { ...(defaults[id] ?? noDefaults), description },
+  ]);
+  return new Graphs(loaded, problems, Object.fromEntries(described));
 }

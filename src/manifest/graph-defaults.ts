@@ -13,6 +13,8 @@ const Defaults = z.record(
 export interface GraphDefaults {
   config: Record<string, unknown>;
   context: Record<string, unknown>;
+  /** What `langgraph.json` says of the graph. */
+  description?: string | undefined;
 }
 
 /** Nothing: of a graph that the variable does not name. */

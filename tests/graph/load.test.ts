@@ -34,7 +34,8 @@ describe("the graphs of a langgraph.json", () => {
   );
 
   it("may name their module as an object", async () => {
-    expect((await load({ agent: { path: `${module}:compiled`, description: "x" } })).ids()).toEqual(["agent"]);
+    const graphs = await load({ agent: { path: `${module}:compiled`, description: "Counts" } });
+    expect(graphs.findAssistant("agent")).toMatchObject({ graph_id: "agent", description: "Counts" });
   });
 
   it("that fail to load are named with the reason, and the others are served", async () => {
