@@ -77,6 +77,14 @@ export async function toolSpan<Result>(
   return result as Result;
 }
 
+/** What the span of a loop says it was given (TRACE-02), where the run is traced; else nothing is counted. */
+export function spanInput(
+  config: RunnableConfig,
+  { history, tools }: { history: readonly unknown[]; tools: readonly unknown[] },
+): object {
+  return isTraced(config) ? { message_count: history.length, tool_count: tools.length } : {};
+}
+
 function isTraced(config: RunnableConfig): boolean {
   const { callbacks } = config;
   if (callbacks === undefined) return false;

@@ -5,6 +5,7 @@ import { awaitAllCallbacks } from "@langchain/core/callbacks/promises";
 import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
 import { Client } from "langsmith";
 import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { loadConfig } from "../src/config.ts";
 import { createTracing, skipIdleTracing } from "../src/tracing.ts";
 import { startWorkflow, type TestWorkflow } from "./support/workflow.ts";
@@ -40,6 +41,28 @@ async function startLangSmith(bodies: string[]): Promise<string> {
   return `http://127.0.0.1:${(langsmith.address() as AddressInfo).port}`;
 }
 
+const Span = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  inputs: z.record(z.string(), z.unknown()),
+  outputs: z.record(z.string(), z.unknown()).optional(),
+  error: z.string().optional(),
+  extra: z.looseObject({ metadata: z.record(z.string(), z.unknown()) }),
+});
+const Part = z.looseObject({ id: z.string() });
+const Sent = z.object({ post: z.array(Part).default([]), patch: z.array(Part).default([]) });
+
+/** The spans, each put together from what was sent at its start and at its end, in the order of their starts. */
+function spansOf(bodies: string[]): z.infer<typeof Span>[] {
+  const spans = new Map<string, object>();
+  for (const { post, patch } of bodies
+    .filter((body) => body.startsWith("{"))
+    .map((body) => Sent.parse(JSON.parse(body)))) {
+    for (const part of [...post, ...patch]) spans.set(part.id, { ...spans.get(part.id), ...part });
+  }
+  return [...spans.values()].map((span) => Span.parse(span));
+}
+
 describe("tracing", () => {
   it("is off without a key", () => {
     expect(createTracing(loadConfig({}))).toBeUndefined();
@@ -67,6 +90,46 @@ describe("tracing", () => {
     expect(sent).not.toContain(secret);
     expect(sent).not.toContain(webhookSecret);
     expect(sent).toContain("[redacted]");
+  });
+
+  it("says in each span what went in and what came out, and of an error where it came from (TRACE-02)", async () => {
+    const bodies: string[] = [];
+    const endpoint = await startLangSmith(bodies);
+    const tracing = createTracing(loadConfig({ LANGSMITH_API_KEY: secret, LANGSMITH_ENDPOINT: endpoint }));
+    if (tracing === undefined) return expect.unreachable("a key turns tracing on");
+    running = await startWorkflow({
+      tracer: tracing.tracer,
+      files: { a: "hello" },
+      script: [
+        { toolCalls: ["a", "gone"].map((path) => ({ name: "read_file", arguments: { path } })) },
+        { text: "Done." },
+        { fault: { kind: "status", status: 401, message: "no such key" } },
+      ],
+    });
+    await running.send("look at a", { tools: ["read_file", "list_files"] });
+    await expect(running.send("once more", { on_error: "fail", mode: "free_work" })).rejects.toThrow();
+    await tracing.flush(10_000);
+    const spans = spansOf(bodies);
+    const [loop] = spans.filter(({ name }) => name === "agentic_loop");
+    expect(loop?.inputs).toMatchObject({ message_count: 1, tool_count: 2 });
+    expect(loop?.outputs).toMatchObject({ iteration_count: 2, total_tokens_used: 59, end_reason: "answered" });
+    const [asked, answered] = ["llm_call_iter_1", "llm_call_iter_2"].map((name) =>
+      spans.find((span) => span.name === name),
+    );
+    expect(asked?.extra.metadata).toMatchObject({ ls_model_name: "scripted" });
+    expect(JSON.stringify(asked?.inputs)).toContain('"content":"look at a"');
+    expect(JSON.stringify(asked?.outputs)).toMatch(/"tool_calls":\[\{"name":"read_file","args":\{"path":"a"\}/u);
+    expect(JSON.stringify(answered?.outputs)).toContain('"text":"Done."');
+    expect(JSON.stringify(answered?.outputs)).toContain('"tool_calls":[]');
+    const tools = spans.filter(({ name }) => name === "tool_read_file");
+    const seen = tools.map(({ inputs, outputs }) => [inputs["path"], outputs?.["success"], outputs?.["content"]]);
+    expect(seen.toSorted()).toEqual([
+      ["a", true, "hello"],
+      ["gone", false, expect.stringContaining('"gone" does not exist.')],
+    ]);
+    const failed = spans.filter(({ name, error }) => name === "llm_call_iter_1" && error !== undefined);
+    expect(failed).toHaveLength(1);
+    expect(failed[0]?.error).toMatch(/refused the key \(401\)[\s\S]*\n +at /u);
   });
 
   it("does not fail a run when the LangSmith server cannot be reached", async () => {

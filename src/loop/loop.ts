@@ -12,6 +12,7 @@ import { recursionLimit } from "./limits.ts";
 import { stateAfterLoop, type TurnState } from "./orchestration.ts";
 import { loopReport, type LoopReport } from "./report.ts";
 import { withLoopCall, type LoopRequest } from "./request.ts";
+import { spanInput } from "../tracing.ts";
 import { afterAssemble, afterModel, routed } from "./route.ts";
 import { LoopState, type EndReason } from "./state.ts";
 import { subAgent } from "./sub-agent.ts";
@@ -71,7 +72,8 @@ async function run(
   config: LangGraphRunnableConfig,
 ): Promise<LoopOutcome> {
   const outcome = await graph.invoke(
-    {},
+    // The state takes none of it: what the loop is given travels beside it.
+    spanInput(config, request),
     {
       ...withLoopCall(config, request, await documentsFor(request, config)),
       runName: "agentic_loop",
