@@ -167,6 +167,44 @@ describe("the architecture", () => {
     expect(files.flatMap(shellProblems)).toEqual([]);
   });
 
+  it("asks others over the network only in the units whose job that is (ARCH-07)", () => {
+    const asking = files.filter(({ text, imports }) => {
+      const isAsking = /\bfetch\(/.test(withoutComments(text));
+      return isAsking || imports.some((name) => /^(undici|node:https?|node:net|node:tls|ws)$/.test(name));
+    });
+    const units = new Set(asking.map(({ path }) => unitOf(path)));
+    expect([...units].toSorted()).toEqual(["http", "manifest", "models", "server", "tools", "web"]);
+    const tools = asking.map(({ path }) => path).filter((path) => path.startsWith("src/tools/"));
+    expect(tools.filter((path) => !path.startsWith("src/tools/mcp/"))).toEqual([
+      // It takes the network away from what reads a document.
+      "src/tools/documents/document-worker.ts",
+      "src/tools/planner/task-service.ts",
+    ]);
+  });
+
+  it("keeps what vendors say, and calls written as text, inside of models/ (ARCH-09)", () => {
+    const inside = /^src\/models\/(vendors|text-calls)\//;
+    const knowing = files.filter((file) =>
+      file.imports.some((request) => inside.test(importedFile(file.path, request) ?? "")),
+    );
+    expect(knowing.length).toBeGreaterThan(5);
+    expect(knowing.filter(({ path }) => !path.startsWith("src/models/"))).toEqual([]);
+  });
+
+  it("keeps sessions, messages and the store apart (ARCH-06)", () => {
+    const importing = (folder: string, what: RegExp): string[] =>
+      files
+        .filter(({ path }) => path.startsWith(folder))
+        .flatMap((file) => file.imports.map((request) => [file.path, importedFile(file.path, request) ?? request]))
+        .filter(([, target = ""]) => what.test(target))
+        .map(([path = "", target = ""]) => `${path} imports ${target}`);
+    expect(importing("src/sessions/", /^node:(fs|child_process|net|http)|sqlite/)).toEqual([]);
+    expect(importing("src/storage/", /^src\/(?!storage\/|errors\.ts|events\.ts)/)).toEqual([]);
+    for (const name of ["message-fields", "stored-message", "display", "export-text"]) {
+      expect(importing(`src/sessions/${name}.ts`, /^node:fs|^src\/(storage\/storage|sessions\/door)\.ts/)).toEqual([]);
+    }
+  });
+
   it("has no ring of imports", () => {
     expect(rings(files)).toEqual([]);
   });

@@ -88,6 +88,22 @@ test("conversations are stored where they are said to be, and never in the works
   });
 });
 
+test("two servers in one process share nothing: each has its own of what is there once (ARCH-14)", async () => {
+  const one = await startTestServer();
+  const other = await startTestServer();
+  try {
+    const { thread_id } = await one.client.threads.create();
+    await one.client.runs.wait(thread_id, "counter", { input: { value: 1 } });
+    await expect(other.client.threads.get(thread_id)).rejects.toThrow("404");
+    await one.close();
+    const left = await other.client.threads.create();
+    expect(await other.client.runs.wait(left.thread_id, "counter", { input: { value: 2 } })).toEqual({ value: 3 });
+  } finally {
+    await one.remove();
+    await other.remove();
+  }
+});
+
 test("a database that is none is left as it is", async () => {
   await mkdir(config.dataDir);
   await writeFile(join(config.dataDir, "millrace.db"), "this is a text, and a long one, not a database".repeat(100));

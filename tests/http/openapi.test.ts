@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { filesBelow, readSource } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const Operation = z.looseObject({
@@ -97,6 +98,18 @@ test("headers are described where they are read and told", () => {
 
 test("wrong values are described as they are answered", () => {
   expect(JSON.stringify(document.paths["/threads"]?.["post"]?.responses["400"])).toContain("ZodError");
+});
+
+test("the page at /docs has no script and no style in it, and no other answer is a page (SEC-06)", async () => {
+  const answer = await server.send("GET", "/docs");
+  expect(answer.headers.get("content-type")).toMatch(/^text\/html/);
+  const page = await answer.text();
+  const scripts = [...page.matchAll(/<script\b[^>]*>([^]*?)<\/script>/g)];
+  expect(scripts.length).toBeGreaterThan(0);
+  expect(scripts.map(([, inside]) => inside)).toEqual(scripts.map(() => ""));
+  expect(page).not.toMatch(/<style|\sstyle=|\son\w+=|javascript:/i);
+  const pages = filesBelow("src/http").filter((path) => /\.html\(|text\/html/.test(readSource(path).text));
+  expect(pages).toEqual(["src/http/openapi.ts"]);
 });
 
 test("the page at /docs needs nothing from elsewhere", async () => {

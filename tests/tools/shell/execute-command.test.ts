@@ -190,6 +190,14 @@ describe.each(kinds)("a command, with the sandbox %s", (setting) => {
   });
 });
 
+it("looks for its sandbox once, also where two ask for it at the same time (ARCH-14)", async () => {
+  shell = new Shell({ sandbox: "auto", hidden: [] });
+  const [one, other] = [shell.sandbox(), shell.sandbox()];
+  expect(one).toBe(other);
+  expect(shell.sandbox()).toBe(one);
+  await one;
+});
+
 describe.runIf(sandbox !== undefined)("the sandbox", () => {
   beforeEach(() => {
     shell = new Shell({ sandbox: "auto", hidden: [] });
