@@ -107,7 +107,7 @@ describe("tracing", () => {
       ],
     });
     await running.send("look at a", { tools: ["read_file", "list_files"] });
-    await expect(running.send("once more", { on_error: "fail", mode: "free_work" })).rejects.toThrow();
+    await expect(running.send("once more", { on_error: "fail", mode: "free_work" })).rejects.toThrow("refused the key");
     await tracing.flush(10_000);
     const spans = spansOf(bodies);
     const [loop] = spans.filter(({ name }) => name === "agentic_loop");
@@ -123,7 +123,7 @@ describe("tracing", () => {
     expect(JSON.stringify(answered?.outputs)).toContain('"tool_calls":[]');
     const tools = spans.filter(({ name }) => name === "tool_read_file");
     const seen = tools.map(({ inputs, outputs }) => [inputs["path"], outputs?.["success"], outputs?.["content"]]);
-    expect(seen.toSorted()).toEqual([
+    expect(seen.toSorted(([left], [right]) => String(left).localeCompare(String(right)))).toEqual([
       ["a", true, "hello"],
       ["gone", false, expect.stringContaining('"gone" does not exist.')],
     ]);

@@ -54,6 +54,7 @@ const script: ModelStep[] = [
   calls("patch_file", { path: circuit, changes: wider }),
   simulates,
   calls("plot_simulation", { circuit, analysis: "ac", signals: ["out"] }),
+  calls("plot_simulation", { circuit, analysis: "ac", signals: ["out"], format: "png" }),
   { text: "Wider transistors at the input do the rest." },
 ];
 
@@ -99,7 +100,8 @@ async function optimise(server: ServerProcess, workspace: string, thread: string
   equal(third.choices[0], "accept_design", "to accept it should be proposed first");
   tell(third.summary);
   match(readFileSync(join(workspace, "cmos-amplifier_ac.svg"), "utf8"), /^<svg[\s\S]*<polyline/u, "there is no plot");
-  note("cmos-amplifier_ac.svg shows gain and phase.");
+  equal(readFileSync(join(workspace, "cmos-amplifier_ac.png")).toString("latin1", 1, 4), "PNG", "there is no picture");
+  note("cmos-amplifier_ac.svg and .png show gain and phase.");
 }
 
 async function accept(server: ServerProcess, workspace: string, thread: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
+import { plotPng } from "../../simulation/plot-png.ts";
 import { plotSvg } from "../../simulation/plot-svg.ts";
 import { Waveform } from "../../simulation/waveforms.ts";
 import { reading, writing } from "../files/looking.ts";
@@ -20,16 +21,17 @@ const Input = z.object({
     .max(6)
     .optional()
     .describe('what is drawn, such as ["v(out)", "i(vdd)"]; default the output and the input'),
+  format: z.enum(["svg", "png"]).optional().describe("what the file is; default svg"),
 });
 type Input = z.infer<typeof Input>;
 
 const Result = z.looseObject({ waveforms: z.array(Waveform) });
 
-/** Draws a result of a simulation as an SVG file beside the circuit. */
+/** Draws a result of a simulation as an SVG or PNG file beside the circuit. */
 export const plotSimulation = defineTool({
   name: "plot_simulation",
   description:
-    "Draws the last result of run_simulation as a picture (SVG) beside the circuit: gain and phase over frequency, or signals over " +
+    "Draws the last result of run_simulation as a picture (SVG, or PNG) beside the circuit: gain and phase over frequency, or signals over " +
     "time or over what was swept.",
   schema: Input,
   effect: "idempotent",
@@ -45,12 +47,12 @@ export const plotSimulation = defineTool({
   example: { title: "Gain and phase", body: '{"circuit": "amp.cir", "analysis": "ac", "signals": ["v(out)"]}' },
 });
 
-function pictureOf({ circuit, analysis }: Input): string {
-  return besideCircuit(circuit, analysis === undefined ? "_plot.svg" : `_${analysis}.svg`);
+function pictureOf({ circuit, analysis, format = "svg" }: Input): string {
+  return besideCircuit(circuit, `_${analysis ?? "plot"}.${format}`);
 }
 
 async function draw(input: Input, context: ToolContext): Promise<ToolResult> {
-  const { circuit, analysis, signals } = input;
+  const { circuit, analysis, signals, format } = input;
   const source = besideCircuit(circuit, "_sim.json");
   const { waveforms } = readResult(await readText(context, source), source);
   const waveform = waveforms.find((one) => typeOf(one) === analysis || (analysis === undefined && one.x.length > 1));
@@ -70,7 +72,9 @@ async function draw(input: Input, context: ToolContext): Promise<ToolResult> {
       suggestion: `It has: ${known.join(", ")}.`,
     });
   }
-  const path = await writeText(context, pictureOf(input), plotSvg(waveform, names, circuit));
+  const svg = plotSvg(waveform, names, circuit);
+  const picture = format === "png" ? await plotPng(svg, context.signal) : svg;
+  const path = await writeText(context, pictureOf(input), picture);
   return success(`Drew ${names.join(", ")} to ${path}.`, { data: { path, signals: names } });
 }
 

@@ -10,9 +10,9 @@ import { locate } from "../files/workspace-path.ts";
  * Writes a whole file in one step, whether it is there or not, with its missing folders; gives its path as it is told. Throws
  * `invalid_parameter` for a name under which a text is no whole file.
  */
-export async function writeText(context: ToolContext, path: string, content: string): Promise<string> {
+export async function writeText(context: ToolContext, path: string, content: string | Uint8Array): Promise<string> {
   const place = await locate(context.workspace, path);
-  if (isWordDocument(place.real) || isMadeByPrograms(place.real)) {
+  if (typeof content === "string" && (isWordDocument(place.real) || isMadeByPrograms(place.real))) {
     throw new AppError("invalid_parameter", `"${place.path}" would be a broken file: it is no text.`, {
       suggestion: "Use create_file or update_file, which make Word documents (.docx).",
     });
