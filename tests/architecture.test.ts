@@ -199,7 +199,7 @@ describe("the architecture", () => {
         .filter(([, target = ""]) => what.test(target))
         .map(([path = "", target = ""]) => `${path} imports ${target}`);
     expect(importing("src/sessions/", /^node:(fs|child_process|net|http)|sqlite/)).toEqual([]);
-    expect(importing("src/storage/", /^src\/(?!storage\/|errors\.ts|events\.ts)/)).toEqual([]);
+    expect(importing("src/storage/", /^src\/(state\b|user-context\.ts|context\/)/)).toEqual([]);
     for (const name of ["message-fields", "stored-message", "display", "export-text"]) {
       expect(importing(`src/sessions/${name}.ts`, /^node:fs|^src\/(storage\/storage|sessions\/door)\.ts/)).toEqual([]);
     }
