@@ -8,18 +8,35 @@ const section = /<w:sectPr>[\s\S]*?<\/w:sectPr>\s*/u;
  * heads are marked as such (`headed` says of each table, in order, whether it has one), and nothing advertises.
  */
 export function tidyWordFile(file: Uint8Array, headed: readonly boolean[]): Uint8Array {
+  return rewritten(file, {
+    [mainPart]: (xml) => withHeads(sectionLast(xml), headed),
+    "docProps/core.xml": (xml) => xml.replace(/<cp:keywords>[^<]*<\/cp:keywords>/u, ""),
+  });
+}
+
+/**
+ * A Word document that the library for Markdown has made, with one style for each paragraph: it gives some a second one, which
+ * the standard does not know and of which Word takes the first and LibreOffice the last.
+ */
+export function withOneStyle(file: Uint8Array): Uint8Array {
+  return rewritten(file, {
+    [mainPart]: (xml) => xml.replaceAll(/(<w:pStyle [^>]*\/>)(?:<w:pStyle [^>]*\/>)+/gu, "$1"),
+  });
+}
+
+/** The same file with some of its parts written anew. */
+function rewritten(file: Uint8Array, changes: Readonly<Record<string, (xml: string) => string>>): Uint8Array {
   const parts = readParts(file, (name) => !name.endsWith("/"));
-  const main = parts.get(mainPart)?.toString("utf8") ?? "";
-  const core = parts.get("docProps/core.xml")?.toString("utf8") ?? "";
   const tidied = new Map<string, Uint8Array>();
   // Who looks at the beginning of a file to see what it is finds it there.
   for (const name of ["[Content_Types].xml", "_rels/.rels"]) {
     const part = parts.get(name);
     if (part !== undefined) tidied.set(name, part);
   }
-  for (const [name, part] of parts) tidied.set(name, part);
-  tidied.set(mainPart, Buffer.from(withHeads(sectionLast(main), headed)));
-  if (core !== "") tidied.set("docProps/core.xml", Buffer.from(core.replace(/<cp:keywords>[^<]*<\/cp:keywords>/u, "")));
+  for (const [name, part] of parts) {
+    const change = changes[name];
+    tidied.set(name, change === undefined ? part : Buffer.from(change(part.toString("utf8"))));
+  }
   return packParts(tidied, { isPacked: true });
 }
 

@@ -2,7 +2,7 @@ import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { AppError } from "../../errors.ts";
 import type { Syntax } from "./document-job.ts";
-import { headedTables, tidyWordFile, withListings } from "./tidy-word-file.ts";
+import { headedTables, tidyWordFile, withListings, withOneStyle } from "./tidy-word-file.ts";
 import { withoutPictures } from "./without-pictures.ts";
 import { readParts } from "./zip-parts.ts";
 
@@ -50,7 +50,7 @@ async function fromMarkdown(content: string): Promise<Uint8Array> {
   const { default: markdownDocx, Packer } = await import("markdown-docx");
   closeFiles();
   const document = await markdownDocx(content, { imageAdapter: async () => null });
-  return Uint8Array.from(await Packer.toBuffer(document));
+  return withOneStyle(await Packer.toBuffer(document));
 }
 
 /** From now on nothing in this thread opens a file. */

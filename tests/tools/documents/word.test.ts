@@ -396,6 +396,16 @@ describe("what others read of a Word document made here", () => {
     },
   );
 
+  it("gives no paragraph two styles, of which each reader takes another", async () => {
+    const { file } = await wordDocument(markdown, signal, without);
+    const xml =
+      readParts(file, (name) => name === "word/document.xml")
+        .get("word/document.xml")
+        ?.toString("utf8") ?? "";
+    expect(xml).toContain('<w:pStyle w:val="Heading1"/>');
+    expect(xml).not.toMatch(/<w:pStyle [^>]*\/><w:pStyle /u);
+  });
+
   it.skipIf(office === undefined).each(sources)(
     "opens in LibreOffice and comes back the same, made from %s",
     async (_, text) => {
