@@ -47,7 +47,7 @@ describe("npm run demo", { timeout: 180_000 }, () => {
 
   it("names the demos there are when it is asked for another", async () => {
     const { code, output } = await node([demo, "nothing"]);
-    expect(output).toBe('There is no demo "nothing". There are: main, code, circuit, documents.\n');
+    expect(output).toBe('There is no demo "nothing". There are: main, code, circuit, documents, planner.\n');
     expect(code).toBe(1);
   });
 });

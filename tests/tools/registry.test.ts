@@ -74,7 +74,13 @@ describe("registry", () => {
   });
 
   it("gives file tools 30 seconds, what has limits of its own as much as those need, and the others 60", () => {
-    const own: Record<string, number> = { run_simulation: 90, web_search: 30, web_fetch: 30, web_crawl: 120 };
+    const own: Record<string, number> = {
+      edit_current_editor_document: 5,
+      run_simulation: 90,
+      web_search: 30,
+      web_fetch: 30,
+      web_crawl: 120,
+    };
     const usual = (name: string) => (/file|folder|content|code|plot/.test(name) ? 30 : 60);
     for (const { name, timeoutSeconds } of Object.values(tools))
       expect(timeoutSeconds, name).toBe(own[name] ?? usual(name));
