@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import { isOwnPath } from "../runs/own-path.ts";
 import type { WebhookSettings } from "../settings/webhook-settings.ts";
 import { readWebAddress } from "../web/web-address.ts";
 
@@ -7,7 +8,7 @@ import { readWebAddress } from "../web/web-address.ts";
  * public internet and that the operator has not named (S13 in reliability.md).
  */
 export function checkWebhook(url: string, { allowed }: WebhookSettings): void {
-  if (/^\/(?!\/)/u.test(url)) return;
+  if (isOwnPath(url)) return;
   try {
     readWebAddress(url, allowed);
   } catch (error) {

@@ -6,6 +6,7 @@ import type { Webhook, WebhookStore } from "../storage/webhooks.ts";
 import type { WebRules } from "../web/web-get.ts";
 import { webPost } from "../web/web-post.ts";
 import { Alarm } from "./alarm.ts";
+import { isOwnPath } from "./own-path.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -94,7 +95,7 @@ export class WebhookSender {
     const { settings, find, open } = this.#parts;
     const sentAt = new Date();
     const body = `${written.slice(0, -1)},"webhook_sent_at":"${sentAt.toISOString()}"}`;
-    const own = url.startsWith("/") ? new URL(url, this.#ownUrl) : undefined;
+    const own = isOwnPath(url) ? new URL(url, this.#ownUrl) : undefined;
     const status = await webPost(
       {
         address: own?.href ?? url,
