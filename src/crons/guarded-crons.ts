@@ -1,9 +1,15 @@
 import { AppError } from "../errors.ts";
 import type { AuthEvent } from "../manifest/auth.ts";
-import { ask, bothOf, type Guard } from "../sessions/guard.ts";
+import { ask, bothOf, withUser, type Guard } from "../sessions/guard.ts";
 import { contains } from "../storage/contains.ts";
+import { JsonObject } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { OwnCrons } from "./own-crons.ts";
+
+/** The runs of a cron are told who made it, or changed it last, whatever the payload says of that. */
+function ofUser(payload: JsonObject, guard: Guard): JsonObject {
+  return { ...payload, config: withUser({ config: JsonObject.safeParse(payload["config"]).data ?? {} }, guard) };
+}
 
 /** The crons as the rules of `auth.path` show them to one user; `crons` are all of them. */
 export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons">, guard: Guard): OwnCrons {
@@ -25,12 +31,16 @@ export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons">, g
       const { schedule, payload, session_id: thread_id, end_time, assistant_id } = cron;
       const value = { schedule, payload, thread_id, end_time, assistant_id, metadata: { ...cron.metadata } };
       await ask(guard, "crons:create", value);
-      return await crons.create({ ...cron, metadata: value.metadata });
+      return await crons.create({ ...cron, payload: ofUser(payload, guard), metadata: value.metadata });
     },
     async update(cron_id, change) {
       const value = { cron_id, ...change, metadata: { ...change.metadata } };
       await requireAllowed(cron_id, "crons:update", value);
-      return await crons.update(cron_id, { ...change, ...(change.metadata && { metadata: value.metadata }) });
+      return await crons.update(cron_id, {
+        ...change,
+        ...(change.payload && { payload: ofUser(change.payload, guard) }),
+        ...(change.metadata && { metadata: value.metadata }),
+      });
     },
     async delete(cron_id) {
       await requireAllowed(cron_id, "crons:delete", { cron_id });

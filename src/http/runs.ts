@@ -88,7 +88,10 @@ export async function admitRun(
   if (body.config && !temporary) {
     const configurable = { ...keptConfigurable(session), ...lastingKeys(body.config.configurable) };
     const config = { ...body.config, configurable };
-    await services.storage.sessions.update(session.session_id, { config });
+    // The run has begun: whoever were told of a failure now would send it again.
+    await services.storage.sessions.update(session.session_id, { config }).catch((error: unknown) => {
+      services.logger.warn({ err: error, session_id: session.session_id }, "session_config_not_kept");
+    });
   }
   return run;
 }

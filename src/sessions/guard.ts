@@ -103,6 +103,13 @@ export function guardedRuns(runs: SessionRuns, storage: Storage, guard: Guard): 
     },
     cancel: async (runId, options) =>
       (await mayChange(runId, "threads:update")) ? await runs.cancel(runId, options) : undefined,
+    async cancelSession(sessionId, ...more) {
+      // Only who may delete a session stops all that is under way in it.
+      if ((await guardedSession(storage, guard, sessionId, "threads:delete")) === undefined) {
+        throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
+      }
+      return await runs.cancelSession(sessionId, ...more);
+    },
     delete: async (runId) => (await mayChange(runId, "threads:delete")) && (await runs.delete(runId)),
   };
 }
@@ -128,7 +135,7 @@ function valueOf(session: Session, request: RunRequest): JsonObject {
 }
 
 /** A run is told who asked for it, whatever the client says of itself. */
-function withUser({ config }: RunRequest, { context: { user, scopes } }: Guard): JsonObject {
+export function withUser({ config }: { config: JsonObject }, { context: { user, scopes } }: Guard): JsonObject {
   const configurable = config["configurable"];
   return {
     ...config,

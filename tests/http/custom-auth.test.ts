@@ -243,6 +243,18 @@ describe("crons", () => {
   });
 });
 
+describe("the runs of a cron", () => {
+  it("are told who made it, whatever it says itself", async () => {
+    const config = { configurable: { own: 1, langgraph_auth_user_id: "admin" } };
+    const made = await adas.crons.create("asking", { schedule: "0 0 1 1 *", input: {}, config });
+    const { cron_id } = made as unknown as { cron_id: string };
+    expect(await adas.crons.search()).toMatchObject([
+      { cron_id, payload: { config: { configurable: { own: 1, langgraph_auth_user_id: "ada" } } } },
+    ]);
+    await adas.crons.delete(cron_id);
+  });
+});
+
 describe("an address that others can reach", () => {
   it("needs somebody who asks who they are: keys, or rules", async () => {
     const message = expect.stringMatching(/HOST is 0\.0\.0\.0.*MILLRACE_API_KEYS is empty/u);
@@ -306,6 +318,27 @@ describe("rules that cannot be used", () => {
     const own = await serve({ path: await rulesOf(rules) });
     expect((await own.send("POST", "/threads", {})).status).toBe(500);
     expect((await own.send("POST", "/threads/search", {})).status).toBe(500);
+  });
+
+  it("that show a thread let nobody stop, delete or lose what is under way in it", async () => {
+    const rules = await rulesOf(`new Auth()
+      .authenticate((request) => request.headers.get("x-user"))
+      .on("threads:delete", ({ user }) => ({ owner: user.identity }))
+      .on("threads:update", ({ user }) => (user.identity === "guest" ? false : undefined))
+      .on("threads:create", ({ value, user }) => void (value.metadata.owner = user.identity))`);
+    const { url } = await serve({ path: rules });
+    const by = (name: string) =>
+      new Client({ apiUrl: url, defaultHeaders: { "x-user": name }, callerOptions: { maxRetries: 0 } });
+    const { assistant_id } = await by("ada").assistants.create({ graphId: "asking" });
+    const { thread_id } = await by("ada").threads.create();
+    await by("ada").runs.wait(thread_id, assistant_id, { input: {} });
+    await expect(by("bob").threads.delete(thread_id)).rejects.toThrow("404");
+    const path = `${url}/assistants/${assistant_id}?delete_threads=true`;
+    expect((await fetch(path, { method: "DELETE", headers: { "x-user": "bob" } })).status).toBe(200);
+    expect((await by("ada").threads.get(thread_id)).status).toBe("interrupted");
+    const { thread_id: guests } = await by("guest").threads.create();
+    const config = { configurable: { own: 1 } };
+    expect(await by("guest").runs.wait(guests, "mirror", { input: {}, config })).toHaveProperty("seen");
   });
 
   it("let nobody through when they name nobody", async () => {
