@@ -11,6 +11,8 @@ function requestLimits({ requestSeconds }: Config): ServerOptions {
   return {
     requestTimeout: milliseconds,
     headersTimeout: Math.min(milliseconds, 20_000),
+    // Some clients offer another protocol with every request; only a WebSocket is one to us.
+    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
     connectionsCheckingInterval: Math.min(5_000, Math.ceil(milliseconds / 4)),
   };
 }

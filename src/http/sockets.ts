@@ -37,6 +37,8 @@ export function acceptSockets(server: ServerType, fetch: Fetch, bodyLimit: numbe
     const response = await fetch(request, bindings);
     const { status } = response;
     if (status === 403) return refuse(socket, status, await response.text());
+    // A route that would go on telling over this connection learns that it is not there.
+    if (serve === undefined) outgoing.emit("close");
     const reason = serve === undefined ? await response.text() : "";
     sockets.handleUpgrade(incoming, socket, head, (accepted) => {
       if (serve === undefined) accepted.close(4000 + status, shortened(reason));
@@ -68,6 +70,7 @@ function headersOf({ headers }: IncomingMessage): Headers {
 
 function refuse(socket: Duplex, status: number, text: string): void {
   const head = `HTTP/1.1 ${status} Forbidden\r\nContent-Type: text/plain\r\nConnection: close`;
+  socket.once("finish", () => socket.destroy());
   socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 }
 

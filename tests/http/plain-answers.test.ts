@@ -54,6 +54,16 @@ describe("plain answers", () => {
     expect(headers["content-encoding"]).toBeUndefined();
   });
 
+  it("come as usual for who offers to go on in another protocol, with what was sent", async () => {
+    const headers = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABkAAQAAP__" };
+    const { status, bytes } = await raw(`${server.url}/threads`, {
+      method: "POST",
+      body: { metadata: { a: 1 } },
+      headers,
+    });
+    expect([status, JSON.parse(bytes.toString())]).toMatchObject([200, { metadata: { a: 1 } }]);
+  });
+
   it("stay as they are where they are short", async () => {
     const { headers, bytes } = await raw(`${server.url}/ok`, { headers: gzip });
     expect([headers["content-encoding"], bytes.toString()]).toEqual([undefined, '{"ok":true}']);

@@ -19,10 +19,13 @@ export function limitRequests(most: number): MiddlewareHandler<HttpEnvironment> 
         recoverable: true,
       });
     }
-    open += 1;
     const { incoming, outgoing, acceptSocket } = context.env;
     // What becomes a WebSocket is answered on the connection itself.
-    (acceptSocket === undefined ? outgoing : incoming.socket).once("close", () => {
+    const line = acceptSocket === undefined ? outgoing : incoming.socket;
+    // Whose client has left meanwhile tells no end any more.
+    if (line.destroyed) return next();
+    open += 1;
+    line.once("close", () => {
       open -= 1;
     });
     return next();
