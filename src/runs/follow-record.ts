@@ -66,6 +66,9 @@ async function lastTold({ active, storage }: RunSources, { run_id }: Run): Promi
 
 /** The runs with which the record begins, oldest first. */
 async function keptRuns({ active, storage }: RunSources, sessionId: string, since: number | undefined): Promise<Run[]> {
+  // What has come after it and was stopped in the queue has told nothing, and is no reason to leave it out.
+  const walking = [...active.values()].find((one) => one.walking && one.run.session_id === sessionId);
+  if (since === undefined && walking !== undefined) return [walking.run];
   const kept = new Map<string, Run>();
   for (let offset = 0; offset < runsReplayed; offset += runsAtOnce) {
     const page = await storage.runs.list(sessionId, { limit: runsAtOnce, offset });

@@ -1,6 +1,7 @@
 import { HTTPException } from "hono/http-exception";
 import { explain, isAppError, type ErrorCode } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { Refusal as Refused } from "../../manifest/refusal.ts";
 import { eventTime } from "../../runs/event-clock.ts";
 
 /** Why a command was refused, in the words of the protocol (wire contract, section 4). */
@@ -58,6 +59,8 @@ export function toRefusal(error: unknown, logger: Logger): Refusal {
   if (error instanceof HTTPException && error.status < 500) {
     return { error: "invalid_argument", message: error.message };
   }
+  // What the rules of `auth.path` have refused.
+  if (error instanceof Refused && error.status < 500) return { error: "permission_denied", message: error.message };
   logger.error({ err: error }, "command failed");
   return { error: "unknown_error", message: "Internal Server Error" };
 }
