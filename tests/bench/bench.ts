@@ -8,10 +8,11 @@ import { measureLoopCost } from "./loop-cost.ts";
 import { measureMemory, measureStart, measureTurns } from "./over-http.ts";
 import { measurePolicies } from "./policy-cost.ts";
 import { measureRuns, measureTokens } from "./runs.ts";
+import { measureSearch } from "./search.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers.ts";
 import { measureTextCalls } from "./text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process,loop,context,session,calls,policies]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process,loop,context,session,calls,policies,search]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -31,6 +32,7 @@ interface Amounts {
   starts: number;
   session: number;
   policies: number;
+  searched: number;
 }
 
 const smoke: Amounts = {
@@ -43,6 +45,7 @@ const smoke: Amounts = {
   starts: 1,
   session: 40,
   policies: 2,
+  searched: 300,
 };
 const normal: Amounts = {
   runs: 100,
@@ -54,6 +57,7 @@ const normal: Amounts = {
   starts: 5,
   session: 1000,
   policies: 300,
+  searched: 20_000,
 };
 
 const { values: options } = parseArgs({
@@ -95,6 +99,7 @@ async function measure(
   await add("session", () => measureLongSession(amounts.session));
   await add("loop", () => measureLoopCost(5 * amounts.turns));
   await add("context", () => measureContext());
+  await add("search", () => measureSearch(amounts.searched, amounts.starts));
   const model = await startModel();
   try {
     await add("policies", () => measurePolicies(model.url, amounts.policies));
