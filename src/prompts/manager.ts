@@ -77,11 +77,12 @@ export class PromptManager {
     return Object.hasOwn(templates, name);
   }
 
-  /** All templates without their texts, by name. */
-  list(): PromptMetadata[] {
-    return Object.keys(templates).map((name) => this.metadata(name));
+  /** The names of all templates. */
+  names(): string[] {
+    return Object.keys(templates);
   }
 
+  /** What is known of a template, without its text. Throws `not_found`. */
   metadata(name: string): PromptMetadata {
     const { content: _content, default_content: _default, ...metadata } = this.get(name);
     return metadata;

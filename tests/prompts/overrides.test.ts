@@ -169,14 +169,15 @@ describe("the log", () => {
 
 describe("the manager (PROMPT-05)", () => {
   it("lists every template, says whether it has one, and refuses a name that is none", () => {
-    const names = prompts.templates.list().map(({ name }) => name);
-    expect(names).toEqual(Object.keys(templates));
-    expect(prompts.templates.list()[0]).not.toHaveProperty("content");
+    expect(prompts.templates.names()).toEqual(Object.keys(templates));
+    expect(prompts.templates.metadata("intent")).toMatchObject({ name: "intent", source: "builtin", format: "json" });
+    expect(prompts.templates.metadata("intent")).not.toHaveProperty("content");
     expect(prompts.templates.has("intent")).toBe(true);
     for (const name of ["nobody", "constructor", "__proto__", "../config"]) {
       expect(prompts.templates.has(name)).toBe(false);
       for (const call of [
         () => prompts.templates.get(name),
+        () => prompts.templates.metadata(name),
         () => prompts.templates.save(name, "x"),
         () => prompts.templates.reset(name),
         () => prompts.templates.validate(name, {}),

@@ -9,7 +9,10 @@ import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "../sh
 import { jsonBody, path, query } from "../validate.ts";
 
 const PromptPath = z.object({ name: z.string().min(1).max(100).describe("As `GET /prompts` lists it") });
-const PromptQuery = z.object({ node: z.string().max(100).optional().describe("Only those that this node uses") });
+const PromptQuery = z.object({
+  node: z.string().max(100).optional().describe("Only those that this node uses"),
+  content: z.enum(["true", "false"]).default("false").describe("With the texts, as an editor needs them"),
+});
 const Content = z.string().max(1_000_000).describe("English; `{name}` stands for a variable");
 const PromptSave = z.object({ content: Content }).meta({ ref: "PromptSave" });
 const PromptCheck = z
@@ -31,8 +34,11 @@ const metadata = {
   required_variables: z.array(z.string()),
   problems: z.array(PromptProblemShape),
 };
-const MetadataShape = z.object(metadata).meta({ ref: "PromptMetadata" });
-const PromptShape = z.object({ ...metadata, content: z.string(), default_content: z.string() }).meta({ ref: "Prompt" });
+const texts = { content: z.string(), default_content: z.string() };
+const ListedShape = z
+  .object({ ...metadata, ...z.object(texts).partial().shape })
+  .meta({ ref: "PromptMetadata", description: "The texts are there with `content=true`" });
+const PromptShape = z.object({ ...metadata, ...texts }).meta({ ref: "Prompt" });
 const Reloaded = z.object({ reloaded: z.number().int().describe("How many templates there are") });
 
 const errors = { 404: "No such prompt" };
@@ -53,13 +59,14 @@ export function promptRoutes(services: HttpServices): HttpApp {
 function readingRoutes(routes: HttpApp, { prompts: { templates } }: HttpServices): void {
   routes.get(
     "/prompts",
-    describe({ tag: "Prompts", summary: "List the prompt templates", answer: z.array(MetadataShape) }),
+    describe({ tag: "Prompts", summary: "List the prompt templates", answer: z.array(ListedShape) }),
     query(PromptQuery),
     (context) => {
-      const { node } = context.req.valid("query");
+      const { node, content } = context.req.valid("query");
+      const names = node === undefined ? templates.names() : templatesOfNode(node);
       return answerJson(
         context,
-        node === undefined ? templates.list() : templatesOfNode(node).map((name) => templates.metadata(name)),
+        names.map((name) => (content === "true" ? templates.get(name) : templates.metadata(name))),
       );
     },
   );
@@ -102,7 +109,7 @@ function changingRoutes(routes: HttpApp, { prompts: { templates, identities }, m
       requireAdministration(mayAdminister);
       templates.reload();
       identities.reload();
-      return context.json({ reloaded: templates.list().length });
+      return context.json({ reloaded: templates.names().length });
     },
   );
 
