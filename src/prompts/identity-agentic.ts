@@ -1,3 +1,4 @@
+import { predefinedVariables } from "./identity-variables.ts";
 import { defineTemplate } from "./template.ts";
 
 /** L0 of the agentic profile: its sections in the order of PROMPT-12, its rules from PROMPT-13. */
@@ -7,6 +8,7 @@ export const identityAgentic = defineTemplate({
   description: "A software engineer that works step by step with tools.",
   required: ["working_directory"],
   optional: [
+    ...predefinedVariables,
     "system_prompt",
     "tool_format",
     "tools",

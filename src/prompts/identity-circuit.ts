@@ -1,4 +1,4 @@
-import { circuitFacts } from "./identity-variables.ts";
+import { predefinedVariables } from "./identity-variables.ts";
 import { defineTemplate } from "./template.ts";
 
 /** L0 of the circuit profile (PROMPT-20). Its style is Markdown (C-17). */
@@ -6,7 +6,7 @@ export const identityCircuit = defineTemplate({
   name: "identity_circuit",
   title: { en: "Identity: circuits", zh: "身份：电路设计" },
   description: "An expert for analog and mixed-signal circuits.",
-  optional: circuitFacts,
+  optional: predefinedVariables,
   content: [
     "You are an expert for analog and mixed-signal circuits. You work freely with the user, in their workspace.",
     "",

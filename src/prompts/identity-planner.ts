@@ -1,3 +1,4 @@
+import { predefinedVariables } from "./identity-variables.ts";
 import { defineTemplate } from "./template.ts";
 
 /** L0 of the planner profile (PROMPT-16): role, format, tools, rules, goal, then what changes. */
@@ -5,7 +6,7 @@ export const identityPlanner = defineTemplate({
   name: "identity_planner",
   title: { en: "Identity: planner", zh: "身份：任务管理" },
   description: "An assistant for tasks and schedules.",
-  optional: ["tool_format", "tools", "today", "view_context", "current_area_id", "user_name"],
+  optional: [...predefinedVariables, "tool_format", "tools", "today", "view_context", "current_area_id", "user_name"],
   content: [
     "You manage tasks and schedules for the user.",
     "",

@@ -1,5 +1,5 @@
-/** The variables that every identity about a project may use (PROMPT-19). */
-export const circuitFacts = [
+/** The variables that every identity may use, whatever the profile (PROMPT-19). */
+export const predefinedVariables = [
   "project_name",
   "circuit_file",
   "design_goals",
@@ -8,4 +8,4 @@ export const circuitFacts = [
 ] as const;
 
 /** The variables that an identity about documents may use besides. */
-export const documentFacts = [...circuitFacts, "workspace_path"] as const;
+export const documentFacts = [...predefinedVariables, "workspace_path"] as const;

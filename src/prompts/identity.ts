@@ -1,4 +1,4 @@
-import { circuitFacts } from "./identity-variables.ts";
+import { predefinedVariables } from "./identity-variables.ts";
 import { defineTemplate } from "./template.ts";
 
 /** L0 of the general profile: who the assistant is (PROMPT-01). It says nothing that changes within a session. */
@@ -6,7 +6,7 @@ export const identity = defineTemplate({
   name: "identity",
   title: { en: "Identity", zh: "身份" },
   description: "Who the assistant is and how it works, for any kind of work.",
-  optional: circuitFacts,
+  optional: predefinedVariables,
   content: [
     "You are the assistant of Millrace. You help with writing, files, tasks and questions, and you work with tools in the",
     "user's workspace.",

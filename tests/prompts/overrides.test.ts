@@ -12,6 +12,7 @@ import { systemText } from "../../src/prompts/injector.ts";
 import { intentPrompt } from "../../src/prompts/intent.ts";
 import { jsonOutput } from "../../src/prompts/json-output.ts";
 import { openPrompts, type EditablePrompts } from "../../src/prompts/open-prompts.ts";
+import { Profile } from "../../src/state.ts";
 
 let dataDir: string;
 let folder: string;
@@ -268,6 +269,14 @@ describe("the identity (PROMPT-18, PROMPT-19)", () => {
       name: "Identity",
     });
     expect(prompts.identities.reset("general")).toMatchObject({ source: "builtin", content: identity.content });
+  });
+
+  it.each(Profile.options)("of the profile %s may use the predefined variables (PROMPT-19)", (profile) => {
+    const used = ["project_name", "circuit_file", "design_goals", "simulation_status", "user_preferences"];
+    const content = used.map((name) => `{${name}}`).join("/");
+    const values = Object.fromEntries(used.map((name, index) => [name, index + 1]));
+    expect(prompts.identities.save(profile, { content, required_variables: [] }, now).problems).toEqual([]);
+    expect(prompts.identity(profile, values)).toBe("1/2/3/4/5");
   });
 
   it("has a file for each profile", async () => {
