@@ -1,9 +1,9 @@
-/** Which templates a node of the workflow uses as its task (PROMPT-08). */
+/** Which templates a node of the workflow uses for its task (PROMPT-08): those about circuits are the tasks of preset actions. */
 const nodeTemplates: Readonly<Record<string, readonly string[]>> = {
   compress: ["compress"],
   intent: ["intent", "reply", "continue_reply"],
   clarify: ["clarify"],
-  plan: ["plan", "extract_design_goals", "analyze_simulation"],
+  plan: ["plan"],
   action: [
     "free_work",
     "plan_step",
