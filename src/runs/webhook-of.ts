@@ -1,6 +1,7 @@
 import type { Run } from "../storage/records.ts";
 import type { RunOutcome } from "../storage/storage.ts";
 import { readNewest } from "./newest-state.ts";
+import { isOwnPath } from "./own-path.ts";
 import type { Performance } from "./performance.ts";
 
 /** How a run ended, for whoever is told of it. Dates are ISO-8601. */
@@ -19,7 +20,7 @@ export async function webhookOf(
   outcome: RunOutcome,
   values: Record<string, unknown> | undefined,
   { storage, webhookBody, logger }: Pick<Performance, "storage" | "webhookBody" | "logger">,
-): Promise<{ url: string; body: string } | undefined> {
+): Promise<RunOutcome["webhook"]> {
   const { webhook: url } = run.kwargs;
   if (url === undefined || webhookBody === undefined) return undefined;
   const newest = values === undefined ? await newestOf(run, { storage, logger }) : undefined;
@@ -27,7 +28,12 @@ export async function webhookOf(
   const ended: Run = { ...run, status: outcome.status, error: outcome.error ?? null, updated_at: ended_at };
   // While a run works, its row says when it began.
   const end = { values: values ?? newest ?? null, started_at: run.updated_at, ended_at };
-  return { url, body: webhookBody(ended, end) };
+  return { url, host: hostOf(url), body: webhookBody(ended, end) };
+}
+
+/** The receiver; empty for this server. */
+function hostOf(url: string): string {
+  return !isOwnPath(url) && URL.canParse(url) ? new URL(url).host : "";
 }
 
 async function newestOf(

@@ -1,8 +1,9 @@
 import { createHmac } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, errorMessage, isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { WebhookSettings } from "../settings/webhook-settings.ts";
-import type { Webhook, WebhookStore } from "../storage/webhooks.ts";
+import type { BusyReceivers, Webhook, WebhookStore } from "../storage/webhooks.ts";
 import type { WebRules } from "../web/web-get.ts";
 import { webPost } from "../web/web-post.ts";
 import { Alarm } from "./alarm.ts";
@@ -12,8 +13,8 @@ const second = 1000;
 const minute = 60 * second;
 /** How long is waited after each try that failed; after the last one it is given up. */
 const pauses = [second, 5 * second, 30 * second, 2 * minute, 10 * minute, 60 * minute, 180 * minute];
-/** So many are told at once. */
-const atOnce = 8;
+/** How many are told at once: to all receivers, to one host, and for one owner (those of nobody are not counted). */
+const [atOnce, ofOneHost, ofOneOwner] = [32, 4, 8];
 /** Milliseconds that a receiver has to answer. */
 const patience = 10 * second;
 
@@ -29,12 +30,14 @@ export interface WebhookSenderParts extends Pick<WebRules, "find" | "open"> {
 /**
  * Tells the ends of runs to those who asked for it (wire contract, 2.4): at least once, in the order of time, again with
  * growing pauses when the receiver does not take it, also after a restart. Nothing is asked for again: one timer runs to what
- * is due next. Only addresses of the public web, and those that the operator has named, are told (S13 in reliability.md).
+ * is due next. A receiver that takes its time holds up only itself. Only addresses of the public web, and those that the
+ * operator has named, are told (S13 in reliability.md).
  */
 export class WebhookSender {
   readonly #parts: WebhookSenderParts;
   readonly #alarm = new Alarm(() => this.#tellDue());
   readonly #stopped = new AbortController();
+  readonly #underWay = new Map<number, { webhook: Webhook; told: Promise<void> }>();
   #ownUrl: string | undefined;
 
   constructor(parts: WebhookSenderParts) {
@@ -57,19 +60,55 @@ export class WebhookSender {
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#alarm.stop();
+    await Promise.all([...this.#underWay.values()].map(({ told }) => told));
   }
 
+  /** Begins what is due and has room; each that ends lets the next one begin, so nobody waits for the slow ones of others. */
   async #tellDue(): Promise<number | undefined> {
     const { store, logger } = this.#parts;
     try {
-      const due = await store.due(new Date().toISOString(), atOnce);
-      await Promise.all(due.map((webhook) => this.#tell(webhook)));
-      const next = await store.next();
-      return next === undefined ? undefined : Date.parse(next);
+      while (this.#underWay.size < atOnce && !this.#stopped.signal.aborted) {
+        const [webhook] = await store.due(new Date().toISOString(), 1, this.#busy());
+        if (webhook === undefined) {
+          const next = await store.next(this.#busy());
+          return next === undefined ? undefined : Date.parse(next);
+        }
+        this.#begin(webhook);
+      }
+      return undefined;
     } catch (error) {
       logger.error({ err: error }, "webhooks_not_told");
       return Date.now() + minute;
     }
+  }
+
+  #begin(webhook: Webhook): void {
+    const { logger } = this.#parts;
+    const { signal } = this.#stopped;
+    const told = this.#tell(webhook)
+      .catch(async (error: unknown) => {
+        logger.error({ err: error, run_id: webhook.run_id }, "webhooks_not_told");
+        // It is still due: a store that refuses is not asked at once again. An abort only ends the wait.
+        await sleep(minute, undefined, { signal, ref: false }).catch(() => undefined);
+      })
+      .finally(() => {
+        this.#underWay.delete(webhook.webhook_id);
+        this.#alarm.bring(Date.now());
+      });
+    this.#underWay.set(webhook.webhook_id, { webhook, told });
+  }
+
+  #busy(): BusyReceivers {
+    const underWay = [...this.#underWay.values()].map(({ webhook }) => webhook);
+    const owners = underWay.flatMap(({ owner }) => owner ?? []);
+    return {
+      webhooks: [...this.#underWay.keys()],
+      hosts: named(
+        underWay.map(({ host }) => host),
+        ofOneHost,
+      ),
+      owners: named(owners, ofOneOwner),
+    };
   }
 
   async #tell(webhook: Webhook): Promise<void> {
@@ -114,6 +153,12 @@ export class WebhookSender {
       throw new AppError("network", `The receiver answered with ${status}.`, { recoverable: true });
     }
   }
+}
+
+/** The names that stand in the list at least `most` times. */
+function named(names: readonly string[], most: number): string[] {
+  const groups = Map.groupBy(names, (name) => name);
+  return [...groups].flatMap(([name, { length }]) => (length < most ? [] : [name]));
 }
 
 /**

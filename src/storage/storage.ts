@@ -1,6 +1,6 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { RunEvent } from "../events.ts";
-import type { WebhookStore } from "./webhooks.ts";
+import type { Webhook, WebhookStore } from "./webhooks.ts";
 import type { CronStore, CronTurn } from "./crons.ts";
 import type { AssistantStore } from "./assistants.ts";
 import type { ModelRequestStore } from "./model-requests.ts";
@@ -69,7 +69,7 @@ export interface RunOutcome {
   session_status: SessionStatus;
   interrupts: Session["interrupts"];
   /** What is to be told of it, to whom; see `WebhookStore`. */
-  webhook?: { url: string; body: string } | undefined;
+  webhook?: Pick<Webhook, "url" | "host" | "body"> | undefined;
 }
 
 /** What an admission depends on, besides the run's own strategy. */

@@ -79,4 +79,48 @@ describe("a webhook", () => {
     await sender.stop();
     expect(await store.due("2999-01-01T00:00:00.000Z", 10)).toMatchObject([{ run_id: "r1", attempts: 0 }]);
   });
+
+  it("waits for no receiver of others: one host and one owner have only so much of the room", async () => {
+    const slow = new Set<string>();
+    const settings = { allowed: ["dead.example", ...numbered("slow", 40), receiver.host], secret: undefined };
+    // More than all the room there is, and all of it due before.
+    for (const run of numbered("d", 100)) store.add(run, { url: "http://dead.example/hook", body: "{}" });
+    for (const host of numbered("slow", 40)) store.add(host, { url: `http://${host}/hook`, body: "{}", owner: "eve" });
+    store.add("mine", { url: receiver.url, body: "{}", owner: "ada" });
+    const find: WebhookSenderParts["find"] = async (name, _isNamed, signal) => {
+      if (name === "127.0.0.1") return [name];
+      slow.add(name);
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      throw signal.reason;
+    };
+    start({ settings, find });
+    await expect.poll(() => receiver.received.map(({ headers }) => headers["webhook-id"])).toEqual(["mine"]);
+    expect(slow.size).toBeLessThan(10);
+    await sender.stop();
+    // None of those that were broken off is lost, or was counted as tried.
+    const left = await store.due("2999-01-01T00:00:00.000Z", 1000);
+    expect([left.length, left.every(({ attempts }) => attempts === 0)]).toEqual([140, true]);
+  });
+
+  it("that ends lets the next one begin, while others are still under way", async () => {
+    const [taken, stays] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const settings = { allowed: ["slow.example", receiver.host], secret: undefined };
+    for (const run of numbered("s", 3)) store.add(run, { url: "http://slow.example/hook", body: "{}" });
+    for (const run of numbered("q", 50)) store.add(run, { url: receiver.url, body: "{}" });
+    const find: WebhookSenderParts["find"] = async (name, _isNamed, signal) => {
+      if (name === "127.0.0.1") return [name];
+      taken.resolve();
+      await Promise.race([stays.promise, new Promise((resolve) => signal.addEventListener("abort", resolve))]);
+      throw new Error("gone");
+    };
+    start({ settings, find });
+    await taken.promise;
+    await expect.poll(() => receiver.received.length).toBe(50);
+    stays.resolve();
+    await expect.poll(isEmpty).toBe(true);
+  });
 });
+
+function numbered(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${name}${index}${name === "slow" ? ".example" : ""}`);
+}

@@ -211,7 +211,8 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         const run = runs.get(id);
         if (run === undefined || !unfinished(run) || run.attempt !== (attempt ?? run.attempt)) return undefined;
         const { status, error = null, session_status, interrupts } = outcome;
-        if (outcome.webhook !== undefined) webhooks.add(id, outcome.webhook);
+        if (outcome.webhook !== undefined)
+          webhooks.add(id, { ...outcome.webhook, owner: sessions.get(run.session_id)?.owner ?? null });
         const ended = change(runs, id, { status, error });
         approvals.followSession(run.session_id, interrupts);
         const busy = ofSession(run.session_id).some(unfinished);

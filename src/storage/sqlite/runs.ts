@@ -113,7 +113,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         const status = hasUnfinished(database, run.session_id) ? "busy" : outcome.session_status;
         setSessionStatus(database, run.session_id, status, outcome.interrupts);
         followSession(database, { session_id: run.session_id, interrupts: outcome.interrupts });
-        if (outcome.webhook !== undefined) insertWebhook(database, run.run_id, outcome.webhook);
+        if (outcome.webhook !== undefined) insertWebhook(database, run, outcome.webhook);
         return run;
       }),
 

@@ -16,6 +16,7 @@ import { assistants } from "./014-assistants.ts";
 import { taskOwners } from "./015-task-owners.ts";
 import { webhooks } from "./016-webhooks.ts";
 import { itemsByChange } from "./017-items-by-change.ts";
+import { webhookReceivers } from "./018-webhook-receivers.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   taskOwners,
   webhooks,
   itemsByChange,
+  webhookReceivers,
 ];

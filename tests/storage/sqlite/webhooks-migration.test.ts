@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { openDatabase } from "../../../src/storage/sqlite/database.ts";
+import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
+import { migrate } from "../../../src/storage/sqlite/migrations.ts";
+import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+
+it("webhooks of a time before receivers were known are kept, each with its receiver", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-migration-"));
+  try {
+    const path = join(folder, "millrace.db");
+    const database = openDatabase(path);
+    migrate(
+      database,
+      migrations.filter(({ id }) => id < 18),
+    );
+    for (const url of ["https://Hooks.Example:8443/a", "/threads/x/runs"]) {
+      database.raw
+        .prepare("INSERT INTO webhooks (run_id, url, body, attempts, due_at) VALUES ('r1', ?, '{}', 2, '2026-01-01')")
+        .run(url);
+    }
+    database.close();
+    const storage = createSqliteStorage(path);
+    try {
+      const due = await storage.webhooks.due("2026-01-02", 10);
+      expect(due.map(({ host, owner, attempts }) => [host, owner, attempts])).toEqual([
+        ["hooks.example:8443", null, 2],
+        ["", null, 2],
+      ]);
+    } finally {
+      await storage.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
