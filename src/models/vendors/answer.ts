@@ -17,8 +17,15 @@ const Call = z.looseObject({
   function: z.looseObject({ name: z.string().nullish(), arguments: z.unknown().optional() }).nullish(),
 });
 
+const Words = z.looseObject({ text: z.string().optional() });
+/** Words in parts, with thoughts among them, as Mistral has them. */
+const Part = z.looseObject({
+  text: z.string().optional(),
+  thinking: z.union([z.string(), z.array(Words)]).optional(),
+});
+
 const Said = z.looseObject({
-  content: z.union([z.string(), z.array(z.looseObject({ text: z.string().optional() }))]).nullish(),
+  content: z.union([z.string(), z.array(Part)]).nullish(),
   reasoning_content: z.string().nullish(),
   reasoning: z.unknown().optional(),
   tool_calls: z.array(Call).nullish(),
@@ -93,14 +100,23 @@ function plainChoice({ delta, message, finish_reason, ...rest }: Choice, brokenE
 }
 
 function plainSaid({ content, reasoning_content, reasoning, tool_calls, ...rest }: Said): object {
-  const thoughts = reasoning_content ?? (typeof reasoning === "string" ? reasoning : "");
+  const parts = Array.isArray(content) ? content : [];
+  const thoughts = reasoning_content ?? (typeof reasoning === "string" ? reasoning : thoughtsIn(parts));
   const calls = (tool_calls ?? []).map((call, place) => plainCall(call, place));
   return {
     ...rest,
-    content: Array.isArray(content) ? content.map(({ text = "" }) => text).join("") : content,
+    content: Array.isArray(content) ? textOf(parts) : content,
     ...(thoughts === "" ? {} : { reasoning_content: thoughts }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
+}
+
+function textOf(parts: readonly z.infer<typeof Words>[]): string {
+  return parts.map(({ text = "" }) => text).join("");
+}
+
+function thoughtsIn(parts: readonly z.infer<typeof Part>[]): string {
+  return parts.map(({ thinking = "" }) => (typeof thinking === "string" ? thinking : textOf(thinking))).join("");
 }
 
 /** Later pieces of a call name nothing; an empty name or id would be taken for one. Arguments are text. */

@@ -33,6 +33,7 @@ const vendors = [
   ["qwen:qwen-plus", "qwen", true, 128],
   ["ollama:qwen3:8b", "ollama", true, 128],
   ["own:qwen3-8b", "compatible", true, undefined],
+  ["own:magistral-medium-latest", "mistral", true, undefined],
 ] as const;
 
 async function read(model: ReturnType<typeof vendorModel>): Promise<{ sum: AIMessageChunk; thoughts: string[] }> {
