@@ -13,6 +13,7 @@ const replies: Record<string, string> = {
   "a call with a long value": opening + filled("if (a < b && c) { return <b>x</b>; }\n") + closing,
   "a call in JSON": `{"tool":"write_file","arguments":{"content":"${filled("a line of text\\\\n")}"}}`,
   "a call in DeepSeek's marks": `<｜tool▁call▁begin｜>write_file<｜tool▁sep｜>{"content":"${filled("a line of text\\\\n")}"}<｜tool▁call▁end｜>`,
+  "a call in DeepSeek's markup": `<｜DSML｜invoke name="write_file">\n<｜DSML｜parameter name="content" string="true">${filled("if (a < b && c) { return <b>x</b>; }\n")}</｜DSML｜parameter>\n</｜DSML｜invoke>`,
   "a call in Mistral's marks": `[TOOL_CALLS]write_file[ARGS]{"content":"${filled("a line of text\\\\n")}"}`,
   "closing tags and brackets, then a call": filled("<p>[Text] </p>\n<｜im_end｜> <b>x</b> \n") + opening + closing,
 };

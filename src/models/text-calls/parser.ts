@@ -3,10 +3,19 @@ import type { CallReading } from "./call-reading.ts";
 import { CodeMarks } from "./code-marks.ts";
 import { Cursor, type Reading } from "./cursor.ts";
 import { readDeepSeekCalls } from "./deepseek-call.ts";
+import { readDsmlCalls } from "./dsml-call.ts";
 import { readJsonCall } from "./json-call.ts";
+import { readLiteral } from "./literal.ts";
 import { readMistralCalls } from "./mistral-call.ts";
 import { readSpace, readTag, tagNames, type Tag, type TagNames } from "./tag.ts";
-import { endOfThought, readOpenThought, readThought, thinking, type ThoughtSigns } from "./thought.ts";
+import {
+  endOfThought,
+  readMistralThought,
+  readOpenThought,
+  readThought,
+  thinking,
+  type ThoughtSigns,
+} from "./thought.ts";
 import { PartList, type ReplyPart } from "./tool-use.ts";
 
 /** Reads one reply. What it finds does not depend on where the reply was cut into pieces. */
@@ -21,7 +30,7 @@ export interface TextCallParser {
 
 /**
  * A form of calls in the words of a reply: `written`, all those of models without calls of their own; `tool_call`, the tag of
- * Hermes, Qwen and GLM; and the marks of DeepSeek and of Mistral.
+ * Hermes, Qwen and GLM; and the marks of DeepSeek and of Mistral, also those around thoughts.
  */
 export type CallForm = "written" | "tool_call" | "deepseek" | "mistral";
 
@@ -113,9 +122,9 @@ function readerOf(toolNames: readonly string[], forms: ReadonlySet<CallForm>): R
  */
 function proseMarks(tags: readonly string[], forms: ReadonlySet<CallForm>): RegExp {
   const letters = [...new Set(tags.map((tag) => tag.charAt(0)).filter((letter) => /\w/.test(letter)))].join("");
-  const bars = forms.has("deepseek") ? "|[｜|](?:t|$)" : "";
+  const bars = forms.has("deepseek") ? "|[｜|](?:[tD]|[｜|](?:D|$)|$)" : "";
   const json = forms.has("written") ? `|\\{(?=[\\s"']|$)` : "";
-  const brackets = forms.has("mistral") ? "|\\[(?=T(?:O|$)|$)" : "";
+  const brackets = forms.has("mistral") ? "|\\[(?=T(?:[OH]|$)|$)" : "";
   return new RegExp(`<(?=[${letters}]|/(?:t|$)${bars}|$)${json}${brackets}|[\`~]`, "g");
 }
 
@@ -143,17 +152,38 @@ function* readMarked(reader: Reader, char: string, forms: ReadonlySet<CallForm>)
   if (char === "{" && forms.has("written")) {
     yield* after(cursor, yield* readJsonCall(reader, reader.isTool), say);
   } else if (char === "[" && forms.has("mistral")) {
-    yield* after(cursor, yield* readMistralCalls(reader), say);
+    yield* after(cursor, yield* readMistral(reader), say);
   } else if (char === "<") {
     cursor.skip();
     while (cursor.mustWait) yield;
     const isMark = cursor.char === "｜" || cursor.char === "|";
     cursor.unread("<");
     if (!isMark) yield* readAtTag(reader);
-    else if (forms.has("deepseek")) yield* after(cursor, yield* readDeepSeekCalls(reader), say);
+    else if (forms.has("deepseek")) yield* after(cursor, yield* readDeepSeek(reader), say);
     else return false;
   } else return false;
   return true;
+}
+
+/** Reads calls or a thought of Mistral's models, which differ in the third character. */
+function* readMistral(reader: Reader): Reading<string | undefined> {
+  const begun = yield* readLiteral(reader.cursor, "[TH");
+  reader.cursor.unread(begun);
+  return yield* begun === "[TH" ? readMistralThought(reader, reader.code.isLineStart) : readMistralCalls(reader);
+}
+
+/** Reads calls of DeepSeek's models in their marks, or in their markup, which has another letter behind the bars. */
+function* readDeepSeek(reader: Reader): Reading<string | undefined> {
+  const { cursor } = reader;
+  let begun = "";
+  while (begun === "" || (/[｜|]/.test(cursor.char) && begun.length < 3)) {
+    begun += cursor.char;
+    cursor.skip();
+    while (cursor.mustWait) yield;
+  }
+  const isMarkup = cursor.char === "D";
+  cursor.unread(begun);
+  return yield* isMarkup ? readDsmlCalls(reader) : readDeepSeekCalls(reader);
 }
 
 /** Backticks and tildes are text; they also say where code is. */
@@ -175,7 +205,7 @@ function* readAtTag(reader: Reader): Reading<void> {
   if (tag === undefined) {
     yield* after(cursor, raw, say);
   } else if (thinking.includes(tag.name) && tag.about === undefined && !tag.isWhole) {
-    yield* readThought(reader, { name: tag.name, opened: raw, isAtLineStart: code.isLineStart });
+    yield* readThought(reader, { closing: `</${tag.name}>`, opened: raw, isAtLineStart: code.isLineStart });
     yield* readSpace(cursor, longestGap);
   } else if (tag.name === endOfThought) {
     while (cursor.mustWait) yield;

@@ -13,7 +13,7 @@ const firstIndex = 1000;
 
 /** The arguments of a whole call, in the types that its tool wants. */
 function argsOf(use: ToolUse, tools: ReadonlyMap<string, ListedTool>): Record<string, unknown> {
-  return use.args ?? argumentsOf(use.params, tools.get(use.name)?.properties ?? {});
+  return { ...argumentsOf(use.params, tools.get(use.name)?.properties ?? {}), ...use.args };
 }
 
 /** A new id for a call; text holds none. */

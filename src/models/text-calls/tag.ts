@@ -72,8 +72,8 @@ function* readName(cursor: Cursor, names: TagNames): Reading<{ name: string; isO
   }
 }
 
-/** Reads what follows the name, with the `>` unless it does not come. */
-function* readRest(cursor: Cursor): Reading<string> {
+/** Reads what follows the name of a tag, with the `>` unless it does not come. */
+export function* readRest(cursor: Cursor): Reading<string> {
   let rest = "";
   for (;;) {
     while (cursor.mustWait) yield;

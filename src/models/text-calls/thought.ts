@@ -1,4 +1,5 @@
 import type { Cursor, Reading } from "./cursor.ts";
+import { readLiteral } from "./literal.ts";
 import { readSpace, readTag, tagNames } from "./tag.ts";
 import type { PartList } from "./tool-use.ts";
 import { readUntil } from "./value.ts";
@@ -7,6 +8,9 @@ import { readUntil } from "./value.ts";
 export const thinking = ["thinking", "think"];
 /** The end of a thought that the template of some models has opened (DeepSeek R1). */
 export const endOfThought = "/think";
+
+/** What Mistral's models write around theirs. */
+const mistralThought = { opening: "[THINK]", closing: "[/THINK]" };
 
 const longestSpace = 100;
 
@@ -27,14 +31,23 @@ interface ThoughtReading {
 /** Reads a thought behind its opening tag. One that begins amid a line of words and never ends may be about such tags. */
 export function* readThought(
   { cursor, parts, signs }: ThoughtReading,
-  { name, opened, isAtLineStart }: { name: string; opened: string; isAtLineStart: boolean },
+  { closing, opened, isAtLineStart }: { closing: string; opened: string; isAtLineStart: boolean },
 ): Reading<void> {
   let doubtful = isAtLineStart ? undefined : opened;
-  const isEnded = yield* readUntil(cursor, `</${name}>`, (text) => {
+  const isEnded = yield* readUntil(cursor, closing, (text) => {
     parts.say("reasoning", text);
     if (doubtful !== undefined) doubtful += text;
   });
   if (!isEnded) signs.unended = doubtful;
+}
+
+/** Reads a thought of Mistral's models, at its `[`. `undefined` when it was one; else what was read. */
+export function* readMistralThought(reading: ThoughtReading, isAtLineStart: boolean): Reading<string | undefined> {
+  const { opening, closing } = mistralThought;
+  const opened = yield* readLiteral(reading.cursor, opening);
+  if (opened !== opening) return opened;
+  yield* readThought(reading, { closing, opened, isAtLineStart });
+  return undefined;
 }
 
 /** Reads the thought that a reply begins in, up to its closing tag; with an opening tag it is a thought like others. */

@@ -7,7 +7,7 @@ export interface ToolUse {
   name: string;
   /** As they were written: all are texts. Empty while the call is partial. */
   params: Record<string, string>;
-  /** The arguments of a call that was written in JSON, where they have types of their own (XML-13). */
+  /** The arguments that were written in JSON, where they have types of their own (XML-13); the others are in `params`. */
   args?: Record<string, unknown>;
   /** More of it is to come. */
   partial: boolean;

@@ -1,20 +1,21 @@
 import type { CallDraft } from "./call-draft.ts";
 import type { Cursor, Reading } from "./cursor.ts";
 
-/** Where a closing tag may begin; at the end of a piece that is not known yet. */
-const closingBegin = /<(?=\/|$)/g;
+/** Where a closing tag may begin, by its first character; at the end of a piece that is not known yet. */
+const closingBegins = { "<": /<(?=\/|$)/g, "[": /\[(?=\/|$)/g };
 
 /**
- * Passes characters on up to the first `closing` (which begins with `</` and has no other `<`), and reads that too. False when
- * the reply ended before it.
+ * Passes characters on up to the first `closing` (which begins with `</` or `[/`, and has its first character only there), and
+ * reads that too. False when the reply ended before it.
  */
 export function* readUntil(cursor: Cursor, closing: string, take: (text: string) => void): Reading<boolean> {
+  const first = closing.startsWith("[") ? "[" : "<";
   for (;;) {
     while (cursor.mustWait) yield;
     if (cursor.isAtEnd) return false;
     const { char } = cursor;
-    if (char !== "<") {
-      take(cursor.takeUntil(closingBegin));
+    if (char !== first) {
+      take(cursor.takeUntil(closingBegins[first]));
       continue;
     }
     let held = "";

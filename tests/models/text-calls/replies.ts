@@ -35,6 +35,22 @@ export const deepseek = {
   plain: (text: string): string => text.replaceAll(bar, "|").replaceAll("▁", "_"),
 };
 
+/** Calls as DeepSeek writes them since V3.2; a value that is no text is JSON. */
+export const dsml = {
+  call: (name: string, values: Record<string, unknown>): string =>
+    [
+      `<${bar}DSML${bar}invoke name="${name}">`,
+      ...Object.entries(values).map(
+        ([key, value]) =>
+          `<${bar}DSML${bar}parameter name="${key}" string="${typeof value === "string"}">` +
+          `${typeof value === "string" ? value : JSON.stringify(value)}</${bar}DSML${bar}parameter>`,
+      ),
+      `</${bar}DSML${bar}invoke>`,
+    ].join("\n"),
+  all: (...calls: string[]): string =>
+    `<${bar}DSML${bar}function_calls>\n${calls.join("\n")}\n</${bar}DSML${bar}function_calls>`,
+};
+
 /** What replies are made of: calls of every form, whole and broken, and what only looks like one. */
 const fragments = [
   invoke("read_file", { path: "a.txt" }),
@@ -54,6 +70,15 @@ const fragments = [
   deepseek.plain(deepseek.all(deepseek.short("read_file", "{'path': 'a',}"))),
   deepseek.short("time", "[1]"),
   deepseek.all(),
+  dsml.all(dsml.call("read_file", { path: "a < b\n</｜DSML｜x>", lines: [1, 2] }), dsml.call("list_tasks", {})),
+  deepseek.plain(dsml.all(dsml.call("write_file", { path: "b", content: "\n你好 😀\n" }))),
+  dsml.all(dsml.call("nobody", { a: 1 })).replaceAll("function_calls", "tool_calls"),
+  dsml.all('<｜DSML｜invoke name="read_file">\n{"path": "a"}\n</｜DSML｜invoke>'),
+  dsml.call("time", { zone: null }).replaceAll("｜", "｜｜"),
+  dsml.all('<｜DSML｜invoke name="read_file">\njunk </｜DSML｜invoke>', dsml.call("time", {})),
+  '<｜DSML｜parameter name="path" string="true">',
+  "</｜DSML｜function_calls>",
+  "<｜DSML",
   "<｜tool▁sep｜>",
   "<｜",
   "<|im_end|>",
@@ -63,6 +88,10 @@ const fragments = [
   '[TOOL_CALLS]read_file[CALL_ID]a1b2c3[ARGS]{"path": "a"}',
   "[TOOL_CALLS] is a mark, [Tom] and [ARGS] not ",
   "[TOOL_CALLS][1, 2]",
+  "[THINK]Is [TOOL_CALLS] right? [/[/THINK]\n\n",
+  "\n[THINK]",
+  "[/THINK]",
+  "[TH",
   "</think>",
   "</think>\n",
   "<thinking>Is <tool_use> right? `</thinking>",

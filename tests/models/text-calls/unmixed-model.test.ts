@@ -8,7 +8,7 @@ import { createModel } from "../../../src/models/load-model.ts";
 import { readChunks, readWhole } from "../../../src/models/text-calls/read-reply.ts";
 import { writingHabits } from "../../../src/models/text-calls/writing-habits.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
-import { deepseek, invoke } from "./replies.ts";
+import { deepseek, dsml, invoke } from "./replies.ts";
 
 const servers: ModelServer[] = [];
 afterEach(async () => {
@@ -90,6 +90,51 @@ describe("a reply of a model with calls of its own", () => {
       { words: "", calls: [call] },
     ],
     [
+      "DeepSeek's markup, since V3.2",
+      "DeepSeek-V3.2",
+      `So:\n\n${dsml.all(dsml.call("weather", { city: "Oslo", days: 3 }))}`,
+      { words: "So:\n\n", calls: [call] },
+    ],
+    [
+      "DeepSeek's markup of V4, with plain bars, and no word of its types",
+      "deepseek-v4",
+      deepseek
+        .plain(dsml.all(dsml.call("weather", { city: "Oslo", days: 3 })))
+        .replaceAll("function_calls", "tool_calls")
+        .replaceAll(/ string="\w+"/gu, ""),
+      { words: "", calls: [call] },
+    ],
+    [
+      "DeepSeek's markup around JSON",
+      "deepseek-v3.2-exp",
+      dsml.all(`<｜DSML｜invoke name="weather">\n${json}\n</｜DSML｜invoke>`),
+      { words: "", calls: [call] },
+    ],
+    [
+      "two of DeepSeek's calls, of which each value is as it was written",
+      "deepseek-chat-v3.2",
+      dsml.all(dsml.call("read_file", { path: "\n<p>&lt;12\n", lines: ["7"] }), dsml.call("weather", {})),
+      {
+        words: "",
+        calls: [
+          ["read_file", { path: "\n<p>&lt;12\n", lines: ["7"] }],
+          ["weather", {}],
+        ],
+      },
+    ],
+    [
+      "Mistral's thoughts",
+      "Magistral-Small-2507",
+      "[THINK]Hm. [1] so[/THINK]\n\nSunny.",
+      { words: "Sunny.", thoughts: "Hm. [1] so" },
+    ],
+    [
+      "Mistral's thoughts before its calls",
+      "ministral-3-8b-reasoning",
+      `[THINK]Hm.[/THINK][TOOL_CALLS]weather[ARGS]${json}`,
+      { words: "", thoughts: "Hm.", calls: [call] },
+    ],
+    [
       "Mistral's list",
       "Mistral-7B",
       `[TOOL_CALLS] [{"name": "weather", "arguments": ${json}}]`,
@@ -109,6 +154,21 @@ describe("a reply of a model with calls of its own", () => {
       { words: "", calls: [call] },
     ],
     ["half a call", "deepseek-v3", deepseek.short("weather", json).slice(0, -30), { words: "", broken: ["weather"] }],
+    [
+      "half a call of DeepSeek's markup",
+      "deepseek-v3.2",
+      dsml.all(dsml.call("weather", { city: "Oslo" })).slice(0, -60),
+      { words: "", broken: ["weather"] },
+    ],
+    [
+      "a broken call of DeepSeek's markup, and a whole one",
+      "deepseek-v3.2",
+      dsml.all(
+        '<｜DSML｜invoke name="weather">\nOslo\n</｜DSML｜invoke>',
+        dsml.call("weather", { city: "Oslo", days: 3 }),
+      ),
+      { words: "", broken: ["weather"], calls: [call] },
+    ],
   ])("comes apart into words, thoughts and calls: %s", async (_, name, text, expected) => {
     const finish = name === "small" && text.endsWith("And") ? { finishReason: "length" } : {};
     const steps = [
@@ -127,6 +187,13 @@ describe("a reply of a model with calls of its own", () => {
     ["the form of another family", "gpt-4o", deepseek.all(deepseek.short("weather", json))],
     ["a tool that nobody has", "deepseek-v3", deepseek.all(deepseek.short("remove", json))],
     ["a tool that nobody has, in a list", "mistral-7b", `[TOOL_CALLS] [{"name": "remove", "arguments": {}}]`],
+    ["a tool that nobody has, in DeepSeek's markup", "deepseek-v3.2", dsml.all(dsml.call("remove", {}))],
+    [
+      "words about DeepSeek's markup",
+      "deepseek-v3.2",
+      "<｜DSML｜ and <｜DSML｜function_calls> are its marks, </｜DSML｜invoke> too",
+    ],
+    ["words in brackets", "magistral", "[THINK about it], [TH] and [/THINK]"],
     ["an example in a code block", "deepseek-v3", `\`\`\`\n${deepseek.all(deepseek.short("weather", json))}\n\`\`\``],
     ["the grammars of models without calls", "qwen3", invoke("weather", { city: "Oslo" })],
     ["JSON", "mistral-7b", `{"tool": "weather", "arguments": ${json}}`],
@@ -226,6 +293,9 @@ const fragments = [
   deepseek.long("read_file", '{"path": "a"}'),
   `[TOOL_CALLS] [{"name": "weather", "arguments": ${json}}]`,
   "[TOOL_CALLS]read_file[ARGS]{}",
+  dsml.all(dsml.call("weather", { city: "Oslo", days: 3 }), dsml.call("read_file", {})),
+  "[THINK]Hm. [/THINK]\n",
+  "[THINK]",
   `<tool_call>{"name": "weather", "arguments": ${json}}</tool_call>`,
   "<think>Hm. </think>",
   "<think>",
