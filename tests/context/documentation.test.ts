@@ -1,5 +1,5 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { createCallBack } from "../../src/callbacks/call-back.ts";
@@ -8,6 +8,7 @@ import { pairsToDrop, type DocumentPair } from "../../src/context/documentation.
 import { openDocumentation } from "../../src/context/open-documentation.ts";
 import { createLogger } from "../../src/logger.ts";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { enabledToolkits } from "../../src/toolkits/enabled-toolkits.ts";
 import { startWithAgents } from "../agents/agent-flow.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
@@ -201,6 +202,27 @@ describe("external tools of the user", () => {
     expect(text).toContain(`Folder of the project: ${running.workspace}`);
     expect(text).toContain("You have no tool that runs commands");
     expect(messages[3]?.text).toContain("Write in verse.");
+  });
+
+  it("are told with their project and folders, how they are run and how a new one is made (EXT-03)", async () => {
+    const running = await start({
+      files: { ...files, ".autocodertools/first.py": "# Usage: first" },
+      script: [{ text: "Hello." }],
+    });
+    running.services.toolkits = enabledToolkits(["default", "shell"]);
+    await running.send("Say hello, my friend", { ...context, tools: ["execute_command", "read_file"] });
+    const text = sent(running, 0)[1]?.text.replaceAll("\n", " ") ?? "";
+    for (const words of [
+      "Run them with execute_command.",
+      `Project: ${basename(running.workspace)}`,
+      "Number of programs: 2",
+      "the first counts most: .autocodertools, .auto-coder/.autocodertools",
+      "It must answer to help, -h or --help, or say `Description:` and `Usage:`",
+      "A script must be readable, a program without an ending executable; compiled programs are preferred",
+      "Hand the making of one to an agent, with a time limit such as 1800 seconds",
+    ]) {
+      expect(text).toContain(words);
+    }
   });
 
   it("are not told to a model that has no tools", async () => {

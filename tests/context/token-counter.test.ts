@@ -2,6 +2,7 @@ import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages
 import { afterEach, describe, expect, it } from "vitest";
 import { countMessagesExactly, createTokenCounter, type TokenCounter } from "../../src/context/token-counter.ts";
 import { countMessage, countText, weighMessage } from "../../src/context/tokens.ts";
+import { filesBelow, readSource } from "../support/source-files.ts";
 
 let open: TokenCounter | undefined;
 const warnings: string[] = [];
@@ -79,6 +80,27 @@ describe("counting exactly", () => {
       tokens: 2 + 11 + (2 + 7 + 85 + 4 * 170) + (2 + 2 + 2 + 7),
       method: "exact",
     });
+  });
+});
+
+describe("one counter for the whole service (TOKEN-01)", () => {
+  const sources = filesBelow("src").map(readSource);
+
+  it("loads the encoding in its own thread, and nowhere else", () => {
+    const loading = sources.filter(({ imports }) => imports.some((name) => name.startsWith("gpt-tokenizer")));
+    expect(loading.map(({ path }) => path)).toEqual(["src/context/count-worker.ts"]);
+  });
+
+  it("is the only one that makes tokens of characters, beside the model that plays a provider", () => {
+    const reckoning = sources.filter(({ text }) =>
+      /(?:length|chars|characters|total)\b[^;\n]*\/ ?(?:4|1\.5|3\.5)\b/iu.test(text),
+    );
+    expect(reckoning.map(({ path }) => path)).toEqual([
+      "src/context/tokens.ts",
+      "src/models/offline.ts",
+      // Bytes of a text in base64.
+      "src/tools/mcp/call-result.ts",
+    ]);
   });
 });
 

@@ -16,6 +16,9 @@ it.each([
   ["<?php\n// help: b", ".php", "help: b"],
   ["# just a comment\necho", "", ""],
   ["// Usage: not the mark of a shell", ".sh", ""],
+  ["# 说明：统计", ".sh", "说明：统计"],
+  ["# 描述: 统计", ".sh", "描述: 统计"],
+  [`${"\n".repeat(49)}# Usage: in the last line`, ".sh", "Usage: in the last line"],
   [`${"\n".repeat(50)}# Usage: too late`, ".sh", ""],
   ["", ".sh", ""],
 ])("takes from the head of %j its help", (text, extension, help) => {

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runHelp } from "../../src/external-tools/run-help.ts";
 import { createToolFolders, type ExternalToolSource } from "../../src/external-tools/tool-folders.ts";
 
@@ -69,6 +69,17 @@ describe("external tools", () => {
       { file: "~/.auto-coder/.autocodertools/repos/project/lint.rb", problem: expect.stringContaining("lint.js") },
     ]);
     expect(logged).toEqual(problems);
+  });
+
+  it("are scripts of eight languages, by their endings, whether they may be executed or not", async () => {
+    const endings = ["go", "js", "php", "pl", "py", "rb", "rs", "sh"];
+    for (const ending of [...endings, "md", "txt", "ts", "exe"]) {
+      write(`project/.autocodertools/${ending}.${ending}`, "", ending === "py" ? 0o755 : 0o644);
+    }
+    const { tools, problems } = await open().load({ signal });
+    expect(tools.map(({ extension }) => extension)).toEqual(endings.map((ending) => `.${ending}`));
+    expect(tools.filter(({ executable }) => executable).map(({ name }) => name)).toEqual(["py"]);
+    expect(problems).toEqual([]);
   });
 
   it("never take the name of a tool of the house (CTX-04)", async () => {
@@ -135,6 +146,13 @@ describe("a program that is asked for its help", () => {
 
   it("says at most what a model should read, however much it writes", async () => {
     expect((await runHelp(program("head -c 3000000 /dev/zero | tr '\\0' x"), signal))?.length).toBe(4000);
+  });
+
+  it("has five seconds for each of the three ways to ask", async () => {
+    const timeout = vi.spyOn(AbortSignal, "timeout");
+    expect(await runHelp(program("exit 1"), signal)).toBeNull();
+    expect(timeout.mock.calls).toEqual([[5000], [5000], [5000]]);
+    timeout.mockRestore();
   });
 
   it("is ended with all that it has started when its time is up", async () => {

@@ -1,5 +1,6 @@
 import { isAIMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
+import { createLogger } from "../../src/logger.ts";
 import { costOf, reachedBudget } from "../../src/loop/limits.ts";
 import { LoopLimits } from "../../src/state.ts";
 import type { ModelStep } from "../support/model-server.ts";
@@ -41,6 +42,22 @@ describe("a model call that could not be made", () => {
 });
 
 describe("what a model call has used", () => {
+  it("is logged where the provider's cache has saved some of it (TOKEN-09)", async () => {
+    const flow = await start({
+      script: [
+        { text: "One.", usage },
+        { text: "Two.", usage: { ...usage, cached: 150 } },
+      ],
+    });
+    const lines: unknown[] = [];
+    flow.services.logger = createLogger("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
+    await flow.send("Hello", free);
+    await flow.send("Hello again", free);
+    expect(lines.filter((line) => JSON.stringify(line).includes("prompt_cache_hit"))).toEqual([
+      expect.objectContaining({ session_id: "session-1", run_id: "run-1", cached_tokens: 150, hit_ratio: 0.75 }),
+    ]);
+  });
+
   it("is told as events, with the place in the loop, and written on the message", async () => {
     const price = { input: 1, output: 2 };
     const script: ModelStep[] = [
