@@ -17,6 +17,7 @@ import type { Runs } from "../runs/runs.ts";
 import { openDoor } from "../sessions/door.ts";
 import type { Guard } from "../sessions/guard.ts";
 import type { ManualTools } from "../sessions/manual-run.ts";
+import { createMeetingPoints, type MeetingPoints } from "../sessions/meeting-points.ts";
 import type { Storage } from "../storage/storage.ts";
 import { adminName, type ApiKey } from "../settings/api-keys.ts";
 import type { Operations } from "../tools/operations.ts";
@@ -158,14 +159,14 @@ export interface Api {
  */
 export function createApi(parts: ServerParts): Api {
   const { apiKeys, host, maxRequests } = parts.config;
-  const limit = limitRequests(maxRequests);
+  const shared = { limit: limitRequests(maxRequests), meeting: createMeetingPoints() };
   const { auth } = parts.custom;
   const identify = identifyBy({ apiKeys, auth, host });
-  if (apiKeys.length === 0 && auth === undefined) return createApp(parts, limit, { kind: "anyone" });
+  if (apiKeys.length === 0 && auth === undefined) return createApp(parts, shared, { kind: "anyone" });
   const apps = new Map<string, HttpApp>();
   const appOf = (caller: Caller): HttpApp => {
     const name = JSON.stringify(caller);
-    const app = apps.get(name) ?? createApp(parts, limit, caller);
+    const app = apps.get(name) ?? createApp(parts, shared, caller);
     // The one that was used last stands at the end.
     apps.delete(name);
     apps.set(name, app);
@@ -185,8 +186,14 @@ export function createApi(parts: ServerParts): Api {
 /** Apps of callers that are kept: users of `auth.path` may be any number, and what is said of each may change. */
 const mostApps = 200;
 
+/** What the apps of one server have in common, however many callers there are. */
+interface SharedByCallers {
+  limit: MiddlewareHandler<HttpEnvironment>;
+  meeting: MeetingPoints;
+}
+
 /** The app of one caller. Nothing passes the gate and the key check but what they let through. */
-function createApp(parts: ServerParts, limit: MiddlewareHandler<HttpEnvironment>, caller: Caller): HttpApp {
+function createApp(parts: ServerParts, { limit, meeting }: SharedByCallers, caller: Caller): HttpApp {
   const { storage, runs, operations, manual, custom, ...shared } = parts;
   const { config, logger } = shared;
   const app: HttpApp = new Hono<HttpEnvironment>();
@@ -204,7 +211,7 @@ function createApp(parts: ServerParts, limit: MiddlewareHandler<HttpEnvironment>
   app.use(contentTypes());
   if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
   const guard = guardOf(caller, custom.auth);
-  const door = openDoor({ storage, runs, operations, manual }, ownerOf(caller), guard);
+  const door = openDoor({ storage, runs, operations, manual, meeting }, ownerOf(caller), guard);
   const mayAdminister = caller.kind !== "user" && administers(ownerOf(caller), config.apiKeys);
   const crons =
     guard === undefined ? ownCrons(storage, ownerOf(caller)) : guardedCrons(ownCrons(storage, null), storage, guard);

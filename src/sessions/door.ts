@@ -1,6 +1,5 @@
 import { AppError } from "../errors.ts";
 import type { Runs } from "../runs/runs.ts";
-import { Turns } from "../runs/turns.ts";
 import { adminName, ownerOfItems } from "../settings/api-keys.ts";
 import type { AssistantStore } from "../storage/assistants.ts";
 import type { Assistant, Namespace, Session } from "../storage/records.ts";
@@ -8,11 +7,12 @@ import type { ModelRequestStore } from "../storage/model-requests.ts";
 import type { SessionTtlStore } from "../storage/session-ttls.ts";
 import type { Ledger, Storage } from "../storage/storage.ts";
 import type { Operations } from "../tools/operations.ts";
-import { CurrentChanges } from "./current-changes.ts";
+import type { CurrentChanges } from "./current-changes.ts";
 import { guardedAssistants, runnableAssistants } from "./guarded-assistants.ts";
 import { guardedItems } from "./guarded-items.ts";
 import { guardedRuns, guardedSession, guardedSessions, type Guard } from "./guard.ts";
 import type { ManualTools } from "./manual-run.ts";
+import type { MeetingPoints } from "./meeting-points.ts";
 import { ownItems, type OwnItems } from "./own-items.ts";
 import { ownRuns } from "./own-runs.ts";
 
@@ -82,12 +82,12 @@ export interface Door {
  * the user's own code alone say what is shown.
  */
 export function openDoor(
-  everything: { storage: Storage; runs: Runs; operations: Operations; manual: ManualTools },
+  everything: { storage: Storage; runs: Runs; operations: Operations; manual: ManualTools; meeting: MeetingPoints },
   owner: string | null,
   guard?: Guard,
 ): Door {
-  const changes = new CurrentChanges();
-  const { storage: all } = everything;
+  const { storage: all, meeting } = everything;
+  const { changes } = meeting;
   const items =
     guard === undefined
       ? ownItems(all.items, ownerOfItems(owner))
@@ -98,7 +98,7 @@ export function openDoor(
       ...everything,
       storage,
       owner: "",
-      namespaces: ownNamespaces(all, storage.sessions, "", changes),
+      namespaces: ownNamespaces(all, storage.sessions, "", meeting),
       items,
       runnable: all,
     };
@@ -113,7 +113,7 @@ export function openDoor(
     runs: guard === undefined ? runs : guardedRuns(runs, all, guard),
     operations: ownOperations(everything.operations, storage.sessions),
     manual: ownManual(everything.manual, owner, storage.sessions),
-    namespaces: ownNamespaces(all, storage.sessions, owner, changes),
+    namespaces: ownNamespaces(all, storage.sessions, owner, meeting),
     items,
     runnable,
   };
@@ -213,11 +213,10 @@ function ownNamespaces(
   { namespaces }: Pick<Storage, "namespaces">,
   sessions: Pick<SessionStorage["sessions"], "get">,
   owner: string,
-  changes: CurrentChanges,
+  { changes, namespaces: turns }: MeetingPoints,
 ): OwnNamespaces {
-  const turns = new Turns();
   return {
-    between: (namespace, work) => turns.next(namespace, work),
+    between: (namespace, work) => turns.next(JSON.stringify([owner, namespace]), work),
     get: (namespace) => namespaces.get(owner, namespace),
     list: () => namespaces.list(owner),
     async set(namespace, id) {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { openDoor } from "../../src/sessions/door.ts";
 import { currentSession, openNamespace } from "../../src/sessions/namespaces.ts";
+import { createMeetingPoints } from "../../src/sessions/meeting-points.ts";
 import { createLocks } from "../../src/tools/locks.ts";
 import { createOperations } from "../../src/tools/operations.ts";
 import { createBench, plainGraph } from "../runs/fixtures.ts";
@@ -15,7 +16,7 @@ test.each([null, "ada"])(
       statistics: () => undefined,
       run: () => Promise.reject(new Error("not run")),
     };
-    const door = openDoor({ storage, runs, operations, manual }, owner);
+    const door = openDoor({ storage, runs, operations, manual, meeting: createMeetingPoints() }, owner);
     const opened = await Promise.all(["a", "b", "c"].map((name) => openNamespace(door, "default", { name })));
     expect(new Set(opened.map(({ session_id }) => session_id)).size).toBe(1);
     expect(await currentSession(door, "default")).toMatchObject({ metadata: { name: "a" } });

@@ -1,0 +1,15 @@
+import { Turns } from "../runs/turns.ts";
+import { CurrentChanges } from "./current-changes.ts";
+
+/** Where the callers of one server meet, whichever door each comes through. */
+export interface MeetingPoints {
+  /** Wakes those who follow what is current in a namespace. */
+  changes: CurrentChanges;
+  /** Work on a namespace of an owner goes one after the other. */
+  namespaces: Turns;
+}
+
+/** Those of a new server. */
+export function createMeetingPoints(): MeetingPoints {
+  return { changes: new CurrentChanges(), namespaces: new Turns() };
+}

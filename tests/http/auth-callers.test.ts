@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { eventsOf } from "../support/read-events.ts";
+import { openRulesServers, type RulesServers } from "../support/rules-servers.ts";
+import type { TestServer } from "../support/test-server.ts";
+
+let servers: RulesServers;
+beforeAll(async () => {
+  servers = await openRulesServers();
+});
+afterAll(() => servers.remove());
+
+const Thread = z.object({ thread_id: z.string() });
+const Changed = z.object({ thread_id: z.string().nullable() });
+const byToken = `.authenticate(({ headers }) => ({ identity: headers.get("x-user"), token: headers.get("x-token") }))`;
+const current = "/namespaces/default/current";
+
+async function threadOf(answer: Response): Promise<string> {
+  return Thread.parse(await answer.json()).thread_id;
+}
+
+/** Follows what is current in the namespace; `next` gives the thread that the next event tells. */
+async function follow(server: TestServer, headers: Record<string, string>) {
+  const events = eventsOf(await server.send("GET", "/namespaces/default/stream", undefined, headers));
+  return {
+    next: async (): Promise<string | null> => Changed.parse((await events.next()).value?.data).thread_id,
+    leave: () => events.return(undefined),
+  };
+}
+
+describe("a user of whom each request says something else", () => {
+  it("meets themselves in a namespace: of all that open it at once, one makes the thread", async () => {
+    const server = await servers.serve(byToken);
+    const open = (token: string): Promise<Response> =>
+      server.send("POST", current, {}, { "x-user": "ada", "x-token": token });
+    const opened = await Promise.all(["a", "b", "c", "d"].map(async (token) => threadOf(await open(token))));
+    expect(new Set(opened).size).toBe(1);
+  });
+
+  it("hears of each change of what is current, whichever request made it", async () => {
+    const server = await servers.serve(byToken);
+    const reader = await follow(server, { "x-user": "ada", "x-token": "a" });
+    expect(await reader.next()).toBeNull();
+    const made = await threadOf(await server.send("POST", current, {}, { "x-user": "ada", "x-token": "b" }));
+    expect(await reader.next()).toBe(made);
+    await server.send("DELETE", `/threads/${made}`, undefined, { "x-user": "bob", "x-token": "c" });
+    expect(await reader.next()).toBeNull();
+    await reader.leave();
+  });
+});
