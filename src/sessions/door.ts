@@ -91,7 +91,7 @@ export function openDoor(
   const items =
     guard === undefined
       ? ownItems(all.items, ownerOfItems(owner))
-      : guardedItems(ownItems(all.items, ownerOfItems(null)), guard);
+      : guardedItems(ownItems(all.items, ownerOfItems(null)), guard, meeting.items);
   if (owner === null) {
     const storage = { ...all, sessions: tellDeletions(all.sessions, changes) };
     return {

@@ -2,8 +2,10 @@ import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { AuthEvent, RowFilter } from "../manifest/auth.ts";
 import { Refusal } from "../manifest/refusal.ts";
+import type { Turns } from "../runs/turns.ts";
 import { contains } from "../storage/contains.ts";
-import type { JsonObject } from "../storage/records.ts";
+import { JsonObject } from "../storage/records.ts";
+import type { ItemChange, StoreItem } from "../storage/store-items.ts";
 import { ask, type Guard } from "./guard.ts";
 import type { OwnItems } from "./own-items.ts";
 
@@ -11,28 +13,33 @@ import type { OwnItems } from "./own-items.ts";
 const batch = 500;
 const mostRead = 10_000;
 
-const Namespace = z.array(z.string());
+/** A namespace is kept with dots between its labels: one with a dot would be two, and another's. */
+const Label = z.string().regex(/^[^.]+$/u);
+const Place = z.object({ namespace: z.array(Label), key: z.string().optional(), value: JsonObject.optional() });
 
-/** The store as the rules of `auth.path` show it to one user: all users share it, and handlers may move a namespace. */
-export function guardedItems(items: OwnItems, guard: Guard): OwnItems {
+/**
+ * The store as the rules of `auth.path` show it to one user: all users share it, and handlers may move a namespace or a
+ * key, and mark what is written. What a filter hides is as what is not there, but cannot be written over: 404. Where
+ * nothing may be written, 403. `turns`, which all users share, lets nobody write between another's look and write.
+ */
+export function guardedItems(items: OwnItems, guard: Guard, turns: Turns): OwnItems {
   return {
     async change(changes) {
-      const allowed: Parameters<OwnItems["change"]>[0][number][] = [];
-      for (const change of changes) {
-        const { namespace, key, value } = change;
-        const event = value === null ? "store:delete" : "store:put";
-        const asked = await askAbout(guard, event, namespace, { key, ...(value !== null && { value }) });
-        if (!isShown({ ...value, namespace: asked.namespace, key }, asked.filter)) throw new Refusal(403, "Forbidden");
-        allowed.push({ ...change, namespace: asked.namespace });
-      }
-      await items.change(allowed);
+      const asked: Asked[] = [];
+      for (const change of changes) asked.push(await askToChange(guard, change));
+      const filtered = asked.flatMap(({ change, filter }) => (filter === undefined ? [] : [placeOf(change)]));
+      await inTurns(turns, [...new Set(filtered)].toSorted(), async () => {
+        const allowed: ItemChange[] = [];
+        for (const { change, filter } of asked) if (await mayChange(items, change, filter)) allowed.push(change);
+        await items.change(allowed);
+      });
     },
     async get(namespace, key, refresh) {
+      // No item can be there, and the handler is not to blame for that.
+      if (namespace.includes("")) return undefined;
       const asked = await askAbout(guard, "store:get", namespace, { key });
-      const item = await items.get(asked.namespace, key, refresh);
-      return item !== undefined && isShown({ ...item.value, namespace: item.namespace, key }, asked.filter)
-        ? item
-        : undefined;
+      const item = await items.get(asked.namespace, asked.key ?? key, refresh);
+      return item !== undefined && isShown(contentOf(item), asked.filter) ? item : undefined;
     },
     async search(query) {
       const { prefix, filter, limit, offset, query: words } = query;
@@ -41,10 +48,7 @@ export function guardedItems(items: OwnItems, guard: Guard): OwnItems {
       if (asked.filter === undefined) return await items.search(own);
       return await pageOf(query, async (place) => {
         const found = await items.search({ ...own, ...place });
-        return found.map((item) => ({
-          item,
-          shown: isShown({ ...item.value, namespace: item.namespace, key: item.key }, asked.filter),
-        }));
+        return found.map((item) => ({ item, shown: isShown(contentOf(item), asked.filter) }));
       });
     },
     async namespaces(query) {
@@ -61,20 +65,69 @@ export function guardedItems(items: OwnItems, guard: Guard): OwnItems {
   };
 }
 
-/** What the handler says, and the namespace it has left. */
+/** What the handler says, and what it has left of that which it was asked about. */
 async function askAbout(
   guard: Guard,
   event: AuthEvent,
   namespace: readonly string[],
   rest: JsonObject,
-): Promise<{ namespace: string[]; filter: RowFilter | undefined }> {
+): Promise<z.infer<typeof Place> & { filter: RowFilter | undefined }> {
   const value: JsonObject = { namespace: [...namespace], ...rest };
   const filter = await ask(guard, event, value);
-  const moved = Namespace.safeParse(value["namespace"]);
-  if (moved.success) return { namespace: moved.data, filter };
-  throw new AppError("config", `The handler of auth.path for ${event} left a namespace that is none.`, {
-    suggestion: "value.namespace is a list of texts.",
+  const left = Place.safeParse(value);
+  if (left.success) return { ...left.data, filter };
+  const [problem] = left.error.issues.map(({ path }) => `value.${path.join(".")}`);
+  throw new AppError("config", `The handler of auth.path for ${event} left ${problem} as nothing that can be kept.`, {
+    suggestion:
+      "Namespaces are lists of texts that are not empty and hold no dots, keys are texts, values are objects.",
   });
+}
+
+/** What is written when the handler has been asked, and its filter. */
+interface Asked {
+  change: ItemChange;
+  filter: RowFilter | undefined;
+}
+
+async function askToChange(guard: Guard, change: ItemChange): Promise<Asked> {
+  const isPut = change.value !== null;
+  const rest = { key: change.key, ...(isPut && { value: change.value }) };
+  const asked = await askAbout(guard, isPut ? "store:put" : "store:delete", change.namespace, rest);
+  const { namespace, key = change.key, value = change.value, filter } = asked;
+  return { change: { ...change, namespace, key, value: isPut ? value : null }, filter };
+}
+
+/** False where there is nothing to delete that the filter shows. Throws where nothing may be written. */
+async function mayChange(
+  items: OwnItems,
+  { namespace, key, value }: ItemChange,
+  filter: RowFilter | undefined,
+): Promise<boolean> {
+  if (filter === undefined) return true;
+  const place = { namespace, key };
+  // What a deleted item held is not known yet.
+  const ofPlace = Object.fromEntries(Object.entries(filter).filter(([name]) => Object.hasOwn(place, name)));
+  const isAllowed = value === null ? isShown(place, ofPlace) : isShown({ ...value, ...place }, filter);
+  if (!isAllowed) throw new Refusal(403, "Forbidden");
+  const known = await items.get(namespace, key, false);
+  const isKnown = known !== undefined && isShown(contentOf(known), filter);
+  if (value === null) return isKnown;
+  if (known !== undefined && !isKnown) throw new AppError("not_found", "Item not found");
+  return true;
+}
+
+function placeOf({ namespace, key }: ItemChange): string {
+  return JSON.stringify([namespace, key]);
+}
+
+/** Takes one turn after the other, all in the same order, so that nobody waits for who waits for them. */
+function inTurns(turns: Turns, [first, ...others]: readonly string[], work: () => Promise<void>): Promise<void> {
+  return first === undefined ? work() : turns.next(first, () => inTurns(turns, others, work));
+}
+
+/** What a filter is compared with. */
+function contentOf({ namespace, key, value }: StoreItem): JsonObject {
+  return { ...value, namespace, key };
 }
 
 function isShown(about: JsonObject, filter: RowFilter | undefined): boolean {

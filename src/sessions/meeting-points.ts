@@ -7,9 +7,11 @@ export interface MeetingPoints {
   changes: CurrentChanges;
   /** Work on a namespace of an owner goes one after the other. */
   namespaces: Turns;
+  /** So do writes of an item that its rules are asked about. */
+  items: Turns;
 }
 
 /** Those of a new server. */
 export function createMeetingPoints(): MeetingPoints {
-  return { changes: new CurrentChanges(), namespaces: new Turns() };
+  return { changes: new CurrentChanges(), namespaces: new Turns(), items: new Turns() };
 }
