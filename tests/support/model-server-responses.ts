@@ -6,6 +6,8 @@ import type { ModelPiece, ModelRequest, ModelStep, WireMessage } from "./model-s
 const Item = z.looseObject({ type: z.string().default("message") });
 const Message = z.looseObject({ role: z.string(), content: z.unknown() });
 const Call = z.looseObject({ call_id: z.string(), name: z.string(), arguments: z.string() });
+/** What a vendor that keeps nothing takes of a model's thoughts: sealed ones. */
+const Thought = z.looseObject({ encrypted_content: z.string().min(1), summary: z.array(z.unknown()) });
 const Result = z.looseObject({ call_id: z.string(), output: z.unknown() });
 const Body = z.looseObject({
   input: z.array(Item).min(1),
@@ -25,11 +27,15 @@ export function chatBodyOf(body: unknown): ChatBody | undefined {
   return ChatBody.safeParse(chat).data;
 }
 
-/** The calls that follow each other are those of one message. */
+/** The calls that follow each other are those of one message. Thoughts stand before what they were thought for. */
 function messagesOf(input: z.infer<typeof Item>[]): WireMessage[] {
   const messages: WireMessage[] = [];
-  for (const item of input) {
-    if (item.type === "function_call_output") {
+  for (const [index, item] of input.entries()) {
+    if (item.type === "reasoning") {
+      Thought.parse(item);
+      const next = input.slice(index + 1).find(({ type }) => type !== "reasoning");
+      if (next?.type !== "function_call" && next?.["role"] !== "assistant") throw new Error("a thought before nothing");
+    } else if (item.type === "function_call_output") {
       const { call_id, output } = Result.parse(item);
       messages.push({ role: "tool", content: output, tool_call_id: call_id });
     } else if (item.type === "function_call") {

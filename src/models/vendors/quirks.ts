@@ -22,6 +22,8 @@ export interface Quirks {
   searchTool?: "web_search";
   /** Whether some models are asked through OpenAI's `/responses`, as OpenAI itself demands for a few. */
   hasResponses: boolean;
+  /** Whether thoughts come sealed there, and go back to who has sealed them within the turn. */
+  sealedReasoning: boolean;
   /** Images have to stand before the text of their message (LLM-07). */
   imagesFirst: boolean;
   /** Reasons for the end of an answer which mean that it broke off. */
@@ -43,6 +45,7 @@ export const openaiQuirks: Quirks = {
   thinkingTemperature: false,
   highestTemperature: 2,
   hasResponses: true,
+  sealedReasoning: true,
   imagesFirst: false,
   brokenEnds: [],
   beginningWhileThinking: false,
@@ -53,6 +56,7 @@ export const compatibleQuirks: Quirks = {
   ...openaiQuirks,
   thinkingTemperature: true,
   hasResponses: false,
+  sealedReasoning: false,
 };
 
 /** Zhipu GLM (LLM-04, LLM-05, LLM-07): thoughts between calls are to be handed back, and only `auto` chooses tools. */

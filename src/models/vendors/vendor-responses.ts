@@ -2,19 +2,36 @@ import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import { ChatOpenAIResponses, type ChatOpenAIFields } from "@langchain/openai";
+import { z } from "zod";
 import { thinksFirst } from "../call-defaults.ts";
 import type { Timeouts } from "../timeouts.ts";
 import { watchStream } from "../watch-stream.ts";
 import type { Asked } from "./request.ts";
 import { plainPiece, plainWhole, readEvent, readWhole } from "./response.ts";
+import {
+  isUnreadable,
+  keepSealed,
+  outputOf,
+  sealedInclude,
+  sealedInput,
+  sealerOf,
+  withSealed,
+} from "./sealed-reasoning.ts";
 
-/** Under this name who waits for an answer is known to the place where its request is made. */
+/** Under these names who waits for an answer, and the messages of a call, are known to the place where its request is made. */
 const agreed = Symbol("agreed");
+const sources = Symbol("sources");
+/** And under this one the parts of the answer come back. */
+const parts = Symbol("parts");
 
-interface WithAgreed {
+interface WithSources {
   signal?: AbortSignal | null | undefined;
   [agreed]?: () => void;
+  [sources]?: readonly BaseMessage[];
+  [parts]?: unknown[];
 }
+
+const Input = z.array(z.unknown());
 
 /** A request as the client writes it, as far as it is changed. */
 interface WrittenRequest {
@@ -37,8 +54,12 @@ export class VendorResponses extends ChatOpenAIResponses {
   }
 
   override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
-    const result = await super._generate(messages, options);
-    return { ...result, generations: result.generations.map((generation) => plainWhole(generation)) };
+    const output: unknown[] = [];
+    const request = { ...options.options, [sources]: messages, [parts]: output };
+    const result = await super._generate(messages, { ...options, options: request });
+    const generations = result.generations.map((generation) => plainWhole(generation));
+    for (const { message } of generations) keepSealed(message, output, this.#sealer());
+    return { ...result, generations };
   }
 
   override async *_streamResponseChunks(
@@ -46,8 +67,12 @@ export class VendorResponses extends ChatOpenAIResponses {
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    const open = (signal: AbortSignal, tell: () => void): AsyncGenerator<ChatGenerationChunk> =>
-      plainPieces(super._streamResponseChunks(messages, { ...options, signal, [agreed]: tell }));
+    const open = (signal: AbortSignal, tell: () => void): AsyncGenerator<ChatGenerationChunk> => {
+      const output: unknown[] = [];
+      const request = { ...options, signal, [agreed]: tell, [sources]: messages, [parts]: output };
+      const pieces = plainPieces(super._streamResponseChunks(messages, request));
+      return withSealed(pieces, output, this.#sealer());
+    };
     for await (const chunk of watchStream(open, { signal: options.signal, timeouts: this.#timeouts })) {
       yield chunk;
       await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
@@ -55,22 +80,50 @@ export class VendorResponses extends ChatOpenAIResponses {
   }
 
   /** One signature for both of the client's, streamed and not, so that both go through the same place. */
-  override async completionWithRetry(request: WrittenRequest, options: WithAgreed = {}): Promise<never> {
-    const { [agreed]: tell, ...rest } = options;
+  override async completionWithRetry(request: WrittenRequest, options: WithSources = {}): Promise<never> {
+    const { [agreed]: tell, [sources]: messages = [], [parts]: output = [], ...rest } = options;
     const { quirks, profile, options: chosen } = this.#asked;
-    const isFixed = thinksFirst(profile, chosen) && !quirks.thinkingTemperature;
-    const written = { ...request, input: spoken(request.input), ...(isFixed ? { temperature: undefined } : {}) };
+    const thinks = thinksFirst(profile, chosen);
+    const isSealed = thinks && quirks.sealedReasoning;
+    const input = spoken(request.input);
+    const written = {
+      ...request,
+      ...(isSealed ? { include: sealedInclude } : {}),
+      ...(thinks && !quirks.thinkingTemperature ? { temperature: undefined } : {}),
+    };
     // The client's types tell apart what is streamed and what is not; here it is the same.
-    const answer: unknown = await super.completionWithRetry(written as never, rest);
+    const send = (items: unknown[]): Promise<unknown> =>
+      super.completionWithRetry({ ...written, input: items } as never, rest);
+    const answer = isSealed ? await this.#sendSealed(input, messages, send) : await send(input);
     tell?.();
-    return (isStream(answer) ? readEvents(answer) : readWhole(answer)) as never;
+    if (isStream(answer)) return readEvents(answer, isSealed ? output : undefined) as never;
+    if (isSealed) output.push(...outputOf(answer));
+    return readWhole(answer) as never;
+  }
+
+  /** Thoughts that the vendor cannot read any more are left out; the model thinks anew. */
+  async #sendSealed(
+    input: unknown[],
+    messages: readonly BaseMessage[],
+    send: (items: unknown[]) => Promise<unknown>,
+  ): Promise<unknown> {
+    const sealed = sealedInput(input, messages, this.#sealer());
+    try {
+      return await send(sealed);
+    } catch (error) {
+      if (sealed.length === input.length || !isUnreadable(error)) throw error;
+      return await send(input);
+    }
+  }
+
+  #sealer(): string {
+    return sealerOf(this.model, this.clientConfig.baseURL);
   }
 }
 
 /** The client writes a message without words before calls, where there is none. */
-function spoken(input: unknown): unknown {
-  if (!Array.isArray(input)) return input;
-  return input.filter((item: unknown) => {
+function spoken(input: unknown): unknown[] {
+  return Input.parse(input).filter((item: unknown) => {
     const isMessage = typeof item === "object" && item !== null && "type" in item && item.type === "message";
     return !(isMessage && "role" in item && item.role === "assistant" && "content" in item && item.content === "");
   });
@@ -80,8 +133,16 @@ function isStream(answer: unknown): answer is AsyncIterable<unknown> {
   return typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
 }
 
-async function* readEvents(events: AsyncIterable<unknown>): AsyncGenerator<unknown> {
-  for await (const event of events) yield readEvent(event);
+/** Events as they are; the parts of the answer go into `output` where somebody wants them. */
+async function* readEvents(events: AsyncIterable<unknown>, output: unknown[] | undefined): AsyncGenerator<unknown> {
+  for await (const event of events) {
+    if (isPartDone(event)) output?.push(...outputOf(event));
+    yield readEvent(event);
+  }
+}
+
+function isPartDone(event: unknown): boolean {
+  return typeof event === "object" && event !== null && "type" in event && event.type === "response.output_item.done";
 }
 
 async function* plainPieces(chunks: AsyncIterable<ChatGenerationChunk>): AsyncGenerator<ChatGenerationChunk> {

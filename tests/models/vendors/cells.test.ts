@@ -181,6 +181,10 @@ const checks: Record<string, (vendor: VendorName, cell: string) => Promise<void>
     const { path } = await sent(`${vendor}:gpt-5-codex`, {});
     expect(path.endsWith("/responses")).toBe(cell === "yes");
   },
+  async sealedReasoning(vendor, cell) {
+    const { body } = await sent(`${vendor}:gpt-5-codex`, { options: on });
+    expect(body["include"]).toEqual(cell === "yes" ? ["reasoning.encrypted_content"] : undefined);
+  },
   async searchTool(vendor, cell) {
     const { body } = await sent(plain[vendor], { options: { webSearch: true }, call: { tools: [tool("a")] } });
     const types = body.tools?.map((offered) => Object(offered).type);

@@ -1,4 +1,11 @@
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type AIMessageChunk } from "@langchain/core/messages";
+import {
+  AIMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+  type AIMessageChunk,
+  type BaseMessage,
+} from "@langchain/core/messages";
 import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/config.ts";
@@ -6,7 +13,7 @@ import type { AppError } from "../../../src/errors.ts";
 import { toModelError } from "../../../src/models/model-error.ts";
 import { wireRequest } from "../../../src/models/wire-request.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
-import { vendorModel } from "./vendor-model.ts";
+import { vendorModel, wire } from "./vendor-model.ts";
 
 const servers: ModelServer[] = [];
 afterEach(async () => {
@@ -26,6 +33,10 @@ async function read(model: ReturnType<typeof vendorModel>): Promise<AIMessageChu
   const chunks: AIMessageChunk[] = [];
   for await (const chunk of await model.stream("hello")) chunks.push(chunk);
   return chunks;
+}
+
+function sentTo({ requests }: ModelServer, index = 0): unknown {
+  return JSON.parse(requests[index]?.raw ?? "{}");
 }
 
 async function failure(work: Promise<unknown>): Promise<AppError> {
@@ -142,6 +153,114 @@ describe("a model that has no chat completions", () => {
     const server = await serve({ wire: events.join("") });
     const sum = (await read(vendorModel(codex, server))).reduce((left, right) => concat(left, right));
     expect(sum.text).toBe("I cannot help with that.");
+  });
+
+  describe("and sealed thoughts", () => {
+    const call = (path: string, call_id: string): object => ({
+      type: "function_call",
+      call_id,
+      name: "read_file",
+      arguments: JSON.stringify({ path }),
+    });
+    const result = (text: string, call_id: string): object => ({ type: "function_call_output", call_id, output: text });
+    const first = { type: "reasoning", id: "rs_01", encrypted_content: "gAAAAABo-first-kP3x" };
+    const second = { type: "reasoning", id: "rs_02", encrypted_content: "gAAAAABo-second-Zt7w", summary: [] };
+    const asked = new HumanMessage("Read a.txt and b.txt");
+    const results = [
+      new ToolMessage({ tool_call_id: "call_a", content: "A" }),
+      new ToolMessage({ tool_call_id: "call_b", content: "B" }),
+    ];
+    const plain = [
+      { role: "user", content: "Read a.txt and b.txt" },
+      { role: "assistant", content: "I read them." },
+      call("a.txt", "call_a"),
+      call("b.txt", "call_b"),
+      result("A", "call_a"),
+      result("B", "call_b"),
+    ];
+
+    /** An answer with sealed thoughts, streamed or not, as a session has stored it. */
+    async function answered(stream: boolean, name = codex): Promise<AIMessage> {
+      const server = await serve({ wire: wire(`openai-sealed.${stream ? "sse" : "json"}`) });
+      const model = vendorModel(name, server);
+      const answer = stream
+        ? (await read(model)).reduce((left, right) => concat(left, right))
+        : await model.invoke("hello");
+      expect(sentTo(server)).toMatchObject({ store: false, include: ["reasoning.encrypted_content"] });
+      const { id, content, tool_calls = [], additional_kwargs } = answer;
+      const stored = { content, tool_calls, additional_kwargs: JSON.parse(JSON.stringify(additional_kwargs)) };
+      return new AIMessage({ ...stored, ...(id === undefined ? {} : { id }) });
+    }
+
+    async function inputOf(messages: BaseMessage[], name = codex, ...script: ModelStep[]): Promise<unknown> {
+      const server = await serve(...script, { text: "Done." });
+      await vendorModel(name, server).invoke(messages);
+      server.assertFinished();
+      return Object(sentTo(server, script.length)).input;
+    }
+
+    it.each([true, false])(
+      "has them back with the results of the turn, each in its place (streamed: %s)",
+      async (stream) => {
+        const answer = await answered(stream);
+        expect(answer).toMatchObject({ content: "I read them." });
+        expect(answer.additional_kwargs["reasoning_content"]).toBe("I have to read both.");
+        const [user, words, a, ...rest] = plain;
+        expect(await inputOf([asked, answer, ...results])).toMatchObject([user, first, words, second, a, ...rest]);
+      },
+    );
+
+    it("keeps those that were before the words before its calls where the words are gone", async () => {
+      const answer = await answered(true);
+      answer.content = "";
+      const [user, , ...rest] = plain;
+      expect(await inputOf([asked, answer, ...results])).toMatchObject([user, first, second, ...rest]);
+    });
+
+    it.each<[string, string, (answer: AIMessage) => BaseMessage[]]>([
+      ["of an earlier turn", codex, (answer) => [asked, answer, ...results, new HumanMessage("Thanks")]],
+      ["of another model", "openai:gpt-5.1-codex", (answer) => [asked, answer, ...results]],
+      [
+        "of calls that have another id by now",
+        codex,
+        (answer) => {
+          answer.tool_calls = (answer.tool_calls ?? []).map((one) => ({ ...one, id: `${one.id}_2` }));
+          answer.content = "";
+          return [
+            asked,
+            answer,
+            ...results.map((one) => new ToolMessage({ content: one.text, tool_call_id: `${one.tool_call_id}_2` })),
+          ];
+        },
+      ],
+    ])("leaves out those %s", async (which, name, messages) => {
+      const input = JSON.stringify(await inputOf(messages(await answered(true)), name));
+      expect(input).not.toContain("second-Zt7w");
+      expect(input.includes("first-kP3x")).toBe(which.startsWith("of calls"));
+    });
+
+    it("are not for another vendor", async () => {
+      const server = await serve({ text: "Done." });
+      await vendorModel("deepseek:deepseek-chat", server).invoke([asked, await answered(true), ...results]);
+      expect(server.requests[0]?.raw).not.toContain("gAAAA");
+      expect(server.requests[0]?.raw).not.toContain('include"');
+    });
+
+    it("goes on without them where the vendor cannot read them any more", async () => {
+      const fault: ModelStep["fault"] = {
+        kind: "status",
+        status: 400,
+        code: "invalid_encrypted_content",
+        message: "The encrypted content gAAA...kP3x could not be verified.",
+      };
+      expect(await inputOf([asked, await answered(true), ...results], codex, { fault })).toMatchObject(plain);
+    });
+
+    it("are asked of no model that does not think", async () => {
+      const server = await serve({ text: "Done." });
+      await vendorModel("openai:codex-of-old", server).invoke("hello");
+      expect(sentTo(server)).not.toHaveProperty("include");
+    });
   });
 
   it("can be looked at with what it would be sent", async () => {

@@ -69,3 +69,23 @@ it("is the same conversation in the history, in which form ever it came, streame
     expect(await historyOf("ollama:qwen3:8b", "ollama", isStreamed)).toEqual(glm);
   }
 });
+
+it.each([true, false])(
+  "holds the sealed thoughts of a turn, which go back with its results (streamed: %s)",
+  async (stream) => {
+    const script = [{ wire: wire(`openai-sealed.${stream ? "sse" : "json"}`) }, { text: "1 and 3." }, { text: "Bye." }];
+    const flow = await startWorkflow({ script, files: { "a.txt": "1\n", "b.txt": "3\n" }, stream });
+    flows.push(flow);
+    const config = loadConfig({ OPENAI_API_KEY: "k" });
+    flow.services.loadModel = (name, options) =>
+      typeof name === "string" ? createModel(name, { ...options, fetch: towards(flow.model) }, config) : name;
+    flow.services.defaultModel = "openai:gpt-5-codex";
+    const limits = { max_force_continue: 0 };
+    const { messages } = await flow.send("What do a.txt and b.txt say?", { limits });
+    expect(messages.at(-1)?.text).toBe("1 and 3.");
+    await flow.send("Thanks", { limits });
+    flow.model.assertFinished();
+    const sealed = flow.model.requests.map(({ raw }) => raw.match(/gAAAAABo-\w+/gu));
+    expect(sealed).toEqual([null, ["gAAAAABo-first", "gAAAAABo-second"], null]);
+  },
+);

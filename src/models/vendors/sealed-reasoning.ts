@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+import { AIMessageChunk, isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { z } from "zod";
+
+/** What a request asks for, so that the thoughts come sealed: only who has written them can read them. */
+export const sealedInclude = ["reasoning.encrypted_content"];
+
+/** Where sealed thoughts are kept on a message. */
+const field = "sealed_reasoning";
+
+const Item = z.looseObject({ type: z.literal("reasoning"), encrypted_content: z.string().min(1) });
+const Following = z.union([
+  z.looseObject({ type: z.literal("function_call"), call_id: z.string() }),
+  z.looseObject({ type: z.literal("message") }),
+]);
+const DoneEvent = z.looseObject({ type: z.literal("response.output_item.done"), item: z.unknown() });
+const Whole = z.looseObject({ output: z.array(z.unknown()) });
+
+/** A thought as it goes back: who can read it, and the call it was thought before; `null`: the words. */
+const Sealed = z.object({ from: z.string(), before: z.string().nullable(), item: Item });
+type Sealed = z.infer<typeof Sealed>;
+const Kept = z.array(Sealed).catch([]);
+
+/** Who has sealed thoughts: a model at an address, of which a reader of the message learns nothing. */
+export function sealerOf(model: string, address: string | null | undefined): string {
+  const place = address ?? "";
+  return createHash("sha256").update(`${place} ${model}`).digest("base64url").slice(0, 16);
+}
+
+/** The parts of an answer of `/responses` in an event of its stream, or in all of it. */
+export function outputOf(answer: unknown): unknown[] {
+  const done = DoneEvent.safeParse(answer).data;
+  return done === undefined ? (Whole.safeParse(answer).data?.output ?? []) : [done.item];
+}
+
+/** Keeps on a message the thoughts in the parts of its answer; one that nothing follows belongs to nothing. */
+export function keepSealed(message: BaseMessage, output: readonly unknown[], from: string): void {
+  const sealed = output.flatMap((part, index): Sealed[] => {
+    const item = Item.safeParse(part).data;
+    const next = output
+      .slice(index + 1)
+      .map((later) => Following.safeParse(later).data)
+      .find((later) => later !== undefined);
+    if (item === undefined || next === undefined) return [];
+    return [{ from, before: "call_id" in next ? String(next.call_id) : null, item }];
+  });
+  if (sealed.length > 0) message.additional_kwargs[field] = sealed;
+}
+
+/** The same for a message that is streamed: a last piece without words. */
+export async function* withSealed(
+  chunks: AsyncIterable<ChatGenerationChunk>,
+  output: readonly unknown[],
+  from: string,
+): AsyncGenerator<ChatGenerationChunk> {
+  let id: string | undefined;
+  for await (const chunk of chunks) {
+    id = chunk.message.id ?? id;
+    yield chunk;
+  }
+  const message = new AIMessageChunk({ content: "", ...(id === undefined ? {} : { id }) });
+  keepSealed(message, output, from);
+  if (field in message.additional_kwargs) yield new ChatGenerationChunk({ text: "", message });
+}
+
+/**
+ * The input of a request with the sealed thoughts of this turn, each before what it was thought for, as the vendor demands.
+ * Those of others are left out, and so are those of earlier turns, which the vendor would not read.
+ */
+export function sealedInput(input: readonly unknown[], messages: readonly BaseMessage[], from: string): unknown[] {
+  const turn = messages.slice(messages.findLastIndex((message) => isHumanMessage(message)) + 1);
+  const byCall = new Map<string, unknown[]>();
+  const byWords = new Map<string, unknown[]>();
+  for (const message of turn) {
+    if (!isAIMessage(message)) continue;
+    const first = message.tool_calls?.[0]?.id ?? "";
+    for (const sealed of Kept.parse(message.additional_kwargs[field])) {
+      if (sealed.from !== from) continue;
+      const place = sealed.before === null ? byWords : byCall;
+      const key = sealed.before ?? first;
+      place.set(key, [...(place.get(key) ?? []), sealed.item]);
+    }
+  }
+  const take = (place: Map<string, unknown[]>, call: string | undefined): unknown[] => {
+    const items = call === undefined ? [] : (place.get(call) ?? []);
+    if (call !== undefined) place.delete(call);
+    return items;
+  };
+  return input.flatMap((item, index) => {
+    const call = callIdOf(item);
+    if (call !== undefined) return [...take(byWords, call), ...take(byCall, call), item];
+    // Words before calls are those of the same message.
+    return [...(isWords(item) ? take(byWords, callIdOf(input[index + 1])) : []), item];
+  });
+}
+
+function callIdOf(item: unknown): string | undefined {
+  const read = Following.safeParse(item).data;
+  return read !== undefined && "call_id" in read ? String(read.call_id) : undefined;
+}
+
+function isWords(item: unknown): boolean {
+  return typeof item === "object" && item !== null && "role" in item && item.role === "assistant";
+}
+
+const Refused = z.looseObject({ code: z.literal("invalid_encrypted_content") });
+
+/** Whether a request failed because the vendor cannot read what it sealed: its keys, or the organisation, are others now. */
+export function isUnreadable(error: unknown): boolean {
+  return Refused.safeParse(error).success;
+}
