@@ -16,7 +16,7 @@ import { cronRequest } from "./http/cron-request.ts";
 import { listen } from "./http/listen.ts";
 import { webhookBody } from "./http/webhook-body.ts";
 import { createLogger, type Logger } from "./logger.ts";
-import { openCustomParts } from "./manifest/custom-parts.ts";
+import { openCustomParts, type CustomParts } from "./manifest/custom-parts.ts";
 import { bindSdkClient } from "./manifest/sdk-globals.ts";
 import { openAgents } from "./loop/own-services.ts";
 import type { RunServices } from "./loop/services.ts";
@@ -91,8 +91,8 @@ export async function startServer(
     const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
     const tracing = openTracing(config, models);
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
-    const watched = watchersOf({ callBack, tracing, titles, webhooks });
-    const runs = new Runs({ storage, graphs, services: () => services, logger, ...runLimits(config), ...watched });
+    const told = watchersOf({ callBack, tracing, titles, webhooks });
+    const runs = new Runs({ storage, graphs, services: () => services, logger, ...runLimits(config, custom), ...told });
     const operations = openOperations(storage, services, runs);
     const manual = createManualTools({ services, storage, runs, graphs, counter });
     const tokens = createTokenCounter(logger);
@@ -206,13 +206,14 @@ function describeAhead(graphs: Graphs, config: Config, logger: Logger): Learning
 
 function runLimits(
   config: Config,
+  { auth }: Pick<CustomParts, "auth">,
 ): Pick<
   RunsOptions,
   "maxConcurrent" | "queueLimit" | "ownerQueueLimit" | "crashBudget" | "runTimeout" | "turnPatience"
 > {
   const { maxConcurrentRuns, queueLimit, crashBudget, runSeconds, conversations } = config;
-  // One key must not keep the others out (S4): half of the queue is for them.
-  const isShared = new Set(config.apiKeys.map(({ owner }) => owner)).size > 1;
+  // One key or user must not keep the others out (S4): half of the queue is for them.
+  const isShared = auth !== undefined || new Set(config.apiKeys.map(({ owner }) => owner)).size > 1;
   const ownerQueueLimit = isShared ? Math.ceil(queueLimit / 2) : undefined;
   const runTimeout = runSeconds === undefined ? undefined : runSeconds * 1000;
   const turnPatience = conversations.lockSeconds * 1000;

@@ -29,8 +29,11 @@ function dateOf(cron: NewCron): string | null {
   return cron.enabled ? nextDate(cron, new Date()) : null;
 }
 
-/** The way of one owner (`null`: of everybody, where no keys are asked for) to the crons. Sessions are the owner's to check. */
-export function ownCrons({ crons }: Pick<Storage, "crons">, owner: string | null): OwnCrons {
+/**
+ * The way of one owner (`null`: of everybody, where no keys are asked for) to the crons; new ones are `maker`'s. Sessions are
+ * the owner's to check.
+ */
+export function ownCrons({ crons }: Pick<Storage, "crons">, owner: string | null, maker = owner): OwnCrons {
   const orphans = owner === adminName;
   async function requireCron(cronId: string): Promise<Cron> {
     const cron = await crons.get(cronId);
@@ -45,7 +48,7 @@ export function ownCrons({ crons }: Pick<Storage, "crons">, owner: string | null
       const now = new Date().toISOString();
       const dates = { next_run_date: dateOf(cron), created_at: now, updated_at: now };
       if (nextDate(cron, new Date()) === null) throw neverDue();
-      return await crons.create({ ...cron, cron_id: newId(), owner, ...dates });
+      return await crons.create({ ...cron, cron_id: newId(), owner: maker, ...dates });
     },
     async update(cronId, change) {
       const cron = await requireCron(cronId);

@@ -2,6 +2,7 @@ import { v5 as nameUuid } from "@langchain/core/utils/uuid";
 import { AppError } from "../errors.ts";
 import type { RunRequest, Runs } from "../runs/runs.ts";
 import { createSession } from "../sessions/sessions.ts";
+import { isUser } from "../settings/api-keys.ts";
 import type { Cron } from "../storage/crons.ts";
 import type { Run, Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -39,6 +40,8 @@ export async function startCronRun(cron: Cron & { next_run_date: string }, parts
       ...request,
       metadata: { ...request.metadata, ...cron.metadata, ...told },
       cron: { cron_id, due, next: nextDate(cron, now) },
+      // The thread may be one that somebody else has shared.
+      ...(isUser(cron.owner) && { owner: cron.owner }),
     });
     return { run, missed };
   } catch (error) {

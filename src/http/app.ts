@@ -19,7 +19,7 @@ import type { Guard } from "../sessions/guard.ts";
 import type { ManualTools } from "../sessions/manual-run.ts";
 import { createMeetingPoints, type MeetingPoints } from "../sessions/meeting-points.ts";
 import type { Storage } from "../storage/storage.ts";
-import { adminName, type ApiKey } from "../settings/api-keys.ts";
+import { adminName, ownerOfUser, type ApiKey } from "../settings/api-keys.ts";
 import type { Operations } from "../tools/operations.ts";
 import { mountCustomApp, tellUser, withoutResources } from "./custom-app.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "./environment.ts";
@@ -214,7 +214,9 @@ function createApp(parts: ServerParts, { limit, meeting }: SharedByCallers, call
   const door = openDoor({ storage, runs, operations, manual, meeting }, ownerOf(caller), guard);
   const mayAdminister = caller.kind !== "user" && administers(ownerOf(caller), config.apiKeys);
   const crons =
-    guard === undefined ? ownCrons(storage, ownerOf(caller)) : guardedCrons(ownCrons(storage, null), storage, guard);
+    guard === undefined
+      ? ownCrons(storage, ownerOf(caller))
+      : guardedCrons(ownCrons(storage, null, ownerOf(caller)), storage, guard);
   const services = { ...door, ...shared, crons, mayAdminister, interfaces: custom.interfaces };
   for (const routes of resources) app.route("/", routes(services));
   app.route("/", openApiRoutes(app, config.apiKeys.length > 0));
@@ -234,7 +236,7 @@ function ownerOf(caller: Caller): string | null {
     case "owner":
       return caller.name;
     case "user":
-      return caller.context.user.identity;
+      return ownerOfUser(caller.context.user.identity);
     case "nobody":
     case "refused":
       return "";

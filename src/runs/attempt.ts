@@ -50,7 +50,7 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
       graph,
       services: {
         ...lent,
-        tasks: lent.tasks.ofSession(run.session_id),
+        tasks: tasksOf(run, lent.tasks),
         allowedTools: await allowedTools(lent, run, storage),
         progress: active.progress,
         onEvent: listenerOf(active, performance.logger),
@@ -85,13 +85,17 @@ function storeOf({ session_id }: Run, { items, sessions }: Pick<Storage, "items"
   return new GraphStore(items, async () => ownerOfItems((await sessions.get(session_id))?.owner ?? null));
 }
 
-/** What the owner of the run's session may use (TOOL-13); only looked up where somebody may not use everything. */
+function tasksOf({ session_id, kwargs: { owner } }: Run, tasks: RunServices["tasks"]): RunServices["tasks"] {
+  return owner === undefined ? tasks.ofSession(session_id) : tasks.ownedBy(owner);
+}
+
+/** What the owner of the run or its session may use (TOOL-13); only looked up where somebody may not use everything. */
 async function allowedTools(
   { ownerTools, toolkits }: RunServices,
-  { session_id }: Run,
+  { session_id, kwargs }: Run,
   { sessions }: Pick<Storage, "sessions">,
 ): Promise<RunServices["allowedTools"]> {
   if (ownerTools === undefined || Object.keys(ownerTools).length === 0) return undefined;
-  const session = await sessions.get(session_id);
-  return toolsOfOwner(ownerTools, session?.owner ?? null, toolkits ?? enabledToolkits());
+  const owner = kwargs.owner ?? (await sessions.get(session_id))?.owner ?? null;
+  return toolsOfOwner(ownerTools, owner, toolkits ?? enabledToolkits());
 }

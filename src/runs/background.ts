@@ -49,6 +49,7 @@ export interface BackgroundRuns {
  */
 export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns): BackgroundService {
   const { session_id: parentId } = parent;
+  const { owner } = parent.kwargs;
   const requireParent = async (): Promise<Session> => {
     const session = await storage.sessions.get(parentId);
     if (session === undefined) throw new AppError("not_found", `Thread with ID ${parentId} not found`);
@@ -73,7 +74,7 @@ export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns
     async send(work, signal) {
       const session = await openSession(storage, await requireParent(), work);
       signal.throwIfAborted();
-      const run = await runs.start(session, requestOf(work, session, parentId));
+      const run = await runs.start(session, { ...requestOf(work, session, parentId), ...(owner && { owner }) });
       // The caller was stopped meanwhile, before anybody could see this run (STOP-18).
       if (signal.aborted && isAppError(signal.reason) && signal.reason.code !== "server")
         await runs.stop(run.run_id, false);

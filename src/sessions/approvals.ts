@@ -199,6 +199,8 @@ async function resumeRequest(
     stream_resumable: last?.kwargs.stream_resumable ?? false,
     temporary: false,
     durability: last?.kwargs.durability ?? "sync",
+    // Where time answers it, it stays who asked.
+    ...(last?.kwargs.owner !== undefined && { owner: last.kwargs.owner }),
     // Behind the run of another answer that is still on its way.
     multitask_strategy: "enqueue",
   };

@@ -10,7 +10,7 @@ import type { Operations } from "../tools/operations.ts";
 import type { CurrentChanges } from "./current-changes.ts";
 import { guardedAssistants, runnableAssistants } from "./guarded-assistants.ts";
 import { guardedItems } from "./guarded-items.ts";
-import { guardedRuns, guardedSession, guardedSessions, type Guard } from "./guard.ts";
+import { guardedOwner, guardedRuns, guardedSession, guardedSessions, type Guard } from "./guard.ts";
 import type { ManualTools } from "./manual-run.ts";
 import type { MeetingPoints } from "./meeting-points.ts";
 import { ownItems, type OwnItems } from "./own-items.ts";
@@ -112,7 +112,7 @@ export function openDoor(
     storage,
     runs: guard === undefined ? runs : guardedRuns(runs, all, guard),
     operations: ownOperations(everything.operations, storage.sessions),
-    manual: ownManual(everything.manual, owner, storage.sessions),
+    manual: ownManual(everything.manual, owner, storage.sessions, guard && guardedOwner(guard)),
     namespaces: ownNamespaces(all, storage.sessions, owner, meeting),
     items,
     runnable,
@@ -154,11 +154,10 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
 
 function guardedStorage(storage: Storage, guard: Guard): SessionStorage {
   const isShown = async (id: string): Promise<boolean> => (await guardedSession(storage, guard, id)) !== undefined;
-  const { identity } = guard.context.user;
   return {
     ...partsOfSessions(storage, isShown),
     assistants: guardedAssistants(storage.assistants, guard),
-    tasks: storage.tasks.ownedBy(identity),
+    tasks: storage.tasks.ownedBy(guardedOwner(guard)),
     sessions: guardedSessions(storage, guard),
   };
 }
@@ -233,12 +232,18 @@ function ownNamespaces(
   };
 }
 
-function ownManual(manual: ManualTools, owner: string, sessions: SessionStorage["sessions"]): ManualTools {
+function ownManual(
+  manual: ManualTools,
+  owner: string,
+  sessions: SessionStorage["sessions"],
+  user: string | undefined,
+): ManualTools {
   return {
     ...manual,
     list: (signal) => manual.list(signal, owner),
     async run(sessionId, call, signal) {
-      if ((await sessions.get(sessionId)) !== undefined) return await manual.run(sessionId, call, signal);
+      if ((await sessions.get(sessionId)) !== undefined)
+        return await manual.run(sessionId, { ...call, owner: user }, signal);
       throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
     },
   };

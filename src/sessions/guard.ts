@@ -1,6 +1,7 @@
 import { AppError } from "../errors.ts";
 import type { AuthContext, AuthEvent, CustomAuth, RowFilter } from "../manifest/auth.ts";
 import type { RunRequest } from "../runs/draft.ts";
+import { ownerOfUser } from "../settings/api-keys.ts";
 import { contains } from "../storage/contains.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -13,6 +14,11 @@ export interface Guard {
 }
 
 type Sessions = SessionStorage["sessions"];
+
+/** Whose the user's things are that no rule is asked about, such as tasks and namespaces; and whose runs theirs are. */
+export function guardedOwner({ context }: Guard): string {
+  return ownerOfUser(context.user.identity);
+}
 
 /** Asks the rules about what this user wants to do; they may change `value`. */
 export function ask(
@@ -47,8 +53,8 @@ export function guardedSessions(storage: Storage, guard: Guard): Sessions {
     async create(session) {
       const value = { thread_id: session.session_id, metadata: { ...session.metadata } };
       await ask(guard, "threads:create", value);
-      // Whose it is, is what the rules make of its metadata.
-      return await sessions.create({ ...session, metadata: value.metadata, owner: null });
+      // Who sees it, is what the rules make of its metadata.
+      return await sessions.create({ ...session, metadata: value.metadata, owner: guardedOwner(guard) });
     },
     async update(id, patch) {
       const session = await sessions.get(id);
@@ -99,7 +105,13 @@ export function guardedRuns(runs: SessionRuns, storage: Storage, guard: Guard): 
       if (known === undefined || !isAllowed(known, filter)) {
         throw new AppError("not_found", `Thread with ID ${session.session_id} not found`);
       }
-      return await runs.start(session, { ...request, metadata: value.metadata, config: withUser(request, guard) });
+      const { metadata } = value;
+      return await runs.start(session, {
+        ...request,
+        metadata,
+        config: withUser(request, guard),
+        owner: guardedOwner(guard),
+      });
     },
     cancel: async (runId, options) =>
       (await mayChange(runId, "threads:update")) ? await runs.cancel(runId, options) : undefined,
@@ -122,6 +134,7 @@ function valueOf(session: Session, request: RunRequest): JsonObject {
     after_seconds,
     submission: _key,
     answer: _answer,
+    owner: _owner,
     ...kwargs
   } = request;
   return {

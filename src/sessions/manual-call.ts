@@ -11,6 +11,8 @@ export interface ManualCall {
   submission?: { key: string; hash: string } | undefined;
   /** The hash of the question that was answered with yes. */
   approved_hash?: string | undefined;
+  /** The user of `auth.path` who wants it; as with runs. */
+  owner?: string | undefined;
 }
 
 /** What came of it: a result, with the messages that tell the model of it, or the question that has to be answered first. */

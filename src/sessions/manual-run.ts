@@ -63,7 +63,7 @@ async function runByHand(
   signal: AbortSignal,
 ): Promise<ManualAnswer> {
   const session = await requireSession(parts.storage, sessionId);
-  const tool = await requireTool(parts.services, call.tool, session.owner, signal);
+  const tool = await requireTool(parts.services, call.tool, call.owner ?? session.owner, signal);
   const { submission } = call;
   const messageId = submission === undefined ? newId() : idOfKey(sessionId, submission.key);
   if (submission === undefined) return await runOnce(parts, session, call, { tool, messageId }, signal);
@@ -91,7 +91,7 @@ async function runOnce(
   if (prepared.kind === "invalid") return { kind: "ran", call_id: null, message_ids: [], result: prepared.result };
   const { input } = prepared;
   const callId = `${prefixOf(messageId, call.submission?.hash)}${call.approved_hash?.slice(0, 16) ?? "0"}`;
-  const context = contextOf(parts.services, session_id, callId, signal);
+  const context = contextOf(parts.services, session_id, { callId, owner: call.owner }, signal);
   const asked = await questionAbout(tool, input, call, context, parts.services);
   if (asked.kind !== "run") return asked;
   const { approved } = asked;
@@ -130,8 +130,13 @@ async function requireTool(
   throw new AppError("tool_not_found", message, { suggestion: "GET /tools lists them." });
 }
 
-function contextOf(services: RunServices, sessionId: string, callId: string, signal: AbortSignal): ToolContext {
+function contextOf(
+  services: RunServices,
+  sessionId: string,
+  { callId, owner }: { callId: string; owner: string | undefined },
+  signal: AbortSignal,
+): ToolContext {
   const { workspace, web } = services;
-  const tasks = services.tasks.ofSession(sessionId);
+  const tasks = owner === undefined ? services.tasks.ofSession(sessionId) : services.tasks.ownedBy(owner);
   return { workspace, tasks, web, ...askedBesides(services), sessionId, callId, repeated: false, signal };
 }

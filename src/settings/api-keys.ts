@@ -11,9 +11,27 @@ export interface ApiKey {
 /** The owner that also sees what is nobody's: the sessions and items of a time before keys were asked for. */
 export const adminName = "admin";
 
-/** Under whose name the items of an owner are kept, or of nobody (`null`): those are the admin's. */
+/** What stands before the identity of a user of `auth.path`: names of owners of keys hold no colon, so the two never meet. */
+const userPrefix = "user:";
+
+/** The owner that a user of `auth.path` is (S4). */
+export function ownerOfUser(identity: string): string {
+  return `${userPrefix}${identity}`;
+}
+
+/** Whether an owner is a user of `auth.path`. */
+export function isUser(owner: string | null): owner is string {
+  return owner?.startsWith(userPrefix) ?? false;
+}
+
+/** What an owner is called outside: by the name that its key has, or as the rules of `auth.path` call the user. */
+export function nameOfOwner(owner: string): string {
+  return isUser(owner) ? owner.slice(userPrefix.length) : owner;
+}
+
+/** Under whose name the items of an owner are kept. Those of nobody (`null`) are the admin's, and so are those of all users. */
 export function ownerOfItems(owner: string | null): string {
-  return owner ?? adminName;
+  return owner === null || isUser(owner) ? adminName : owner;
 }
 
 /** The name of an owner: what stands before the colon of an entry. */

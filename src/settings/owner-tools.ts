@@ -1,9 +1,13 @@
 import { commaList } from "./comma-list.ts";
 
-/** Names of toolkits and of single tools, by the owner who may use no others (TOOL-13). Who is not named may use all. */
+/**
+ * Names of toolkits and of single tools, by the name of the owner, or of the user of `auth.path`, who may use no others
+ * (TOOL-13). Who is not named may use all.
+ */
 export type OwnerTools = Readonly<Record<string, readonly string[]>>;
 
-const entryForm = /^(?<owner>[A-Za-z0-9][A-Za-z0-9._-]{0,63})\s*:(?<names>[\w\s.-]*)$/u;
+/** What a user is called is up to the rules: an address of mail, or one of the web. The last colon is the one that counts. */
+const entryForm = /^(?<owner>[A-Za-z0-9][^\s,]{0,199})\s*:(?<names>[\w\s.-]*)$/u;
 
 /** A list of `owner: name name` in the environment; what is wrong is told by its place. */
 export const ownerTools = commaList.transform((entries, context): OwnerTools => {

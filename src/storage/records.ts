@@ -88,6 +88,8 @@ export const RunKwargs = z.object({
   strict_resume: z.boolean().optional(),
   temporary: z.boolean(),
   durability: z.enum(["sync", "async", "exit"]),
+  /** The user of `auth.path` who asked for it, whose tasks and tools are its own. Default: whoever owns its session. */
+  owner: z.string().optional(),
 });
 export type RunKwargs = z.infer<typeof RunKwargs>;
 

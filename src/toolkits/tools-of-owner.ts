@@ -1,3 +1,4 @@
+import { nameOfOwner } from "../settings/api-keys.ts";
 import type { OwnerTools } from "../settings/owner-tools.ts";
 import type { Toolkit } from "./toolkit.ts";
 
@@ -10,8 +11,10 @@ export function toolsOfOwner(
   owner: string | null,
   enabled: readonly Toolkit[],
 ): ReadonlySet<string> | undefined {
-  if (limits === undefined || owner === null || !Object.hasOwn(limits, owner)) return undefined;
-  const names = limits[owner] ?? [];
+  if (limits === undefined || owner === null) return undefined;
+  const limited = nameOfOwner(owner);
+  if (!Object.hasOwn(limits, limited)) return undefined;
+  const names = limits[limited] ?? [];
   const toolkits = enabled.filter(({ name, enabled: when }) => when === "always" || names.includes(name));
   return new Set([...names, ...toolkits.flatMap(({ tools }) => tools.map(({ name }) => name))]);
 }

@@ -92,6 +92,14 @@ describe("the clock of crons", () => {
     expect(await storage.crons.get(cronId)).toMatchObject({ next_run_date: iso(40) });
   });
 
+  it("starts the run of a user of auth.path for that user, whoever made the thread", async () => {
+    await make({ owner: "user:ann" });
+    start();
+    await pass(10);
+    const [run] = await storage.runs.list("s1", { limit: 1, offset: 0 });
+    expect(run?.kwargs.owner).toBe("user:ann");
+  });
+
   it("asks the store for nothing while nothing is due", async () => {
     await make({ next_run_date: iso(1000) });
     const due = vi.spyOn(storage.crons, "due");

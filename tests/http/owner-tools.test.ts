@@ -87,6 +87,8 @@ describe("what an owner may use", () => {
     expect(toolsOfOwner({ guest: [] }, "ann", enabled)).toBeUndefined();
     expect(toolsOfOwner({ guest: [] }, null, enabled)).toBeUndefined();
     expect(toolsOfOwner({ guest: [] }, "constructor", enabled)).toBeUndefined();
+    expect(toolsOfOwner({ guest: [] }, "user:ann", enabled)).toBeUndefined();
+    expect(toolsOfOwner({ guest: [] }, "user:guest", enabled)).toBeDefined();
   });
 
   it("is what every conversation needs, and nothing else, for who has an empty entry", () => {
@@ -102,6 +104,8 @@ describe("what an owner may use", () => {
   it("is read from the environment, and what is wrong there is told", () => {
     const { ownerTools } = loadConfig({ MILLRACE_OWNER_TOOLS: "guest: files read_tasks, kiosk:" });
     expect(ownerTools).toEqual({ guest: ["files", "read_tasks"], kiosk: [] });
+    const ofUsers = loadConfig({ MILLRACE_OWNER_TOOLS: "ann@example.org:files, https://id.example.org/7: web" });
+    expect(ofUsers.ownerTools).toEqual({ "ann@example.org": ["files"], "https://id.example.org/7": ["web"] });
     expect(() => loadConfig({ MILLRACE_OWNER_TOOLS: "guest" })).toThrow(/entry 1: expected owner:name/u);
     expect(() => loadConfig({ MILLRACE_OWNER_TOOLS: "a:files,a:web" })).toThrow(/entry 2: a has an entry already/u);
   });

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { openDoor } from "../support/test-graphs.ts";
@@ -38,4 +40,21 @@ it("one key fills half of the queue, and the others have the rest (S4)", async (
   expect((await begin(keys.bob, ofBob)).status).toBe(200);
   openDoor(ofAda);
   openDoor(ofBob);
+});
+
+it("so does one user of auth.path", async () => {
+  const file = join(server.config.dataDir, "langgraph.json");
+  const graphs = { gated: `${join(import.meta.dirname, "../support/test-graphs.ts")}:gated` };
+  const auth = { path: `${join(import.meta.dirname, "../fixtures/graphs/auth.ts")}:auth` };
+  await writeFile(file, JSON.stringify({ graphs, auth }));
+  const own = await startTestServer({ graphs: file, queueLimit: 4, drainSeconds: 0.1, maxConcurrentRuns: 1 });
+  const by = (name: string, path: string, body: object): Promise<Response> =>
+    own.send("POST", path, body, { authorization: `Bearer token-of-${name}` });
+  const start = async (name: string): Promise<number> =>
+    (await by(name, "/runs", { assistant_id: "gated", input: { door: "never" } })).status;
+  expect(await start("ada")).toBe(200);
+  const statuses = [await start("ada"), await start("ada"), await start("ada"), await start("bob")];
+  expect(statuses.slice(0, 1)).toEqual([200]);
+  expect([statuses.includes(429), statuses.at(-1)]).toEqual([true, 200]);
+  await own.remove();
 });

@@ -5,6 +5,7 @@ import { isSchedule, isTimeZone } from "../../crons/schedule.ts";
 import { findAssistant } from "../../graph/find-assistant.ts";
 import { noAssistant } from "../../runs/draft.ts";
 import { requireSession } from "../../sessions/sessions.ts";
+import { nameOfOwner } from "../../settings/api-keys.ts";
 import type { Cron } from "../../storage/crons.ts";
 import { JsonObject } from "../../storage/records.ts";
 import { checkWebhook } from "../check-webhook.ts";
@@ -68,7 +69,7 @@ const CronShape = z
     cron_id: z.string(),
     assistant_id: z.string(),
     thread_id: z.string().nullable(),
-    user_id: z.string().nullable().describe("The owner of the key that made it"),
+    user_id: z.string().nullable().describe("The owner of the key that made it, or the user of auth.path"),
     schedule: z.string(),
     timezone: z.string().nullable(),
     end_time: z.string().nullable(),
@@ -191,7 +192,7 @@ function changeRoutes(routes: HttpApp, services: HttpServices): void {
 
 /** The wire's Cron (wire contract, section 2). */
 function toWireCron({ session_id, owner, ...cron }: Cron): object {
-  return { ...cron, thread_id: session_id, user_id: owner };
+  return { ...cron, thread_id: session_id, user_id: owner && nameOfOwner(owner) };
 }
 
 async function assistantIdOf({ runnable, graphs }: HttpServices, name: string): Promise<string> {
