@@ -79,6 +79,34 @@ describe("blocks", () => {
     ]);
   });
 
+  it("keep calls apart that come under one place, by their ids", () => {
+    const chunks = [
+      { index: 0, id: "a", name: "one", args: '{"n":' },
+      { index: 0, args: "1}" },
+      { index: 0, id: "b", name: "two", args: '{"n":' },
+      { index: 0, id: "b", args: "2" },
+      { index: 0, id: "", args: "}" },
+      // Some say no place at all.
+      { id: "c", name: "three", args: "{}" },
+      { id: "d", name: "four", args: "{}" },
+    ];
+    const pieces = chunks.flatMap((chunk) => piecesOf(new AIMessageChunk({ content: "", tool_call_chunks: [chunk] })));
+    expect(finished(told(pieces))).toEqual([
+      { type: "tool_call", id: "a", name: "one", args: { n: 1 } },
+      { type: "tool_call", id: "b", name: "two", args: { n: 2 } },
+      { type: "tool_call", id: "c", name: "three", args: {} },
+      { type: "tool_call", id: "d", name: "four", args: {} },
+    ]);
+  });
+
+  it("learn the id and the name of a call that come after its beginning", () => {
+    const events = told([
+      { kind: "call", call: 0, args: "" },
+      { kind: "call", call: 0, id: "a", name: "one", args: "{}" },
+    ]);
+    expect(finished(events)).toEqual([{ type: "tool_call", id: "a", name: "one", args: {} }]);
+  });
+
   it("tell long arguments as a whole, and not once per token", () => {
     const length = 20_000;
     const pieces = Array.from({ length }, (_, at): Piece => {

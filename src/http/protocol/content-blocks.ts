@@ -1,7 +1,10 @@
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { z } from "zod";
 
-/** What a model's answer consists of, one after the other. `call` is the place of a tool call among those of the answer. */
+/**
+ * What a model's answer consists of, one after the other. `call` is the place of a tool call among those of the answer; some
+ * providers give one place to several, which only their ids tell apart.
+ */
 export type Piece =
   | { kind: "text" | "reasoning"; text: string }
   | { kind: "call"; call: number; id?: string | undefined; name?: string | undefined; args: string }
@@ -33,7 +36,9 @@ const growth = 1.25;
 
 /** Writes down the blocks of one message as its pieces come. */
 export function createBlocks(): Blocks {
+  /** The newest call of each place. */
   const calls = new Map<number, Block>();
+  const callsById = new Map<string, Block>();
   let open: Block | undefined;
   let next = 0;
 
@@ -51,7 +56,21 @@ export function createBlocks(): Blocks {
     const ended = close();
     open = { ...block, index: next++, text: "", told: 0 };
     if (block.call !== undefined) calls.set(block.call, open);
+    if (block.id) callsById.set(block.id, open);
     return [...ended, { event: "content-block-start", index: open.index, content: emptyBlock(open) }];
+  };
+
+  /** The call that a piece is more of; `undefined` when it begins one. What says no id belongs to the newest of its place. */
+  const callOf = ({ call, id, name }: Piece & { kind: "call" }): Block | undefined => {
+    const newest = calls.get(call);
+    if (!id) return newest;
+    const known = callsById.get(id) ?? (newest?.id ? undefined : newest);
+    if (known !== undefined && !known.id) {
+      known.id = id;
+      known.name ??= name;
+      callsById.set(id, known);
+    }
+    return known;
   };
 
   /** More of a call whose block has ended: providers do not do it, but nothing forbids it. */
@@ -83,7 +102,7 @@ export function createBlocks(): Blocks {
             : { type: "reasoning-delta", reasoning: piece.text };
         return [...events, { event: "content-block-delta", index, delta }];
       }
-      const known = calls.get(piece.call);
+      const known = callOf(piece);
       if (known !== undefined && known !== open) return late(known, piece.args);
       const events = known === undefined ? begin(piece) : [];
       if (open === undefined || piece.args === "") return events;
