@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { Config } from "../../src/config.ts";
+import { socketLimits } from "../../src/http/protocol/socket-limits.ts";
 import { isEnd, openRecord, type WireAnswer, type WireEvent } from "../support/protocol-client.ts";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -179,6 +180,50 @@ describe("a socket of the protocol", () => {
       expect(await client.send("agent.getTree", {})).toMatchObject({ type: "error", error: "no_such_run" });
     },
   );
+
+  it("refuses commands beyond those that it does at the same time, and goes on", async () => {
+    const { url } = await start();
+    const client = await connect(url, crypto.randomUUID());
+    const count = socketLimits.commands * 4;
+    const answers = await Promise.all(
+      Array.from({ length: count }, () => client.send("run.start", { assistant_id: "nobody", input: {} })),
+    );
+    const messages = answers.map(({ message }) => String(message));
+    const refused = messages.filter((message) => message.includes(`At most ${socketLimits.commands} commands`));
+    expect(refused.length).toBeGreaterThan(0);
+    expect(messages.filter((message) => message.includes("No assistant found")).length).toBe(count - refused.length);
+    const started = await client.send("run.start", { assistant_id: "counter", input: { value: 1 } });
+    expect(started.type).toBe("success");
+  });
+
+  it("refuses more subscriptions than one socket has, until one is given back", async () => {
+    const { url } = await start();
+    const client = await connect(url, crypto.randomUUID());
+    const subscribe = () => client.send("subscription.subscribe", { channels: ["lifecycle"] });
+    const open: WireAnswer[] = [];
+    for (let count = 0; count < socketLimits.subscriptions; count++) open.push(await subscribe());
+    expect(open.every(({ type }) => type === "success")).toBe(true);
+    const refusal = expect.stringContaining(`at most ${socketLimits.subscriptions} subscriptions`);
+    expect(await subscribe()).toMatchObject({ type: "error", error: "invalid_argument", message: refusal });
+    const { subscription_id } = open[0]?.result ?? {};
+    await client.send("subscription.unsubscribe", { subscription_id });
+    expect((await subscribe()).type).toBe("success");
+  });
+
+  it("counts no more of a long past than it keeps, and loses none of it", async () => {
+    const running = await start();
+    const threadId = crypto.randomUUID();
+    const [count, size] = [300, 10_000];
+    const client = await connect(running.url, threadId);
+    const input = { events: count, size };
+    const { result } = await client.send("run.start", { assistant_id: "flood", input });
+    await running.client.runs.join(threadId, String(result["run_id"]));
+    const late = await connect(running.url, threadId);
+    const answer = await late.send("subscription.subscribe", { channels: ["custom", "lifecycle"] });
+    expect(answer.result["replayed_events"]).toBeLessThan(socketLimits.counted.characters / size + 2);
+    await late.ends(1);
+    expect(late.events().filter(({ method }) => method === "custom")).toHaveLength(count);
+  });
 
   it("closes when the server stops, which does not wait for it", async () => {
     const running = await start();

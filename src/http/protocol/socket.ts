@@ -6,18 +6,14 @@ import type { HttpServices } from "../environment.ts";
 import { toWireJson } from "../wire.ts";
 import { handleCommand, ProtocolCommand, withParams, type CommandSource } from "./commands.ts";
 import { EventFilter, isChannel } from "./event-filter.ts";
-import { metaOf, toRefusal, type CommandOutcome, type ProtocolAnswer } from "./protocol-answer.ts";
+import { metaOf, toRefusal, type CommandOutcome, type ProtocolAnswer, type Refusal } from "./protocol-answer.ts";
 import { protocolText, type ProtocolEvent } from "./protocol-event.ts";
+import { createOutput, type Output } from "./socket-output.ts";
+import { socketLimits } from "./socket-limits.ts";
 import { readRecord } from "./thread-record.ts";
 
-/** Bytes that may wait for a slow reader before its subscriptions wait for it. */
-const behindLimit = 1024 * 1024;
-/** A reader that takes nothing for so long is gone; it may come back and subscribe again. */
-const stalledMilliseconds = 120_000;
 /** Often enough that a dead link is noticed within a minute. */
 const pingMilliseconds = 30_000;
-/** Events of the past that an answer waits for, to count them. */
-const mostCounted = 2000;
 /** The server stops, or the thread has gone: a client that comes back finds how things are. */
 const goingAway = 1001;
 
@@ -30,12 +26,14 @@ const Unsubscribe = z.looseObject({ subscription_id: z.string() });
 export function serveSocket(services: HttpServices, source: CommandSource, socket: WebSocket): void {
   const output = createOutput(socket);
   const subscriptions = createSubscriptions(services, source, socket, output);
+  let underWay = 0;
 
   const take = async (text: string): Promise<ProtocolAnswer | undefined> => {
     const command = readCommand(text);
     if (typeof command === "string") return { type: "error", id: null, error: "invalid_argument", message: command };
     const { id } = command;
     const meta = metaOf(source.threadId);
+    if (underWay > socketLimits.commands) return { type: "error", id, ...tooMany, meta };
     let outcome: CommandOutcome | "answered";
     switch (command.method) {
       case "subscription.subscribe":
@@ -55,10 +53,16 @@ export function serveSocket(services: HttpServices, source: CommandSource, socke
 
   socket.on("message", (data, isBinary) => {
     const text = isBinary || !Buffer.isBuffer(data) ? "" : data.toString("utf8");
-    take(text).then(
-      (answer) => answer && output.send(toWireJson(answer)),
-      (error: unknown) => output.send(toWireJson({ type: "error", id: null, ...toRefusal(error, services.logger) })),
-    );
+    underWay += 1;
+    take(text)
+      .then(
+        (answer) => answer && output.answer(toWireJson(answer)),
+        (error: unknown) =>
+          output.answer(toWireJson({ type: "error", id: null, ...toRefusal(error, services.logger) })),
+      )
+      .finally(() => {
+        underWay -= 1;
+      });
   });
   const stopPings = keepAlive(socket);
   socket.on("close", () => {
@@ -67,6 +71,15 @@ export function serveSocket(services: HttpServices, source: CommandSource, socke
   });
   socket.on("error", () => socket.terminate());
 }
+
+const tooMany: Refusal = {
+  error: "unknown_error",
+  message: `At most ${socketLimits.commands} commands are done at the same time. Send it again when others are answered.`,
+};
+const tooManySubscriptions: Refusal = {
+  error: "invalid_argument",
+  message: `A socket has at most ${socketLimits.subscriptions} subscriptions. Unsubscribe from one first.`,
+};
 
 /** What one socket follows. */
 interface Subscriptions {
@@ -87,6 +100,7 @@ function createSubscriptions(
     add(id, filter) {
       const unknown = filter.channels.find((name) => !isChannel(name));
       if (unknown !== undefined) return { error: "invalid_argument", message: `There is no channel "${unknown}".` };
+      if (open.size >= socketLimits.subscriptions) return tooManySubscriptions;
       const subscription_id = randomUUID();
       const ends = new AbortController();
       open.set(subscription_id, ends);
@@ -137,44 +151,29 @@ async function deliver(
   output: Output,
   answer: (replayed: number) => ProtocolAnswer,
 ): Promise<void> {
-  let past: ProtocolEvent[] | undefined = [];
+  let past: string[] | undefined = [];
+  let characters = 0;
+  const tellPast = async (texts: string[]): Promise<void> => {
+    output.answer(toWireJson(answer(texts.length)));
+    for (const text of texts) await output.sendInTurn(text);
+  };
   for await (const part of record) {
-    const events: ProtocolEvent[] = part === "caught up" ? [] : part;
-    if (past === undefined) {
-      for (const event of events) await output.sendInTurn(protocolText(event));
-      continue;
+    for (const event of part === "caught up" ? [] : part) {
+      const text = protocolText(event);
+      if (past === undefined) {
+        await output.sendInTurn(text);
+        continue;
+      }
+      past.push(text);
+      characters += text.length;
+      if (past.length < socketLimits.counted.events && characters < socketLimits.counted.characters) continue;
+      await tellPast(past);
+      past = undefined;
     }
-    past.push(...events);
-    if (part !== "caught up" && past.length < mostCounted) continue;
-    output.send(toWireJson(answer(past.length)));
-    for (const event of past) await output.sendInTurn(protocolText(event));
+    if (part !== "caught up" || past === undefined) continue;
+    await tellPast(past);
     past = undefined;
   }
-}
-
-interface Output {
-  send(text: string): void;
-  /** Resolves when the reader is not far behind. */
-  sendInTurn(text: string): Promise<void>;
-}
-
-function createOutput(socket: WebSocket): Output {
-  const send = (text: string): void => {
-    if (socket.readyState === socket.OPEN) socket.send(text);
-  };
-  return {
-    send,
-    async sendInTurn(text) {
-      if (socket.readyState !== socket.OPEN) return;
-      if (socket.bufferedAmount <= behindLimit) return send(text);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const stalled = setTimeout(() => socket.terminate(), stalledMilliseconds);
-      // Called when it has left, or cannot any more.
-      socket.send(text, () => resolve());
-      await promise;
-      clearTimeout(stalled);
-    },
-  };
 }
 
 /** Asks the other side now and then whether it is there; returns what ends that. */
@@ -184,6 +183,8 @@ function keepAlive(socket: WebSocket): () => void {
     isThere = true;
   });
   const timer = setInterval(() => {
+    // Nothing is heard of one that has to read its answers first.
+    if (socket.isPaused) return;
     if (!isThere) {
       socket.terminate();
       return;
