@@ -34,11 +34,34 @@ interface Block {
 
 const growth = 1.25;
 
+/** The calls of one message, as they were begun. */
+function createCalls() {
+  const newest = new Map<number, Block>();
+  const byId = new Map<string, Block>();
+  const note = (block: Block): void => {
+    if (block.call !== undefined) newest.set(block.call, block);
+    if (block.id) byId.set(block.id, block);
+  };
+  return {
+    note,
+    /** The call that a piece is more of; `undefined` when it begins one. What says no id belongs to the newest of its place. */
+    find({ call, id, name }: Piece & { kind: "call" }): Block | undefined {
+      const ofPlace = newest.get(call);
+      if (!id) return ofPlace;
+      const known = byId.get(id) ?? (ofPlace?.id ? undefined : ofPlace);
+      if (known !== undefined && !known.id) {
+        known.id = id;
+        known.name ??= name;
+        byId.set(id, known);
+      }
+      return known;
+    },
+  };
+}
+
 /** Writes down the blocks of one message as its pieces come. */
 export function createBlocks(): Blocks {
-  /** The newest call of each place. */
-  const calls = new Map<number, Block>();
-  const callsById = new Map<string, Block>();
+  const calls = createCalls();
   let open: Block | undefined;
   let next = 0;
 
@@ -55,22 +78,8 @@ export function createBlocks(): Blocks {
   const begin = (block: Omit<Block, "index" | "text" | "told">): BlockData[] => {
     const ended = close();
     open = { ...block, index: next++, text: "", told: 0 };
-    if (block.call !== undefined) calls.set(block.call, open);
-    if (block.id) callsById.set(block.id, open);
+    calls.note(open);
     return [...ended, { event: "content-block-start", index: open.index, content: emptyBlock(open) }];
-  };
-
-  /** The call that a piece is more of; `undefined` when it begins one. What says no id belongs to the newest of its place. */
-  const callOf = ({ call, id, name }: Piece & { kind: "call" }): Block | undefined => {
-    const newest = calls.get(call);
-    if (!id) return newest;
-    const known = callsById.get(id) ?? (newest?.id ? undefined : newest);
-    if (known !== undefined && !known.id) {
-      known.id = id;
-      known.name ??= name;
-      callsById.set(id, known);
-    }
-    return known;
   };
 
   /** More of a call whose block has ended: providers do not do it, but nothing forbids it. */
@@ -102,7 +111,7 @@ export function createBlocks(): Blocks {
             : { type: "reasoning-delta", reasoning: piece.text };
         return [...events, { event: "content-block-delta", index, delta }];
       }
-      const known = callOf(piece);
+      const known = calls.find(piece);
       if (known !== undefined && known !== open) return late(known, piece.args);
       const events = known === undefined ? begin(piece) : [];
       if (open === undefined || piece.args === "") return events;
