@@ -29,6 +29,11 @@ export function isLoopbackName(host: string): boolean {
   return [...loopbackNames, "::1"].includes(host);
 }
 
+/** Whether a `Host` header says one of the names by which a machine calls itself. */
+export function isLoopbackHost(host: string): boolean {
+  return loopbackNames.includes(hostName(host));
+}
+
 /**
  * Keeps web pages from driving a local server (S1 in reliability.md): a `Host` that is not ours (DNS rebinding) and an
  * `Origin` that is neither ours, Studio's nor configured get 403 before any handler. Answers preflights and writes the

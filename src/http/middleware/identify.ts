@@ -2,7 +2,7 @@ import { AppError } from "../../errors.ts";
 import { studioUser, type CustomAuth } from "../../manifest/auth.ts";
 import type { ApiKey } from "../../settings/api-keys.ts";
 import { createIdentify, openPaths, refusals, type Caller } from "./api-key.ts";
-import { isLoopbackName } from "./gate.ts";
+import { isLoopbackHost, isLoopbackName } from "./gate.ts";
 
 /** By what callers are told apart. */
 interface IdentifyOptions {
@@ -12,17 +12,19 @@ interface IdentifyOptions {
   host: string;
 }
 
+/** What whoever passes a request on says of that. */
+const forwarding = /^(forwarded|via|x-real-ip|x-forwarded-.+)$/u;
+
 /**
- * Tells who sends a request: by its key, then by the rules of `auth.path`. Studio's header is believed only where nobody but
- * this machine can send it: it says nothing that could be checked. Throws `config` where nobody would be asked although
- * others can reach the server.
+ * Tells who sends a request: by its key, then by the rules of `auth.path`. Throws `config` where nobody would be asked
+ * although others can reach the server.
  */
 export function identifyBy({ apiKeys, auth, host }: IdentifyOptions): (request: Request) => Caller | Promise<Caller> {
   requireDoorkeeper({ apiKeys, auth, host });
   if (auth === undefined && apiKeys.length === 0) return () => ({ kind: "anyone" });
   const byKey = createIdentify(apiKeys);
   if (auth === undefined) return ({ headers }) => byKey(headers);
-  const believesStudio = auth.allowsStudio && isLoopbackName(host);
+  const believesStudio = auth.allowsStudio && isLoopbackName(host) ? isStudio : () => false;
   return async (request) => {
     const caller = apiKeys.length === 0 ? undefined : byKey(request.headers);
     if (caller?.kind === "owner") return caller;
@@ -30,9 +32,7 @@ export function identifyBy({ apiKeys, auth, host }: IdentifyOptions): (request: 
     if (request.method === "OPTIONS" || openPaths.test(new URL(request.url).pathname)) {
       return { kind: "nobody", hasKey: false };
     }
-    if (believesStudio && request.headers.get("x-auth-scheme") === "langsmith") {
-      return { kind: "user", context: studioUser };
-    }
+    if (believesStudio(request)) return { kind: "user", context: studioUser };
     try {
       return { kind: "user", context: await auth.authenticate(withoutBody(request)) };
     } catch (error) {
@@ -40,6 +40,15 @@ export function identifyBy({ apiKeys, auth, host }: IdentifyOptions): (request: 
       return { kind: "refused" };
     }
   };
+}
+
+/**
+ * Whether Studio asks, from this machine. Its header says nothing that could be checked, so it is believed only of requests
+ * that nobody has passed on from elsewhere. A proxy that neither says so nor keeps `Host` cannot be told (docs/graphs.md).
+ */
+function isStudio({ headers }: Request): boolean {
+  if (headers.get("x-auth-scheme") !== "langsmith") return false;
+  return isLoopbackHost(headers.get("host") ?? "") && ![...headers.keys()].some((name) => forwarding.test(name));
 }
 
 /** Throws `config` for a server that others can reach and that asks nobody who they are. */
