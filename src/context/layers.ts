@@ -1,3 +1,4 @@
+import { attachments, attachmentsText } from "../prompts/attachments.ts";
 import type { EditorDocument, UserReference } from "../user-context.ts";
 import { documentContext } from "../prompts/document-context.ts";
 import { documentReferences, referencesText } from "../prompts/document-references.ts";
@@ -42,6 +43,21 @@ export function referencesLayer(references: readonly UserReference[], prompts: P
   if (references.length === 0) return null;
   const listed = references.map(({ type, source, content }) => ({ kind: type, source, content: fenced("", content) }));
   return layer("references", "References", prompts.text(documentReferences, { references: referencesText(listed) }));
+}
+
+/** A file that the user has attached; its content is where the path says. `size`: bytes, 0 where nobody has said it. */
+export interface AttachedFile {
+  type: string;
+  name: string;
+  path: string;
+  mime_type: string;
+  size: number;
+}
+
+/** What the user has attached (MSG-08), for a model to read itself; `null` where there is nothing. */
+export function attachmentsLayer(files: readonly AttachedFile[], prompts: Prompts): ContextLayer | null {
+  if (files.length === 0) return null;
+  return layer("attachments", "Attachments", prompts.text(attachments, { attachments: attachmentsText(files) }));
 }
 
 /** The beginning of a text, up to an end of a paragraph, line or word near the limit. */

@@ -7,12 +7,14 @@ import { circuitEndings } from "../context/collectors/circuit-file.ts";
 import { collectors } from "../context/collectors/index.ts";
 import { searchWorkspace } from "../context/search-workspace.ts";
 import { textOf } from "../context/tokens.ts";
-import { documentLayer, referencesLayer } from "../context/layers.ts";
+import { attachmentsLayer, documentLayer, referencesLayer } from "../context/layers.ts";
 import { emit } from "../loop/request.ts";
 import { profilesOf, promptsOf, rolesOf, servicesOf, sessionIdOf } from "../loop/services.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import type { GraphState, RunContext } from "../state.ts";
+import type { UserReference } from "../user-context.ts";
 import { collectorsWith } from "../toolkits/enabled-toolkits.ts";
+import { carriedBy } from "./carried.ts";
 import { runContext, type GatheredContext } from "./node-request.ts";
 import { onceATurn } from "./once-a-turn.ts";
 import { runToolkits } from "./run-toolkits.ts";
@@ -29,13 +31,20 @@ const nothing: GatheredContext = { before: [], after: [], found: [] };
  */
 export async function gatherContext(state: GraphState, config: LangGraphRunnableConfig): Promise<GatheredContext> {
   const context = runContext(config);
-  const { document, references = [], agent, web_search } = context;
+  const { document, agent, web_search } = context;
+  const carried = carriedBy(state.messages);
+  const references = withoutRepeats([...(context.references ?? []), ...carried.references]);
   const circuit = state.circuit_file_path ?? shownCircuit(document, servicesOf(config).workspace);
   const hasPaths = [circuit, state.sim_result_path, state.design_goals_path].some((path) => path !== null);
-  const isAsked = document !== undefined || references.length > 0 || hasPaths || (web_search ?? "off") !== "off";
-  if (agent !== undefined || !isAsked) return nothing;
+  const isAsked = document !== undefined || hasPaths || (web_search ?? "off") !== "off";
+  const brings = references.length > 0 || carried.attachments.length > 0;
+  if (agent !== undefined || !(isAsked || brings)) return nothing;
   const prompts = promptsOf(config);
-  const after = [documentLayer(document, prompts), referencesLayer(references, prompts)];
+  const after = [
+    documentLayer(document, prompts),
+    referencesLayer(references, prompts),
+    attachmentsLayer(carried.attachments, prompts),
+  ];
   const collecting = (): Promise<GatheredContext["before"]> =>
     collected({ ...state, circuit_file_path: circuit }, context, config);
   const [before, found] = await Promise.all([
@@ -46,6 +55,14 @@ export async function gatherContext(state: GraphState, config: LangGraphRunnable
   // What the web has comes after the summary, and before what the user has chosen (CTX-15).
   const all = [found?.layer ?? null, ...after].filter((one) => one !== null);
   return { before, after: all, found: found?.results ?? [] };
+}
+
+/** A client may give a reference with the run and with the message. */
+function withoutRepeats(references: readonly UserReference[]): UserReference[] {
+  return references.filter(
+    ({ source, content }, at) =>
+      !references.slice(0, at).some((other) => other.source === source && other.content === content),
+  );
 }
 
 /** The circuit that the editor shows, as tools name it. */

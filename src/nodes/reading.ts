@@ -1,6 +1,7 @@
 import { documentKinds } from "../context/documentation.ts";
 import type { LoopRequest } from "../loop/request.ts";
 import type { GraphState, RunContext } from "../state.ts";
+import { carriedBy } from "./carried.ts";
 
 /**
  * What of the user's documentation a model reads first (CTX-02): all of it. An agent has a prompt of its own and is told the
@@ -12,7 +13,10 @@ export function readingOf(
   isSilent: boolean,
 ): Pick<LoopRequest, "reading"> {
   const opened = document?.path ?? null;
-  const files = [opened, ...references.map(({ source }) => source), state.circuit_file_path, state.design_goals_path];
+  const carried = carriedBy(state.messages);
+  const named = [...references, ...carried.references].map(({ source }) => source);
+  const attached = carried.attachments.map(({ path }) => path);
+  const files = [opened, ...named, ...attached, state.circuit_file_path, state.design_goals_path];
   if (isSilent) return {};
   if (agent === undefined) return { reading: { kinds: documentKinds, files } };
   return agent.include_rules === true ? { reading: { kinds: ["rules"], files } } : {};

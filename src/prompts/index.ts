@@ -1,6 +1,7 @@
 import { analysisOutput } from "./analysis-output.ts";
 import { analyzeSimulation } from "./analyze-simulation.ts";
 import { antiTampering } from "./anti-tampering.ts";
+import { attachments } from "./attachments.ts";
 import { backgroundSummary } from "./background-summary.ts";
 import { blockedCall } from "./blocked-call.ts";
 import { clarify } from "./clarify.ts";
@@ -64,6 +65,7 @@ export const templates: Readonly<Record<string, Template>> = {
   analysis_output: analysisOutput,
   analyze_simulation: analyzeSimulation,
   anti_tampering: antiTampering,
+  attachments,
   background_summary: backgroundSummary,
   blocked_call: blockedCall,
   clarify,

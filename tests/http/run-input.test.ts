@@ -1,5 +1,8 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { wireText } from "../support/model-server.ts";
 import { startSessions, type SessionFixture } from "./session-fixture.ts";
 
 let fixture: SessionFixture;
@@ -12,6 +15,9 @@ const image = { type: "image", path: "plan.png", name: "plan.png", mime_type: "i
 const text = { type: "text", source: "notes.md", content: "The door is blue." };
 const body = (messages: unknown) => ({ assistant_id: "agent", input: { messages }, context: { mode: "reply" } });
 const newThread = async (): Promise<string> => (await fixture.server.client.threads.create()).thread_id;
+
+/** The system text that the model was sent last. */
+const systemOf = (): string => wireText(fixture.model.requests.at(-1)?.messages[0] ?? { role: "none" });
 
 describe("what the words of a run's input come with", () => {
   it.each([
@@ -41,6 +47,26 @@ describe("what the words of a run's input come with", () => {
     expect([said?.content, answer?.content]).toEqual(["hello", "hi"]);
     expect(said?.additional_kwargs).toMatchObject({ attachments: [image], references: [text] });
     if ("additional_kwargs" in message) expect(said?.additional_kwargs).toMatchObject({ colour: "blue" });
+    // The model is told, and of the next message only what that one comes with (MSG-09).
+    expect(systemOf()).toContain("Reference 1: text (source: notes.md)\n```\nThe door is blue.\n```");
+    expect(systemOf()).toContain("Attachment 1: plan.png (image, image/png, 12 bytes, path: plan.png)");
+    await fixture.say(id, "and now?");
+    expect(systemOf()).not.toMatch(/door is blue|plan\.png/u);
+  });
+
+  it("is told once, also where the run itself brings it, and a rule for such a file counts", async () => {
+    const { workspace } = fixture.server.config;
+    await mkdir(join(workspace, ".autocoderrules"));
+    await writeFile(join(workspace, ".autocoderrules/tea.md"), '---\nglobs: "*.tea"\n---\nServe it hot.');
+    const attached = { ...image, type: "file", name: "green.tea", path: "shelf/green.tea" };
+    const message = { role: "user", content: "hello", references: [text], attachments: [attached] };
+    fixture.model.push({ text: "hi" });
+    const id = await newThread();
+    const context = { mode: "reply", references: [text] };
+    await fixture.json("POST", `/threads/${id}/runs/wait`, { ...body([message]), context });
+    expect(systemOf().split("The door is blue.")).toHaveLength(2);
+    expect(fixture.model.requests.at(-1)?.messages.map(wireText).join("\n")).toContain("Serve it hot.");
+    await rm(join(workspace, ".autocoderrules"), { recursive: true });
   });
 
   const wrongImage = { ...image, name: "plan.gif" };
