@@ -69,6 +69,8 @@ describe("an export", () => {
       metadata: { topic: "sea" },
       ui_state: { scroll_position: 12 },
       summary: null,
+      created_at: expect.stringMatching(/^\d{4}-/u),
+      updated_at: expect.stringMatching(/^\d{4}-/u),
     });
     expect(file.messages[2]).toMatchObject({ type: "assistant", tool_calls: [call] });
     const copy = await imported(file);

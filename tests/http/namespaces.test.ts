@@ -37,9 +37,15 @@ test("a namespace has a current thread, which stays it over a restart, and a new
   expect((await ask(server, "POST", path, ada, { metadata: { name: "Second" } })).id).toBe(first.id);
   const other = Told.parse(await (await server.send("POST", "/threads", {}, ada)).json()).thread_id;
   expect((await ask(server, "PUT", path, ada, { thread_id: other })).id).toBe(other);
+  // It comes back as it was left, with a question that waits in it (SESS-08).
+  const run = { assistant_id: "asker", input: { answer: "" } };
+  await (await server.send("POST", `/threads/${other}/runs/wait`, run, ada)).text();
+  const left = await Promise.all([path, `/threads/${other}`].map((one) => ask(server, "GET", one, ada)));
   await server.close();
   server = await server.restart();
-  expect((await ask(server, "GET", path, ada)).id).toBe(other);
+  const found = await Promise.all([path, `/threads/${other}`].map((one) => ask(server, "GET", one, ada)));
+  expect(found.map(({ text }): unknown => JSON.parse(text))).toEqual(left.map(({ text }): unknown => JSON.parse(text)));
+  expect(JSON.parse(found[0]?.text ?? "")).toMatchObject({ thread_id: other, status: "interrupted" });
   await server.send("DELETE", `/threads/${other}`, undefined, ada);
   expect((await ask(server, "GET", path, ada)).status).toBe(404);
   const fresh = await ask(server, "POST", path, ada);

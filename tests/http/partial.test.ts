@@ -62,6 +62,8 @@ describe("a reply that a stop cut off", () => {
       content: sentence,
       additional_kwargs: { is_partial: true, stop_reason: "user_requested" },
     });
+    const info = await server.send("GET", `/threads/${id}/info`);
+    expect(await info.json()).toMatchObject({ has_partial_response: true });
     const history = await server.send("GET", `/threads/${id}/history?limit=1`);
     expect(await history.text()).toContain('"stop_reason":"user_requested"');
   });

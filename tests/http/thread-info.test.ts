@@ -39,6 +39,16 @@ describe("GET /threads/:id/info", () => {
     });
   });
 
+  it("of one that is made for a project and a mode tells them before anything was said (SESS-01)", async () => {
+    const values = { project_root: "/projects/amplifier", work_mode: "workflow" };
+    const { thread_id: id } = await fixture.server.client.threads.create({
+      graphId: "agent",
+      supersteps: [{ updates: [{ values, asNode: "free_work" }] }],
+    });
+    expect((await fixture.server.client.threads.getState(id)).values).toMatchObject({ ...values, messages: [] });
+    expect(await info(id)).toMatchObject({ work_mode: "workflow", message_count: 0, status: "idle" });
+  });
+
   it("tells the title of the first exchange, its first words, and what the window holds", async () => {
     const words = "Tell me a story about a lighthouse keeper who counts the ships. Make it short.";
     const id = await fixture.talk(words, "and another one");

@@ -189,6 +189,8 @@ describe("attachments", () => {
   it.each([
     [image, null],
     [{ ...image, name: "A.JPEG" }, null],
+    [{ ...image, name: "a.jpg" }, null],
+    [{ ...image, name: "a.webp" }, null],
     [{ ...image, size: 10 * 1024 * 1024 }, null],
     [{ type: "file", path: "big.bin", name: "big.bin", size: 1e9 }, null],
     [{ ...image, name: "a.gif" }, "name"],
