@@ -20,14 +20,14 @@ const layers: string[][] = [
   ["rules", "external-tools", "library-docs"],
   ["models", "tools"],
   ["agents"],
-  ["prompts", "storage", "simulation", "tracing", "extensions", "folders", "web", "manifest", "program"],
+  ["prompts", "storage", "simulation", "tracing", "extensions", "folders", "web", "manifest", "program", "watching"],
   ["logger", "callbacks"],
   ["config", "events"],
   ["settings"],
   ["error-strategy"],
   ["error-texts"],
   ["errors", "state"],
-  ["user-context", "turns"],
+  ["user-context", "turns", "feed"],
 ];
 
 /** What only some may import, because knowing it is their job. */

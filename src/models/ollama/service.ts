@@ -6,7 +6,7 @@ import type { ProfileRows } from "../profiles.ts";
 import { listRunning, showModel, type OllamaPlace, type RunningModel, type ShownModel } from "./api.ts";
 import { failureAdvice } from "./advice.ts";
 import { modelsEvent, statusEvent, type OllamaEvent } from "./events.ts";
-import { Feed } from "./feed.ts";
+import { Feed } from "../../feed.ts";
 import { checkHealth, isOllamaInstalled, type OllamaHealth, type OllamaStatus } from "./health.ts";
 import { readInstalled, type KnownModels } from "./installed-models.ts";
 import { installedModel, installedProfile, type InstalledModel } from "./installed-model.ts";
