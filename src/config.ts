@@ -4,10 +4,10 @@ import { loadEnvFile } from "node:process";
 import { z } from "zod";
 import { AppError } from "./errors.ts";
 import { apiKeys, type ApiKey } from "./settings/api-keys.ts";
-import { ownerTools, type OwnerTools } from "./settings/owner-tools.ts";
+import { ownerTools } from "./settings/owner-tools.ts";
 import { conversationSettings, type ConversationSettings } from "./settings/conversation-settings.ts";
 import { commaList as list } from "./settings/comma-list.ts";
-import { plannerSettings, type PlannerSettings } from "./settings/planner-settings.ts";
+import { toolSettings, type ToolSettings } from "./settings/tool-settings.ts";
 import { searchEngineNames, webSettings, type WebSettings } from "./settings/web-settings.ts";
 import { webhookSettings, type WebhookSettings } from "./settings/webhook-settings.ts";
 
@@ -64,6 +64,7 @@ const Environment = z.object({
   MILLRACE_TOOLKITS: list,
   MILLRACE_OWNER_TOOLS: ownerTools,
   MILLRACE_SANDBOX: z.enum(["auto", "off"]).default("auto"),
+  MILLRACE_WATCH_FILES: z.enum(["auto", "on", "off"]).default("auto"),
   MILLRACE_CRITICAL_FILES: list,
   MILLRACE_PLANNER_URL: optionalUrl,
   MILLRACE_PLANNER_KEY: optionalText,
@@ -96,7 +97,7 @@ const Environment = z.object({
 });
 
 /** What the program was told, checked; paths are absolute. Keys are secrets: never log, trace or send this object. */
-export interface Config {
+export interface Config extends ToolSettings {
   port: number;
   host: string;
   dataDir: string;
@@ -140,21 +141,6 @@ export interface Config {
   modelRate: number | undefined;
   /** Model calls that may be under way at once, over all runs; `undefined`: as many as come. */
   modelRequests: number | undefined;
-  /** Whether anything watches tool calls (TOOL-04). */
-  toolHooks: boolean;
-  /** How the help of the user's own programs is found: read from their comments, or asked of them by running them (EXT-02). */
-  toolHelp: "comments" | "run";
-  /** Names of the toolkits that runs may use; none: the default ones. */
-  toolkits: string[];
-  ownerTools: OwnerTools;
-  /** Whether commands run in a sandbox where the machine has one. */
-  sandbox: "auto" | "off";
-  /** Patterns of files whose change has to be confirmed, besides those that always have. */
-  criticalFiles: string[];
-  /** Where the planner's tools find the tasks; `undefined`: in the server's own. */
-  planner: PlannerSettings | undefined;
-  /** Whether the deletion of a task has to be confirmed. */
-  confirmTasks: boolean;
   drainSeconds: number;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   openai: { apiKey: string | undefined; baseUrl: string | undefined };
@@ -182,19 +168,6 @@ function langsmithOf(values: z.infer<typeof Environment>): Config["langsmith"] {
   const isOff = ["false", "0"].includes(values.LANGSMITH_TRACING?.toLowerCase() ?? "");
   const { LANGSMITH_ENDPOINT: endpoint, LANGSMITH_PROJECT: project } = values;
   return { enabled: apiKey !== undefined && !isOff, apiKey, endpoint, project };
-}
-
-function toolSettings(values: z.infer<typeof Environment>) {
-  return {
-    toolHooks: values.MILLRACE_TOOL_HOOKS === "on",
-    toolHelp: values.MILLRACE_TOOL_HELP,
-    toolkits: values.MILLRACE_TOOLKITS,
-    ownerTools: values.MILLRACE_OWNER_TOOLS,
-    sandbox: values.MILLRACE_SANDBOX,
-    criticalFiles: values.MILLRACE_CRITICAL_FILES,
-    planner: plannerSettings(values),
-    confirmTasks: values.MILLRACE_CONFIRM_TASKS === "on",
-  };
 }
 
 /** Parses an environment. Throws `config` with every problem listed, each with the variable's name. */

@@ -74,6 +74,25 @@ export type SessionNews = {
   time: string;
 };
 
+/**
+ * What happens to the files of the workspace, whoever changes them (ARCH-17), and, first and whenever it changes, how they are
+ * watched. Paths are relative to the workspace, with slashes. `time` is ISO-8601.
+ */
+export type FileNews =
+  | {
+      type: "file_watch";
+      /** `part`: what is in some folders is not told; `reason` says why, and what to do. */
+      status: "on" | "part";
+      folders: number;
+      files: number;
+      reason: string | null;
+      time: string;
+    }
+  | ({ type: "file_changed"; is_directory: boolean; time: string } & (
+      | { path: string; event_type: "created" | "modified" | "deleted" }
+      | { path: string; event_type: "moved"; dest_path: string }
+    ));
+
 /** What the loop and the nodes tell on the `custom` stream (requirements, section 18.4). `type` says which. */
 export type CustomEvent =
   | { type: "agentic_loop.started"; node: string; max_iterations: number }

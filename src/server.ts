@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createCallBack } from "./callbacks/call-back.ts";
 import { callbacks } from "./callbacks/index.ts";
@@ -9,7 +9,7 @@ import { startClockwork } from "./crons/clockwork.ts";
 import { prepareDataFolder, prepareWorkspace } from "./folders.ts";
 import { createTokenCounter } from "./context/token-counter.ts";
 import { countText } from "./context/tokens.ts";
-import { learnSchemas, type Learning } from "./graph/learn-schemas.ts";
+import { describeAhead } from "./graph/describe-ahead.ts";
 import { loadGraphs, type Graphs } from "./graph/load.ts";
 import { createApi } from "./http/app.ts";
 import { cronRequest } from "./http/cron-request.ts";
@@ -45,6 +45,7 @@ import { callbackHook } from "./tools/callback-hook.ts";
 import { createToolCounter } from "./tools/tool-counter.ts";
 import { toolLog } from "./tools/tool-log.ts";
 import { enabledToolkits } from "./toolkits/enabled-toolkits.ts";
+import { openFileWatch } from "./toolkits/open-file-watch.ts";
 import { openWeb } from "./web/open-web.ts";
 import { plannerTasks } from "./tools/planner/task-service.ts";
 import { Shell } from "./tools/shell/shell.ts";
@@ -95,9 +96,10 @@ export async function startServer(
     const runs = new Runs({ storage, graphs, services: () => services, logger, ...runLimits(config, custom), ...told });
     const operations = openOperations(storage, services, runs);
     const manual = createManualTools({ services, storage, runs, graphs, counter });
+    const files = openFileWatch(config, services, logger);
     const tokens = createTokenCounter(logger);
     const shared = { config, prompts, models, modelServices, ollama, tokens, documentation, graphs, custom, logger };
-    const api = createApi({ ...shared, agents: lent.agents, storage, runs, operations, manual });
+    const api = createApi({ ...shared, agents: lent.agents, files, storage, runs, operations, manual });
     // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
     const recovered = Promise.withResolvers<void>();
     const { server, sockets, url } = await listen(config, (request, bindings) =>
@@ -112,15 +114,15 @@ export async function startServer(
     webhooks.start(url);
     const learning = describeAhead(graphs, config, logger);
     ollama.lookSoon();
+    files?.start();
     return {
       url,
       close: async () => {
         ollama.close();
         unbindClient();
-        await Promise.all([learning.stop(), clockwork.stop(), titles.stop(), webhooks.stop()]);
+        await Promise.all([learning.stop(), clockwork.stop(), titles.stop(), webhooks.stop(), files?.close()]);
         await closeAll({ server, sockets }, runs, storage, config);
-        await Promise.all([tokens, ...toolSources].map((source) => source.close()));
-        await services.shell?.close();
+        await Promise.all([...[tokens, ...toolSources].map((source) => source.close()), services.shell?.close()]);
         await tracing?.flush(traceFlushMilliseconds);
       },
     };
@@ -188,20 +190,6 @@ function openWatchers({ toolHooks }: Config, logger: Logger) {
   const counter = createToolCounter();
   const hooks = toolHooks ? [toolLog(logger), callbackHook(callBack), counter.hook] : [];
   return { callBack, counter, hooks };
-}
-
-/** Works the schemas out before anybody asks: the first time takes a while, and Studio asks at once. */
-function describeAhead(graphs: Graphs, config: Config, logger: Logger): Learning {
-  setImmediate(() => {
-    for (const id of graphs.ids()) {
-      try {
-        graphs.schemas(id);
-      } catch (error) {
-        logger.warn({ err: error, graph_id: id }, "schemas_not_described");
-      }
-    }
-  });
-  return learnSchemas({ graphs, folder: dirname(config.graphs), cache: join(config.dataDir, "schemas"), logger });
 }
 
 function runLimits(

@@ -21,6 +21,7 @@ import { createMeetingPoints, type MeetingPoints } from "../sessions/meeting-poi
 import type { Storage } from "../storage/storage.ts";
 import { adminName, ownerOfUser, type ApiKey } from "../settings/api-keys.ts";
 import type { Operations } from "../tools/operations.ts";
+import type { FileWatch } from "../watching/file-watch.ts";
 import { mountCustomApp, tellUser, withoutResources } from "./custom-app.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "./environment.ts";
 import { answerError } from "./errors.ts";
@@ -41,6 +42,7 @@ import { externalToolRoutes } from "./routes/external-tools.ts";
 import { chatRoutes } from "./routes/chat.ts";
 import { compressRoutes } from "./routes/compress.ts";
 import { exportRoutes } from "./routes/export.ts";
+import { fileRoutes } from "./routes/files.ts";
 import { forkRoutes } from "./routes/fork.ts";
 import { libraryDocsRoutes } from "./routes/library-docs.ts";
 import { maintenanceRoutes } from "./routes/maintenance.ts";
@@ -101,6 +103,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   approvalRoutes,
   agentRoutes,
   operationRoutes,
+  fileRoutes,
   resultRoutes,
   toolRoutes,
   toolkitRoutes,
@@ -142,6 +145,7 @@ export interface ServerParts {
   tokens: TokenCounter;
   documentation: Documentation;
   agents: AgentSource;
+  files: FileWatch | undefined;
   graphs: Graphs;
   /** What the langgraph.json brings besides graphs. */
   custom: CustomParts;

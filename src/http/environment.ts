@@ -13,6 +13,7 @@ import type { Graphs } from "../graph/load.ts";
 import type { Interfaces } from "../manifest/interfaces.ts";
 import type { Logger } from "../logger.ts";
 import type { AuthContext } from "../manifest/auth.ts";
+import type { FileWatch } from "../watching/file-watch.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { Door } from "../sessions/door.ts";
 
@@ -39,6 +40,8 @@ export interface HttpServices extends Door {
   modelServices: ModelServices;
   /** The local service of models. */
   ollama: OllamaService;
+  /** The files of the workspace, where they are watched. */
+  files: FileWatch | undefined;
   /** Whether the caller may change what all callers share: the only owner there is, or `admin`. */
   mayAdminister: boolean;
 }

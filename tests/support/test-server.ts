@@ -46,6 +46,8 @@ export async function startTestServer(changes: Partial<Config> = {}, logger?: Lo
     logLevel: "silent",
     // Nobody listens there: what is installed on the machine is no part of a test.
     ollamaBaseUrl: "http://127.0.0.1:2",
+    // What a test writes into the workspace is no news, except where that is what it is about.
+    watchFiles: "off",
     ...changes,
   };
   return start(folder, config, logger);

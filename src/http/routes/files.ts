@@ -1,0 +1,61 @@
+import { Hono } from "hono";
+import { AppError } from "../../errors.ts";
+import type { FileNews } from "../../events.ts";
+import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
+import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
+import type { FileWatch } from "../../watching/file-watch.ts";
+import { describe } from "../describe.ts";
+import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { sendEvents } from "../sse.ts";
+
+/** `/files/stream`: `file_watch` and `file_changed`, for whoever shows the files of the workspace (ARCH-17, table 18.4). */
+export function fileRoutes(services: HttpServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/files/stream",
+    describe({
+      tag: "Operations",
+      summary: "Follow the circuits, results and pictures of the workspace: how they are watched, then every change",
+      events: true,
+      errors: {
+        403: "The owner of the key may not see the files of the workspace",
+        409: "They are not watched: MILLRACE_WATCH_FILES, or a server without the toolkit circuits",
+      },
+    }),
+    (context) => {
+      requireListing(services);
+      const files = requireWatch(services.files);
+      const open = (signal: AbortSignal): AsyncIterable<FileNews[]> => files.follow(signal);
+      return sendEvents(context, {
+        mayBeQuiet: true,
+        open,
+        tail: open,
+        measure: (event) => frameOf(event).length,
+        frame: frameOf,
+        headers: { "content-location": "/files/stream" },
+        logger: services.logger,
+      });
+    },
+  );
+  return routes;
+}
+
+function frameOf(event: FileNews): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** Names of files are told to those who may list them (TOOL-13). */
+function requireListing({ config, owner }: HttpServices): void {
+  const allowed = toolsOfOwner(config.ownerTools, owner === "" ? null : owner, enabledToolkits(config.toolkits));
+  if (allowed === undefined || allowed.has("list_files")) return;
+  throw new AppError("permission", "The files of the workspace may not be seen with this key.", {
+    suggestion: "Ask whoever runs the server to allow the tool list_files for this key.",
+  });
+}
+
+function requireWatch(files: FileWatch | undefined): FileWatch {
+  if (files !== undefined) return files;
+  throw new AppError("invalid_state", "The files of the workspace are not watched here.", {
+    suggestion: "Whoever runs the server can switch it on with MILLRACE_WATCH_FILES=on.",
+  });
+}

@@ -1,0 +1,31 @@
+import type { Config } from "../config.ts";
+import type { ChangedFiles } from "../context/changed-files.ts";
+import type { Logger } from "../logger.ts";
+import type { FileChange } from "../watching/file-changes.ts";
+import { FileWatch } from "../watching/file-watch.ts";
+import { circuits } from "./circuits.ts";
+import type { Toolkit } from "./toolkit.ts";
+
+/** What a watch of the workspace needs of what runs are lent. */
+interface Watched {
+  workspace: string;
+  toolkits?: readonly Toolkit[];
+  changedFiles?: ChangedFiles;
+}
+
+/**
+ * The watch of the workspace, where there is to be one: what anybody changes is told, and known to the next turns as recent
+ * (ARCH-17, CTX-11). It has not begun.
+ */
+export function openFileWatch(
+  { watchFiles }: Pick<Config, "watchFiles">,
+  { workspace, toolkits = [], changedFiles }: Watched,
+  logger: Logger,
+): FileWatch | undefined {
+  if (watchFiles === "off" || (watchFiles === "auto" && !toolkits.includes(circuits))) return undefined;
+  const onChange = (change: FileChange): void => {
+    const path = change.event_type === "moved" ? change.dest_path : change.path;
+    if (!change.is_directory) changedFiles?.note(path, Date.now());
+  };
+  return new FileWatch(workspace, { logger, onChange });
+}

@@ -1,0 +1,62 @@
+/** Milliseconds without a further sign of a path until it is looked at (ARCH-17), and after which it is looked at in any case. */
+const [quietMilliseconds, longestMilliseconds] = [200, 2000];
+
+/** Signs that come so close together, in milliseconds, are of one thing: both names of a file that is moved. */
+const together = 20;
+
+/** The time, as `Debounce` needs it. */
+export interface Clock {
+  /** Milliseconds; never goes back. */
+  now(): number;
+  /** Calls `work` after so many milliseconds, unless what it gives is called before. */
+  after(milliseconds: number, work: () => void): () => void;
+}
+
+/** Gathers signs by path, and gives those that are quiet together to whoever looks at them. */
+export interface Debounce {
+  note(path: string): void;
+  /** Forgets everything; nothing is given any more. */
+  close(): void;
+}
+
+/** The clock of the process. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  after(milliseconds, work) {
+    const timer = setTimeout(work, milliseconds);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** One that has heard nothing. `give` gets each path once, however many signs there were of it. */
+export function createDebounce(give: (paths: string[]) => void, clock: Clock = systemClock): Debounce {
+  const signs = new Map<string, { first: number; due: number }>();
+  let cancel: (() => void) | undefined;
+  const wait = (): void => {
+    cancel = undefined;
+    let due = Infinity;
+    for (const sign of signs.values()) due = Math.min(due, sign.due);
+    if (signs.size > 0) cancel = clock.after(Math.max(0, due - clock.now()), look);
+  };
+  const look = (): void => {
+    const isDue = [...signs.values()].some(({ due }) => due <= clock.now());
+    const ripe = [...signs].flatMap(([path, { due }]) => (isDue && due <= clock.now() + together ? [path] : []));
+    for (const path of ripe) signs.delete(path);
+    wait();
+    if (ripe.length > 0) give(ripe);
+  };
+  return {
+    note(path) {
+      const now = clock.now();
+      const first = signs.get(path)?.first ?? now;
+      signs.set(path, { first, due: Math.min(now + quietMilliseconds, first + longestMilliseconds) });
+      // A timer that is too early only looks and waits again, so none is ever moved.
+      if (cancel === undefined) wait();
+    },
+    close() {
+      signs.clear();
+      cancel?.();
+      cancel = undefined;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** What tells one state of a file from another. Times are nanoseconds since 1970. */
+export interface FileState {
+  isFolder: boolean;
+  /** Device and number of the file: it keeps both when it is moved. */
+  id: string;
+  born: bigint;
+  modified: bigint;
+  size: bigint;
+}
+
+/** One change of the workspace (ARCH-17). Paths are relative to it, with slashes. */
+export type FileChange =
+  | { path: string; event_type: "created" | "modified" | "deleted"; is_directory: boolean }
+  | { path: string; event_type: "moved"; is_directory: boolean; dest_path: string };
+
+/**
+ * What has happened to the paths that were looked at: `before` is what was known of all, `after` what is there now (`undefined`:
+ * nothing any more). What is gone and what is new are one move when they are the same file. In the order of the paths, so
+ * that a folder comes before what is in it.
+ */
+export function changesBetween(
+  before: ReadonlyMap<string, FileState>,
+  after: ReadonlyMap<string, FileState | undefined>,
+): FileChange[] {
+  const looked = [...after].toSorted(([left], [right]) => (left < right ? -1 : 1));
+  const gone = new Map<string, { path: string; state: FileState }[]>();
+  for (const [path, now] of looked) {
+    const state = before.get(path);
+    if (state !== undefined && now === undefined) gone.set(state.id, [...(gone.get(state.id) ?? []), { path, state }]);
+  }
+  const changes: FileChange[] = [];
+  const moved = new Set<string>();
+  for (const [path, now] of looked) {
+    if (now === undefined) continue;
+    const known = before.get(path);
+    const is_directory = now.isFolder;
+    if (known !== undefined && known.isFolder === now.isFolder) {
+      if (!is_directory && !isSameState(known, now)) changes.push({ path, event_type: "modified", is_directory });
+      continue;
+    }
+    if (known !== undefined) changes.push({ path, event_type: "deleted", is_directory: known.isFolder });
+    const from = gone.get(now.id)?.find(({ path: old, state }) => !moved.has(old) && isSameFile(state, now));
+    if (from === undefined) changes.push({ path, event_type: "created", is_directory });
+    else {
+      moved.add(from.path);
+      changes.push({ path: from.path, event_type: "moved", is_directory, dest_path: path });
+    }
+  }
+  for (const { path, state } of [...gone.values()].flat()) {
+    if (!moved.has(path)) changes.push({ path, event_type: "deleted", is_directory: state.isFolder });
+  }
+  return changes.toSorted((left, right) => (left.path < right.path ? -1 : left.path > right.path ? 1 : 0));
+}
+
+function isSameState(left: FileState, right: FileState): boolean {
+  return left.id === right.id && left.modified === right.modified && left.size === right.size;
+}
+
+/** The number of a deleted file goes to the next one that is made: times and size tell them apart. */
+function isSameFile(left: FileState, right: FileState): boolean {
+  if (left.id !== right.id || left.isFolder !== right.isFolder) return false;
+  return left.born === right.born || (left.modified === right.modified && left.size === right.size);
+}

@@ -1,0 +1,58 @@
+import { watch, type FSWatcher } from "node:fs";
+import { join } from "node:path";
+import { join as joinPath } from "node:path/posix";
+import { errorMessage } from "../errors.ts";
+import { isWatchedFolder } from "./watched-path.ts";
+
+/** The folders of a workspace that are watched, each by its own watch; paths are relative to the workspace. */
+export interface FolderWatches {
+  count(): number;
+  /** Watches one more, unless it is watched, or is not there. */
+  open(folder: string): void;
+  /** Watches a folder no more, and none in it; `""` is all of them. */
+  shut(folder: string): void;
+}
+
+/** Watches nothing yet. `onSign`: something is the matter with a path. `onLeftOut`: a folder is not watched, and why. */
+export function createFolderWatches(
+  root: string,
+  { most, onSign, onLeftOut }: { most: number; onSign: (path: string) => void; onLeftOut: (reason: string) => void },
+): FolderWatches {
+  const watchers = new Map<string, FSWatcher>();
+  const shut = (folder: string): void => {
+    watchers.get(folder)?.close();
+    watchers.delete(folder);
+  };
+  return {
+    count: () => watchers.size,
+    open(folder) {
+      if (watchers.has(folder)) return;
+      if (watchers.size >= most) {
+        onLeftOut(`There are more than ${most} folders. Set MILLRACE_WORKSPACE to a smaller one to have all watched.`);
+        return;
+      }
+      try {
+        const watcher = watch(join(root, folder), { persistent: false }, (_, name) => {
+          const path = name === null ? folder : joinPath(folder, name);
+          if (isWatchedFolder(path)) onSign(path);
+        });
+        watcher.on("error", () => shut(folder));
+        watchers.set(folder, watcher);
+      } catch (error) {
+        // One that is gone is told by the folder around it.
+        if (isAbsent(error)) return;
+        onLeftOut(`The system gives no more watches (${errorMessage(error)}). Raise fs.inotify.max_user_watches.`);
+      }
+    },
+    shut(folder) {
+      for (const other of watchers.keys()) {
+        if (folder === "" || other === folder || other.startsWith(`${folder}/`)) shut(other);
+      }
+    },
+  };
+}
+
+/** Whether an error says that there is nothing at a path. */
+export function isAbsent(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+}

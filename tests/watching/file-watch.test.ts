@@ -1,0 +1,155 @@
+import { mkdir, mkdtemp, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { FileNews } from "../../src/events.ts";
+import type { FileChange } from "../../src/watching/file-changes.ts";
+import { FileWatch, type FileWatchOptions } from "../../src/watching/file-watch.ts";
+
+let root = "";
+let ends: (() => unknown)[] = [];
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), "millrace-watch-")));
+  ends = [() => rm(root, { recursive: true, force: true })];
+});
+afterEach(async () => {
+  for (const end of ends.toReversed()) await end();
+});
+
+async function fill(files: Record<string, string>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+}
+
+/** Watches the folder; `next` gives the next so many things that are told, without their times. */
+async function follow(options: Partial<FileWatchOptions> = {}) {
+  const warned: object[] = [];
+  const logger = { info: () => undefined, warn: (fields: object) => warned.push(fields) };
+  const watch = new FileWatch(root, { logger, ...options });
+  const going = new AbortController();
+  ends.push(async () => {
+    going.abort();
+    await watch.close();
+  });
+  watch.start();
+  const told: FileNews[] = [];
+  const batches = watch.follow(going.signal);
+  const next = async (count: number): Promise<Omit<FileNews, "type" | "time">[]> => {
+    while (told.length < count) told.push(...((await batches.next()).value ?? []));
+    return told.splice(0, count).map(({ type, time, ...what }) => {
+      expect(time).toMatch(/^20\d\d-.*Z$/u);
+      expect(type).toBe("status" in what ? "file_watch" : "file_changed");
+      return what;
+    });
+  };
+  const [status] = await next(1);
+  return { watch, next, status, warned, path: (name: string) => join(root, name) };
+}
+
+const of = (path: string, event_type: string, is_directory = false): object => ({ path, event_type, is_directory });
+
+it("tells of files that are made, written, moved and deleted, each with its kind, and of no others", async () => {
+  await fill({ "amp.cir": "* amp\n", "sub/old.lib": "* lib\n", "notes.txt": "x", ".circuit_ai/state.json": "{}" });
+  const { next, status, path } = await follow();
+  expect(status).toEqual({ status: "on", folders: 2, files: 2, reason: null });
+  await fill({ "notes.txt": "more", ".circuit_ai/state.json": "[]", "amp.cir.tmp": "half", "amp.cir~": "old" });
+  await fill({ "new.cir": "* new\n" });
+  expect(await next(1)).toEqual([of("new.cir", "created")]);
+  await fill({ "amp.cir": "* longer\n" });
+  expect(await next(1)).toEqual([of("amp.cir", "modified")]);
+  await rename(path("new.cir"), path("sub/moved.cir"));
+  expect(await next(1)).toEqual([{ ...of("new.cir", "moved"), dest_path: "sub/moved.cir" }]);
+  await rm(path("sub/moved.cir"));
+  expect(await next(1)).toEqual([of("sub/moved.cir", "deleted")]);
+});
+
+it("tells of a file that an editor replaces by another as of one change", async () => {
+  await fill({ "amp.cir": "* amp\n" });
+  const { next, path } = await follow();
+  for (const text of ["* one\n", "* two\n", "* three\n"]) {
+    await fill({ "amp.cir.tmp": text });
+    await rename(path("amp.cir.tmp"), path("amp.cir"));
+  }
+  await fill({ "last.cir": "* last\n" });
+  expect(await next(2)).toEqual([of("amp.cir", "modified"), of("last.cir", "created")]);
+});
+
+it("tells of folders with all that is in them, and watches new ones from then on", async () => {
+  await fill({ "old/deep/a.cir": "* a\n", "old/b.sub": "* b\n" });
+  const { next, path } = await follow();
+  await rename(path("old"), path("new"));
+  expect(await next(4)).toEqual([
+    { ...of("old", "moved", true), dest_path: "new" },
+    { ...of("old/b.sub", "moved"), dest_path: "new/b.sub" },
+    { ...of("old/deep", "moved", true), dest_path: "new/deep" },
+    { ...of("old/deep/a.cir", "moved"), dest_path: "new/deep/a.cir" },
+  ]);
+  await fill({ "new/deep/a.cir": "* changed\n" });
+  expect(await next(1)).toEqual([of("new/deep/a.cir", "modified")]);
+  await fill({ "made/in/one/go.spice": "* go\n" });
+  expect(await next(4)).toEqual([
+    of("made", "created", true),
+    of("made/in", "created", true),
+    of("made/in/one", "created", true),
+    of("made/in/one/go.spice", "created"),
+  ]);
+  await rm(path("made"), { recursive: true });
+  expect(await next(4)).toHaveLength(4);
+});
+
+it("follows no link out of the folder", async () => {
+  const outside = await realpath(await mkdtemp(join(tmpdir(), "millrace-outside-")));
+  ends.push(() => rm(outside, { recursive: true }));
+  await symlink(outside, join(root, "link"));
+  const { next, status } = await follow();
+  expect(status).toMatchObject({ folders: 1, files: 0 });
+  await writeFile(join(outside, "secret.cir"), "x");
+  await fill({ "own.cir": "x" });
+  expect(await next(1)).toEqual([of("own.cir", "created")]);
+});
+
+it("tells whoever else wants to know, also when nobody follows", async () => {
+  const noted = Promise.withResolvers<FileChange>();
+  await follow({ onChange: noted.resolve });
+  await fill({ "a.cir": "x" });
+  expect(await noted.promise).toEqual(of("a.cir", "created"));
+});
+
+it("says that it does not watch all, and goes on with the rest", async () => {
+  await fill({ "a/a.cir": "x", "b/b.cir": "x", "c/c.cir": "x" });
+  const { next, status, warned } = await follow({ limits: { folders: 2, files: 10 } });
+  expect(status).toMatchObject({ status: "part", folders: 2, reason: expect.stringMatching(/more than 2 folders/u) });
+  expect(warned).toHaveLength(1);
+  await fill({ "top.cir": "x" });
+  expect(await next(1)).toEqual([of("top.cir", "created")]);
+});
+
+it("looks at twenty thousand files with one watch for each folder, and leaves the process free meanwhile", async () => {
+  const names = Array.from({ length: 100 }, (_, folder) => `f${folder}`);
+  for (const name of names) {
+    await mkdir(join(root, name));
+    await Promise.all(Array.from({ length: 200 }, (_, file) => writeFile(join(root, name, `${file}.cir`), "")));
+  }
+  const { status } = await follow();
+  expect(status).toEqual({ status: "on", folders: 101, files: 20_000, reason: null });
+  // Everything else has its turn in between: a file is read many times long before another watch is through.
+  let isThrough = false;
+  const other = new FileWatch(root, { logger: { info: () => (isThrough = true), warn: () => undefined } });
+  ends.push(() => other.close());
+  other.start();
+  for (let turn = 0; turn < 20; turn += 1) await readFile(join(root, "f0/0.cir"));
+  expect(isThrough).toBe(false);
+});
+
+it("can be closed before it has begun, while it looks, and twice", async () => {
+  await fill({ "a/b/c.cir": "x" });
+  const logger = { info: () => undefined, warn: () => undefined };
+  await new FileWatch(root, { logger }).close();
+  const watch = new FileWatch(root, { logger, onChange: () => expect.unreachable("it is closed") });
+  watch.start();
+  await watch.close();
+  await fill({ "a/b/c.cir": "y" });
+  await expect(watch.close()).resolves.toBeUndefined();
+});
