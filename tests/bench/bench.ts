@@ -9,10 +9,11 @@ import { measureMemory, measureStart, measureTurns } from "./over-http.ts";
 import { measurePolicies } from "./policy-cost.ts";
 import { measureRuns, measureTokens } from "./runs.ts";
 import { measureSearch } from "./search.ts";
+import { measureSimulationStop } from "./simulation-stop.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers.ts";
 import { measureTextCalls } from "./text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process,loop,context,session,calls,policies,search]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process,loop,context,session,calls,policies,search,stops]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -33,6 +34,7 @@ interface Amounts {
   session: number;
   policies: number;
   searched: number;
+  stops: number;
 }
 
 const smoke: Amounts = {
@@ -46,6 +48,7 @@ const smoke: Amounts = {
   session: 40,
   policies: 2,
   searched: 300,
+  stops: 3,
 };
 const normal: Amounts = {
   runs: 100,
@@ -58,6 +61,7 @@ const normal: Amounts = {
   session: 1000,
   policies: 300,
   searched: 20_000,
+  stops: 100,
 };
 
 const { values: options } = parseArgs({
@@ -100,6 +104,7 @@ async function measure(
   await add("loop", () => measureLoopCost(5 * amounts.turns));
   await add("context", () => measureContext());
   await add("search", () => measureSearch(amounts.searched, amounts.starts));
+  await add("stops", () => measureSimulationStop(amounts.stops));
   const model = await startModel();
   try {
     await add("policies", () => measurePolicies(model.url, amounts.policies));
