@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { breathing } from "../breathing.ts";
 import { errorMessage } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { countImagePart } from "./image-tokens.ts";
@@ -115,8 +116,10 @@ export async function countMessagesExactly(
   signal: AbortSignal,
 ): Promise<CountedText> {
   const texts: string[] = [];
+  const breathe = breathing(signal);
   let tokens = 0;
   for (const message of messages) {
+    await breathe();
     const { overhead, images } = weighMessage(message);
     tokens += overhead + images;
     texts.push(...textsOf(message));

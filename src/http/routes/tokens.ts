@@ -1,5 +1,7 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import { Hono } from "hono";
 import { z } from "zod";
+import { breathing } from "../../breathing.ts";
 import { countImage, ImageDetail } from "../../context/image-tokens.ts";
 import { countMessagesExactly, type CountedText } from "../../context/token-counter.ts";
 import { countMessages, countText } from "../../context/tokens.ts";
@@ -50,8 +52,16 @@ export function tokenRoutes({ config, models, tokens: counter }: HttpServices): 
       return { tokens, method: "formula", estimate: tokens };
     }
     if (messages !== undefined) {
-      const list = messages.map((message) => fromStored(message, ""));
-      return { ...(await countMessagesExactly(list, counter, signal)), estimate: countMessages(list) };
+      const list: BaseMessage[] = [];
+      const breathe = breathing(signal);
+      let estimate = 0;
+      for (const stored of messages) {
+        await breathe();
+        const message = fromStored(stored, "");
+        list.push(message);
+        estimate += countMessages([message]);
+      }
+      return { ...(await countMessagesExactly(list, counter, signal)), estimate };
     }
     return { ...(await counter.count(text ?? "", signal)), estimate: countText(text ?? "") };
   }

@@ -13,12 +13,18 @@ const longestLine = 300;
 
 /**
  * The definitions of a source text, by the beginnings of its lines. It is no parser: what stands in long strings and
- * comments is left out, and a definition written in an unusual way may be missed.
+ * comments is left out, and a definition written in an unusual way may be missed. `breathe` lets other work run between lines.
  */
-export function definitionsOf(text: string, language: Language): Definition[] {
+export async function definitionsOf(
+  text: string,
+  language: Language,
+  breathe: () => Promise<void> | undefined,
+): Promise<Definition[]> {
   const found: Definition[] = [];
   let open: string | null = null;
   for (const [index, whole] of text.split("\n").entries()) {
+    const pause = breathe();
+    if (pause !== undefined) await pause;
     const line = whole.slice(0, longestLine).trimEnd();
     if (open !== null) {
       const end = line.indexOf(open);

@@ -3,7 +3,7 @@ import { AppError, isAppError } from "../../errors.ts";
 import { answering, success } from "../result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
 import { answerLimit, fittingLines } from "../files/bounded-text.ts";
-import { breathing } from "../files/breathing.ts";
+import { breathing } from "../../breathing.ts";
 import { hasCode } from "../files/file-access.ts";
 import { fileSeconds, reading } from "../files/looking.ts";
 import { notFound } from "../files/not-found.ts";
@@ -74,7 +74,10 @@ async function ofFile(place: Place, context: ToolContext): Promise<FileDefinitio
     });
   }
   const text = await wholeText(context, place);
-  return { path: place.path, definitions: language === undefined ? [] : definitionsOf(text, language) };
+  return {
+    path: place.path,
+    definitions: language === undefined ? [] : await definitionsOf(text, language, breathing(context.signal)),
+  };
 }
 
 async function ofFolder(start: Place, context: ToolContext): Promise<FileDefinitions[]> {

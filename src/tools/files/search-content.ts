@@ -4,7 +4,7 @@ import { AppError, errorMessage, isAppError } from "../../errors.ts";
 import { answering, success } from "../result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
 import { answerLimit } from "./bounded-text.ts";
-import { breathing } from "./breathing.ts";
+import { breathing } from "../../breathing.ts";
 import { hasCode, withFile } from "./file-access.ts";
 import { toGlob } from "./glob.ts";
 import { fileSeconds, reading } from "./looking.ts";

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isAppError } from "../../errors.ts";
-import { breathing } from "./breathing.ts";
+import { breathing } from "../../breathing.ts";
 import { hasCode } from "./file-access.ts";
 import { isTemporaryName, kindOf, reservedFolder, withFolder, type Place } from "./workspace-path.ts";
 

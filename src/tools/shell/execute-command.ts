@@ -52,7 +52,7 @@ async function execute(input: z.infer<typeof CommandInput>, context: ToolContext
   if (looked.kind === "refused") return failure("blocked", `Refused: ${looked.reason}.`, "Do without this command.");
   const request = { words: looked.words, workspace };
   if (input.background === true) {
-    const task = await shell.begin(request, sessionId, input.command);
+    const task = await shell.begin(request, sessionId, input.command, signal);
     const content = `It runs in the background as ${task.id}. You are told when it has ended; background_commands with the action monitor shows its output.`;
     return success(`Started ${task.id}.`, { content, data: task });
   }

@@ -92,8 +92,17 @@ export class Shell {
     }
   }
 
-  /** Starts a command in the background of a session. Throws `conflict` when enough of them run there. */
-  async begin(request: ShellRequest, sessionId: string, command: string): Promise<BackgroundCommand> {
+  /**
+   * Starts a command in the background of a session, unless `signal` aborts before it has begun. Throws `conflict` when
+   * enough of them run there.
+   */
+  async begin(
+    request: ShellRequest,
+    sessionId: string,
+    command: string,
+    signal: AbortSignal,
+  ): Promise<BackgroundCommand> {
+    signal.throwIfAborted();
     const own = [...this.#of(sessionId).filter(({ end }) => end === undefined), ...this.#starting];
     if (own.filter((one) => one.sessionId === sessionId).length >= mostInBackground) {
       throw new AppError(
@@ -108,6 +117,11 @@ export class Shell {
     const place = { sessionId };
     this.#starting.add(place);
     const running = await this.#start(request).finally(() => this.#starting.delete(place));
+    if (signal.aborted) {
+      running.stop();
+      await running.ended;
+      throw signal.reason;
+    }
     const task: Task = {
       id,
       sessionId,

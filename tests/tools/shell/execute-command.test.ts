@@ -174,6 +174,20 @@ describe.each(kinds)("a command, with the sandbox %s", (setting) => {
     expect(await attend("kill")).toMatchObject({ errorType: "missing_parameter" });
   });
 
+  it("stays not in the background when the stop comes while it begins", async () => {
+    const words = ["sleep", "1071"];
+    const stopped = AbortSignal.abort(new Error("stopped"));
+    await expect(shell.begin({ words, workspace: workspace.root }, "session", "sleep 1071", stopped)).rejects.toThrow(
+      "stopped",
+    );
+    const controller = new AbortController();
+    const begun = shell.begin({ words, workspace: workspace.root }, "session", "sleep 1071", controller.signal);
+    controller.abort(new Error("stopped"));
+    await expect(begun).rejects.toThrow("stopped");
+    expect(shell.list("session")).toEqual([]);
+    expect(await runs("sleep 1071")).toBe(false);
+  });
+
   it("does not begin more than four in the background when they are asked for at once", async () => {
     const input = { command: "sleep 1000", requires_approval: false, background: true };
     const results = await Promise.all(Array.from({ length: 7 }, () => call(tools.execute_command, input)));

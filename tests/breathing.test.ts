@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { breathing } from "../../../src/tools/files/breathing.ts";
-import { tools } from "../../../src/tools/index.ts";
-import { aWorkspace } from "../a-workspace.ts";
+import { HumanMessage } from "@langchain/core/messages";
+import { breathing } from "../src/breathing.ts";
+import { countMessagesExactly } from "../src/context/token-counter.ts";
+import { tools } from "../src/tools/index.ts";
+import { aWorkspace } from "./tools/a-workspace.ts";
 
 /** Time that passes by the work done, so that the test does not depend on the machine. */
 let now = 0;
@@ -56,5 +58,20 @@ describe("long work", () => {
     });
     expect(found).toMatchObject({ success: true });
     expect(turns).toBeGreaterThanOrEqual(lines / 16 - 1);
+  });
+
+  it("of listing what one large file defines lets others have their turn, too", async () => {
+    await using workspace = await aWorkspace();
+    const lines = 2000;
+    await workspace.fill({ "large.ts": "const one = 1;\n".repeat(lines) });
+    const turns = await turnsDuring(() => workspace.call(tools.list_code_definition_names, { path: "large.ts" }));
+    expect(turns).toBeGreaterThanOrEqual(lines / 16 - 1);
+  });
+
+  it("of counting many messages lets others have their turn, too", async () => {
+    const messages = Array.from({ length: 2000 }, () => new HumanMessage("a few words"));
+    const counter = { count: async () => ({ tokens: 3, method: "exact" as const }) };
+    const turns = await turnsDuring(() => countMessagesExactly(messages, counter, new AbortController().signal));
+    expect(turns).toBeGreaterThanOrEqual(messages.length / 16 - 1);
   });
 });
