@@ -63,8 +63,28 @@ const eventStream = [
 
 const text = { schema: { type: "string" as const } };
 
-/** Describes a route: what it reads in headers, its answer, and its errors: plain texts, or JSON for whoever names it. */
+/**
+ * Describes a route: what it reads in headers, its answer, and its errors: plain texts, or JSON for whoever names it. The
+ * answers are put together when somebody reads them: each caller has routes of their own, and objects by status are large.
+ */
 export function describe(route: RouteDescription): MiddlewareHandler {
+  const parameters = (route.headers ?? []).map((name) => ({
+    in: "header" as const,
+    name,
+    description: requestHeaders[name],
+    schema: { type: "string" as const },
+  }));
+  return describeRoute({
+    tags: [route.tag],
+    summary: route.summary,
+    get responses() {
+      return responsesOf(route);
+    },
+    ...(parameters.length > 0 && { parameters }),
+  });
+}
+
+function responsesOf(route: RouteDescription): NonNullable<DescribeRouteOptions["responses"]> {
   const responses: NonNullable<DescribeRouteOptions["responses"]> = {};
   const headers = route.tellsPosition === true ? { headers: queuePosition } : {};
   if (route.empty === true) responses["204"] = { description: "Done" };
@@ -96,16 +116,5 @@ export function describe(route: RouteDescription): MiddlewareHandler {
       },
     };
   }
-  const parameters = (route.headers ?? []).map((name) => ({
-    in: "header" as const,
-    name,
-    description: requestHeaders[name],
-    schema: { type: "string" as const },
-  }));
-  return describeRoute({
-    tags: [route.tag],
-    summary: route.summary,
-    responses,
-    ...(parameters.length > 0 && { parameters }),
-  });
+  return responses;
 }
