@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
+import { jsonProblem } from "./json-problem.ts";
 import type { Manifest } from "./manifest.ts";
 import { Refusal, toRefusal } from "./refusal.ts";
 import { loadExport } from "./user-module.ts";
@@ -116,6 +117,12 @@ function toContext(answer: unknown): AuthContext {
   if (!parsed.success) {
     throw new AppError("config", "authenticate answered with neither a name nor an object with an identity.", {
       suggestion: 'Return a string, or an object such as {identity: "ada", permissions: []}.',
+    });
+  }
+  const problem = jsonProblem(parsed.data);
+  if (problem !== undefined) {
+    throw new AppError("config", `authenticate of auth.path answered with a user that JSON cannot hold: ${problem}.`, {
+      suggestion: "Users are told apart, and told to graphs, by JSON: leave that field out, or give it as a text.",
     });
   }
   const { permissions, display_name, is_authenticated, ...user } = parsed.data;

@@ -48,3 +48,33 @@ describe("a user of whom each request says something else", () => {
     await reader.leave();
   });
 });
+
+describe("a user that JSON cannot hold", () => {
+  it.each([
+    ["a BigInt", "{ identity: 'ada', account: { id: 7n } }", "account.id is a bigint"],
+    ["a function", "{ identity: 'ada', can: () => true }", "can is a function"],
+    ["a symbol", "{ identity: 'ada', teams: [Symbol('blue')] }", "teams.0 is a symbol"],
+    ["a Map", "{ identity: 'ada', teams: new Map([['blue', 1]]) }", "teams is a Map"],
+    ["a cycle", "(() => { const user = { identity: 'ada' }; user.self = { user }; return user; })()", "self.user"],
+  ])("is refused with what of it is %s, in words", async (_name, user, problem) => {
+    const server = await servers.serve(`.authenticate(() => (${user}))`);
+    const headers = { accept: "application/json" };
+    const answer = await server.send("POST", "/threads", {}, headers);
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toMatchObject({
+      errorType: "config",
+      message: expect.stringMatching(/^authenticate of auth\.path answered with a user that JSON cannot hold/u),
+    });
+    const again = await server.send("POST", "/threads", {});
+    expect(await again.text()).toContain(problem);
+  });
+
+  it("is none where JSON has a text for it, and twice the same is no cycle", async () => {
+    const team = "const team = { name: 'blue' };";
+    const user = `{ identity: "ada", since: new Date(0), home: new URL("http://localhost"), teams: [team, team], none: undefined }`;
+    const server = await servers.serve(`.authenticate(() => { ${team} return ${user}; })
+      .on("threads:create", ({ value, user }) => void (value.metadata.year = user.since.getFullYear()))`);
+    const answer = await server.send("POST", "/threads", {});
+    expect(await answer.json()).toMatchObject({ metadata: { year: 1970 } });
+  });
+});
