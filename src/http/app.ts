@@ -178,6 +178,8 @@ export function createApi(parts: ServerParts): Api {
     if (apps.size > mostApps && oldest !== undefined) apps.delete(oldest);
     return app;
   };
+  // What of the parts cannot be used is told at the start, and not to whoever calls first.
+  appOf({ kind: "nobody", hasKey: false });
   return {
     fetch: (request, bindings) => {
       const caller = identify(request);
@@ -187,8 +189,8 @@ export function createApi(parts: ServerParts): Api {
   };
 }
 
-/** Apps of callers that are kept: users of `auth.path` may be any number, and what is said of each may change. */
-const mostApps = 200;
+/** Apps of callers that are kept, of less than a megabyte each: users may be any number, and what is said of each may change. */
+const mostApps = 100;
 
 /** What the apps of one server have in common, however many callers there are. */
 interface SharedByCallers {

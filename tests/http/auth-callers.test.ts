@@ -1,7 +1,8 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { eventsOf } from "../support/read-events.ts";
-import { openRulesServers, type RulesServers } from "../support/rules-servers.ts";
+import { byHeader, openRulesServers, type RulesServers } from "../support/rules-servers.ts";
 import type { TestServer } from "../support/test-server.ts";
 
 let servers: RulesServers;
@@ -77,4 +78,10 @@ describe("a user that JSON cannot hold", () => {
     const answer = await server.send("POST", "/threads", {});
     expect(await answer.json()).toMatchObject({ metadata: { year: 1970 } });
   });
+});
+
+it("an http.app that is none keeps a server from starting, whoever would call first", async () => {
+  const http = { app: join(import.meta.dirname, "..", "fixtures", "graphs", "asking.ts:graph") };
+  const started = servers.serve(byHeader, {}, { http });
+  await expect(started).rejects.toMatchObject({ code: "config", message: expect.stringContaining("no Hono app") });
 });
