@@ -27,7 +27,7 @@ const layers: string[][] = [
   ["error-strategy"],
   ["error-texts"],
   ["errors", "state"],
-  ["user-context", "turns", "feed", "breathing"],
+  ["user-context", "turns", "feed", "breathing", "begins-with"],
 ];
 
 /** What only some may import, because knowing it is their job. */

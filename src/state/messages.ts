@@ -1,6 +1,7 @@
 import { BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
 import { messagesStateReducer, ReducedValue } from "@langchain/langgraph";
 import { z } from "zod";
+import { beginsWith } from "../begins-with.ts";
 
 /** Messages that LangGraph's reducer takes as they are: it has looked at them, or would find nothing to do. */
 const sound = new WeakSet<object>();
@@ -47,7 +48,7 @@ function sameAs(list: readonly unknown[]): Known | undefined {
   const other = typeof first === "object" && first !== null ? latest.get(first) : undefined;
   const known = other === undefined ? undefined : lists.get(other);
   if (known?.length !== list.length || other?.length !== list.length) return undefined;
-  return list.every((message, index) => message === other[index]) ? known : undefined;
+  return beginsWith(list, other) ? known : undefined;
 }
 
 function remember(list: readonly unknown[], { places, several }: Places): Known {

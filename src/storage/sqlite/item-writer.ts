@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { BaseMessage } from "@langchain/core/messages";
+import { beginsWith } from "../../begins-with.ts";
 import type { Database } from "./database.ts";
 import { unframe } from "./decode.ts";
 import { Encoder, frame, itemNode, joined } from "./encode.ts";
@@ -75,7 +76,7 @@ export class ItemWriter {
 
   /** Whether the list begins with all that was there before, and nothing of that was stored anew since. */
   #goesOn(elements: readonly unknown[], { live, moves }: StoredList): boolean {
-    return moves === this.#thread.moves && live?.every((element, index) => element === elements[index]) === true;
+    return moves === this.#thread.moves && live !== undefined && beginsWith(elements, live);
   }
 
   #added(elements: readonly unknown[], ranges: Ranges): Ranges {
