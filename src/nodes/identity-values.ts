@@ -32,11 +32,15 @@ function simulationStatus({ error_context, last_metrics }: GraphState): string {
   return last_metrics === null ? "not run" : "succeeded";
 }
 
+/** Looked up once: the system reads files for it. */
+let known: { shell: string | null } | undefined;
+
 /** A user whom the machine does not know has no shell. */
 function shell(): string | null {
   try {
-    return userInfo().shell;
+    known ??= { shell: userInfo().shell };
   } catch {
-    return null;
+    known = { shell: null };
   }
+  return known.shell;
 }
