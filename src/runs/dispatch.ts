@@ -91,7 +91,7 @@ export class Dispatch {
   async endWaiting(active: ActiveRun): Promise<void> {
     if (active.walking || active.ended) return;
     this.#delays.clear(active.run.run_id);
-    this.feeds.begun(active.run.session_id, active.run.run_id);
+    this.feeds.begun(active.run.session_id, active.run.run_id, false);
     await performRun(active, this.#options.performance);
     this.#forget(active);
     this.#queue.wake(active.run.session_id);

@@ -8,8 +8,8 @@ export function eventTime(): number {
 }
 
 /**
- * A millisecond that no event has had yet. A run begins in one of its own: by their times alone, all its events then come
- * after those of the runs before it.
+ * A millisecond that no event has had yet. A run begins and ends in one of its own: by their times alone, all its events
+ * then come after those of the runs before it, and its end between those of the others.
  */
 export function freshTime(): number {
   newest = Math.max(newest + 1, Date.now());

@@ -1,7 +1,7 @@
 import type { SessionNews } from "../events.ts";
 
-/** What comes next for a reader: a run that begins, or something that no run has told. */
-export type Coming = { run_id: string } | { news: SessionNews };
+/** What comes next for a reader: a run that begins, or ends without having begun; or something that no run has told. */
+export type Coming = { run_id: string; hasBegun: boolean } | { news: SessionNews };
 
 /** One reader's list of what has come of a session and that it has not taken yet. */
 interface Feed {
@@ -13,6 +13,8 @@ interface Feed {
 /** What one reader waits for. Whoever opened it closes it, also when it has read nothing: its list would grow for ever. */
 export interface ComingRuns {
   items: AsyncGenerator<Coming, void, undefined>;
+  /** Takes out the runs that have ended without having begun: they do not wait for the one that works. */
+  takeStopped(): string[];
   close(): void;
 }
 
@@ -25,9 +27,9 @@ export class SessionFeeds {
     return [...this.#feeds.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** A run of the session begins, or ends without having begun. */
-  begun(sessionId: string, runId: string): void {
-    this.#add(sessionId, { run_id: runId });
+  /** A run of the session begins, or is about to end without having begun. */
+  begun(sessionId: string, runId: string, hasBegun = true): void {
+    this.#add(sessionId, { run_id: runId, hasBegun });
   }
 
   /** Something has happened to the session that no run tells: a reader hears of it after the run that it is at. */
@@ -64,8 +66,14 @@ export class SessionFeeds {
     };
     if (signal.aborted) close();
     else signal.addEventListener("abort", close);
-    return { items: read(feed), close };
+    return { items: read(feed), takeStopped: () => takeStopped(feed), close };
   }
+}
+
+function takeStopped(feed: Feed): string[] {
+  const stopped = feed.waiting.flatMap((item) => ("run_id" in item && !item.hasBegun ? item.run_id : []));
+  if (stopped.length > 0) feed.waiting = feed.waiting.filter((item) => "news" in item || item.hasBegun);
+  return stopped;
 }
 
 async function* read(feed: Feed): AsyncGenerator<Coming, void, undefined> {

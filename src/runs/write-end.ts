@@ -4,6 +4,7 @@ import type { Run } from "../storage/records.ts";
 import type { RunOutcome } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { Performance } from "./performance.ts";
+import { freshTime } from "./event-clock.ts";
 import { isOver } from "./status.ts";
 
 /**
@@ -29,7 +30,9 @@ export async function writeEnd(
       await active.log.flush();
       // One that never walked can be claimed at this very moment: then any attempt of it ends.
       const fence = active.walking ? active.run.attempt : undefined;
-      const run = (await storage.runs.finish(run_id, outcome, fence)) ?? (await storage.runs.get(run_id));
+      const ended_at = new Date(freshTime()).toISOString();
+      const run =
+        (await storage.runs.finish(run_id, { ...outcome, ended_at }, fence)) ?? (await storage.runs.get(run_id));
       if (run !== undefined && !isOver(run.status)) return undefined;
       return run ?? unwritten(active.run, outcome);
     } catch (error) {

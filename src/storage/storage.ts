@@ -68,6 +68,8 @@ export interface RunOutcome {
   error?: RunError;
   session_status: SessionStatus;
   interrupts: Session["interrupts"];
+  /** When it ended (ISO date). Default now. */
+  ended_at?: string;
   /** What is to be told of it, to whom; see `WebhookStore`. */
   webhook?: Pick<Webhook, "url" | "host" | "body"> | undefined;
 }

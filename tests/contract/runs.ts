@@ -38,6 +38,14 @@ export function describeRuns(fixture: StorageFixture): void {
       expect((await runs.admit(rejecting)).run_id).toBe("r2");
     });
 
+    it("ends a run at the time that its end says", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      await runs.admit(runRecord("r1", "s1"));
+      await runs.finish("r1", { ...success, ended_at: day(9) });
+      expect(await runs.get("r1")).toMatchObject({ status: "success", updated_at: day(9) });
+    });
+
     it("lets exactly one of many parallel rejecting runs in", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));

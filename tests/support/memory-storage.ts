@@ -213,7 +213,9 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         const { status, error = null, session_status, interrupts } = outcome;
         if (outcome.webhook !== undefined)
           webhooks.add(id, { ...outcome.webhook, owner: sessions.get(run.session_id)?.owner ?? null });
-        const ended = change(runs, id, { status, error });
+        const { updated_at = now() } = change(runs, id, { status, error }) ?? {};
+        const ended: Run = { ...run, status, error, updated_at: outcome.ended_at ?? updated_at };
+        runs.set(id, ended);
         approvals.followSession(run.session_id, interrupts);
         const busy = ofSession(run.session_id).some(unfinished);
         change(sessions, run.session_id, { status: busy ? "busy" : session_status, interrupts });

@@ -9,8 +9,8 @@ import { createToolCalls } from "./tool-calls.ts";
 /** One run in the words of the protocol. It has to see all events of the run, from the first. */
 export interface RunProtocol {
   events(event: RunEvent): ProtocolEvent[];
-  /** What its end is told as; `ended` is its row, `undefined` for a run that was removed. */
-  end(ended: Run | undefined): ProtocolEvent[];
+  /** What its end is told as; `ended` is its row, `undefined` for a run that was removed. `at` is when it ended. */
+  end(ended: Run | undefined, at: string): ProtocolEvent[];
   tree(): AgentTree;
 }
 
@@ -24,7 +24,8 @@ const Questions = z.array(z.looseObject({ ...PendingInterrupt.shape, value: z.un
 /**
  * Translates the log of one run into events of the protocol (wire contract, section 4). The same log gives the same
  * events with the same places, whoever reads it and when: a place is the time of telling in microseconds, moved on where
- * several share it. `loopNodes` are the nodes of its graph that call our loop: what the loop says is said by its node.
+ * several share it. A run ends in a millisecond of its own, and its end is told right before that; so is all of one that was
+ * stopped before it began, while another one told its own. `loopNodes` are the nodes of its graph that call our loop: what the loop says is said by its node.
  */
 export function createRunProtocol(run: Run, loopNodes: ReadonlySet<string>): RunProtocol {
   const lifecycles = createLifecycles(run.graph_id);
@@ -33,10 +34,17 @@ export function createRunProtocol(run: Run, loopNodes: ReadonlySet<string>): Run
   let seq = -1;
   let timestamp = Date.parse(run.created_at);
 
-  const stamp = (body: ProtocolBody): ProtocolEvent => {
-    seq = Math.max(seq + 1, timestamp * placesPerMillisecond);
+  const place = (body: ProtocolBody, earliest: number): ProtocolEvent => {
+    seq = Math.max(seq + 1, earliest);
     const id = `${run.run_id}:${seq}`;
     return { ...body, seq, timestamp, event_id: body.method === "lifecycle" ? `synth:${id}` : id };
+  };
+  const stamp = (body: ProtocolBody): ProtocolEvent => place(body, timestamp * placesPerMillisecond);
+  const held: ProtocolBody[] = [];
+  const tell = (bodies: ProtocolBody[]): ProtocolEvent[] => {
+    if (run.attempt > 0) return bodies.map(stamp);
+    held.push(...bodies);
+    return [];
   };
   const begin = (): ProtocolBody[] => {
     const started = lifecycles.begin();
@@ -48,20 +56,23 @@ export function createRunProtocol(run: Run, loopNodes: ReadonlySet<string>): Run
   return {
     events(event) {
       timestamp = event.at ?? timestamp;
-      if (event.event === "metadata") return begin().map(stamp);
+      if (event.event === "metadata") return tell(begin());
       if (event.event === "error") {
         failure = event.data.message;
         return [];
       }
       const told = steps.tell(event);
-      const place = told.at(-1)?.namespace ?? event.namespace;
-      return [...lifecycles.seen(place), ...told].map(stamp);
+      const namespace = told.at(-1)?.namespace ?? event.namespace;
+      return tell([...lifecycles.seen(namespace), ...told]);
     },
-    end(ended) {
+    end(ended, at) {
       const isPaused = steps.isPaused();
       const status = statusOf(ended, isPaused);
       const error = status === "failed" ? (failure ?? ended?.error?.message ?? "The run failed.") : undefined;
-      return [...(ended?.status === "success" ? steps.end() : []), ...lifecycles.end(status, error)].map(stamp);
+      const last = [...held, ...(ended?.status === "success" ? steps.end() : []), ...lifecycles.end(status, error)];
+      timestamp = Date.parse(at);
+      const first = timestamp * placesPerMillisecond - last.length;
+      return last.map((body, index) => place(body, first + index));
     },
     tree: () => lifecycles.tree(),
   };

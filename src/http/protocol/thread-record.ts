@@ -24,7 +24,8 @@ export async function* readRecord(
   signal: AbortSignal,
 ): AsyncGenerator<RecordPart> {
   const translate = createTranslation(services.graphs);
-  const since = filter.since === undefined ? undefined : Math.floor(filter.since / 1000);
+  // A run that has ended in this millisecond has its last place right before it.
+  const since = filter.since === undefined ? undefined : Math.floor((filter.since + 1) / 1000);
   for await (const item of services.runs.followRecord(threadId, since, signal)) {
     if ("caughtUp" in item) yield "caught up";
     else yield translate(item).filter((event) => isWanted(filter, event));
@@ -34,31 +35,39 @@ export async function* readRecord(
 /** The graphs of the newest run and how they are now; `undefined` for a thread without one. */
 export async function readTree(services: RecordServices, threadId: string): Promise<AgentTree | undefined> {
   const enough = new AbortController();
-  let protocol: RunProtocol | undefined;
+  let current: { run_id: string; protocol: RunProtocol } | undefined;
   for await (const item of services.runs.followRecord(threadId, undefined, enough.signal)) {
     if ("caughtUp" in item) break;
     if ("news" in item) continue;
-    protocol ??= protocolOf(item.run, services.graphs);
-    if ("ended" in item) protocol.end(item.ended);
-    else for (const event of item.events) protocol.events(event);
+    const { run } = item;
+    if (current?.run_id !== run.run_id) {
+      // What was stopped before it began has no graphs, where another one has.
+      if (current !== undefined && run.attempt === 0) continue;
+      current = { run_id: run.run_id, protocol: protocolOf(run, services.graphs) };
+    }
+    if ("ended" in item) current.protocol.end(item.ended, item.at);
+    else for (const event of item.events) current.protocol.events(event);
   }
   enough.abort();
-  return protocol?.tree();
+  return current?.protocol.tree();
 }
 
-/** Runs come one after the other, each whole. */
+/** Runs come one after the other, each whole; only those that were stopped before they began come amid another one. */
 function createTranslation(graphs: Graphs): (item: Exclude<RecordItem, { caughtUp: true }>) => ProtocolEvent[] {
-  let current: { run_id: string; protocol: RunProtocol } | undefined;
+  const protocols = new Map<string, RunProtocol>();
   return (item) => {
     // What no run has told has no place: a reader that was away does not hear of it.
     if ("news" in item) {
       return [{ method: "custom", namespace: [], timestamp: Date.parse(item.news.time), data: { payload: item.news } }];
     }
-    if (current?.run_id !== item.run.run_id) {
-      current = { run_id: item.run.run_id, protocol: protocolOf(item.run, graphs) };
+    const { run } = item;
+    const protocol = protocols.get(run.run_id) ?? protocolOf(run, graphs);
+    if ("ended" in item) {
+      protocols.delete(run.run_id);
+      return protocol.end(item.ended, item.at);
     }
-    const { protocol } = current;
-    return "ended" in item ? protocol.end(item.ended) : item.events.flatMap((event) => protocol.events(event));
+    protocols.set(run.run_id, protocol);
+    return item.events.flatMap((event) => protocol.events(event));
   };
 }
 

@@ -167,12 +167,12 @@ export function parkRuns(database: Database): void {
 export function endRun(
   database: Database,
   run_id: string,
-  end: { status: RunStatus; error: Run["error"]; attempt: number | undefined },
+  end: { status: RunStatus; error: Run["error"]; attempt: number | undefined; ended_at: string | undefined },
 ): Run | undefined {
   const sql = `UPDATE runs SET status = @status, error = @error, updated_at = @now
     WHERE run_id = @run_id AND ${isUnfinished} AND attempt = coalesce(@attempt, attempt) RETURNING ${columns}`;
-  const { status, error, attempt = null } = end;
-  return read(database.prepare(sql).get({ run_id, status, error: JSON.stringify(error), attempt, now: now() }));
+  const { status, error, attempt = null, ended_at = now() } = end;
+  return read(database.prepare(sql).get({ run_id, status, error: JSON.stringify(error), attempt, now: ended_at }));
 }
 
 /** Removes a run, and its events with it. */

@@ -108,7 +108,8 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
 
     finish: (runId, outcome, attempt) =>
       commits.durably(() => {
-        const run = endRun(database, runId, { status: outcome.status, error: outcome.error ?? null, attempt });
+        const { ended_at, error = null } = outcome;
+        const run = endRun(database, runId, { status: outcome.status, error, attempt, ended_at });
         if (run === undefined) return undefined;
         const status = hasUnfinished(database, run.session_id) ? "busy" : outcome.session_status;
         setSessionStatus(database, run.session_id, status, outcome.interrupts);
