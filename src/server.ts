@@ -179,7 +179,7 @@ function watchersOf(parts: {
 }
 
 function openTracing(config: Config, models: ModelRegistry): ReturnType<typeof createTracing> {
-  const tracing = createTracing(config, () => models.storedKeys());
+  const tracing = createTracing(config, () => Object.values(models.storedKeys()));
   if (tracing === undefined) skipIdleTracing();
   return tracing;
 }
@@ -213,8 +213,9 @@ function lentModels(
   models: ModelRegistry,
   prompts: Prompts,
   services: ModelServices,
-): Required<Pick<RunServices, "loadModel" | "models" | "prompts">> {
-  return { loadModel: createModelLoader(config, { models, prompts, services }), models, prompts };
+): Required<Pick<RunServices, "loadModel" | "models" | "prompts" | "web">> {
+  const web = openWeb(config.web, () => models.storedKeys());
+  return { loadModel: createModelLoader(config, { models, prompts, services }), models, prompts, web };
 }
 
 function lentServices(
@@ -229,7 +230,6 @@ function lentServices(
     workspace,
     toolkits: enabledToolkits(config.toolkits),
     ownerTools: config.ownerTools,
-    web: openWeb(config.web),
     shell: new Shell({ sandbox: config.sandbox, hidden: [config.dataDir] }),
     grants: (sessionId) => storage.approvals.grants(sessionId),
     operations: storage.operations,

@@ -32,6 +32,7 @@ export function createTracing(config: Config, storedKeys: () => string[] = () =>
     config.openai.apiKey,
     config.langsmith.apiKey,
     config.webhooks.secret,
+    config.web.search?.apiKey,
     ...Object.values(config.vendorKeys),
   ];
   const anonymize = (text: string): string => {

@@ -44,7 +44,7 @@ export function ownServices(): RunServices {
       models,
       agents: openAgents(settings.workspace, createLogger(settings.logLevel)),
       documentation: openDocumentation(settings, createLogger(settings.logLevel)).sources,
-      web: openWeb(settings.web),
+      web: openWeb(settings.web, () => models.storedKeys()),
       prompts,
     };
   }

@@ -138,9 +138,9 @@ export class ModelRegistry {
     return this.#files?.verified;
   }
 
-  /** Every stored key, for whoever must not let them out. */
-  storedKeys(): string[] {
-    return Object.values(this.#files?.credentials.all() ?? {});
+  /** The stored keys by their names, for whoever uses one, or must not let them out; the same object until the file changes. */
+  storedKeys(): Readonly<Record<string, string>> {
+    return this.#files?.credentials.all() ?? noKeys;
   }
 
   /** The files, for whoever changes them; throws `invalid_state` where there are none. */
@@ -151,13 +151,15 @@ export class ModelRegistry {
 
   /** A stored key, else that of the environment. */
   #key(name: string, usual: string | undefined): KnownProvider["key"] {
-    const stored = this.#files?.credentials.all() ?? {};
+    const stored = this.storedKeys();
     const value = Object.hasOwn(stored, name) ? stored[name] : undefined;
     if (value !== undefined) return { value, source: "file" };
     const set = usual ?? environmentVariable(name);
     return set === undefined || set === "" ? undefined : { value: set, source: "environment" };
   }
 }
+
+const noKeys: Readonly<Record<string, string>> = {};
 
 /** What may be changed while the server runs. */
 export interface ModelFiles {

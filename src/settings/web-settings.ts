@@ -4,6 +4,13 @@ import { AppError } from "../errors.ts";
 export const searchEngineNames = ["google", "bing", "searxng"] as const;
 export type SearchEngineName = (typeof searchEngineNames)[number];
 
+/** The name of each engine's key, in the environment and among the stored ones; `undefined`: it wants none. */
+export const searchKeyNames: Readonly<Record<SearchEngineName, string | undefined>> = {
+  google: "GOOGLE_SEARCH_API_KEY",
+  bing: "BING_SEARCH_API_KEY",
+  searxng: undefined,
+};
+
 /** The engine that searches: where it is asked, and by which key. A key is a secret: never log, trace or send this object. */
 export interface SearchSettings {
   engine: SearchEngineName;
@@ -17,8 +24,12 @@ export interface SearchSettings {
 export interface WebSettings {
   /** `undefined`: nobody searches. */
   search: SearchSettings | undefined;
+  /** Engines that want nothing but a key: the first whose key is stored searches where `search` is `undefined`. */
+  lackKey: readonly SearchSettings[];
   /** Whether pages may be opened. */
   opensPages: boolean;
+  /** Whether they may as soon as somebody searches. */
+  opensWithSearch: boolean;
   /** Hosts, or `host:port`, that may be opened although they are not in the public internet. */
   allowed: string[];
 }
@@ -41,25 +52,52 @@ export interface WebEnvironment {
  * `MILLRACE_SEARCH` names. Throws `config` where that cannot be said.
  */
 export function webSettings(values: WebEnvironment): WebSettings {
-  const search = searchOf(values);
-  const { MILLRACE_WEB_FETCH: fetches, MILLRACE_WEB_ALLOW: allowed } = values;
-  return { search, opensPages: fetches === undefined ? search !== undefined : fetches === "on", allowed };
+  const { MILLRACE_SEARCH: named, MILLRACE_WEB_FETCH: fetches, MILLRACE_WEB_ALLOW: allowed } = values;
+  const lackKey = enginesIn(values).filter((one) => !hasKey(one) && (named === undefined || named === one.engine));
+  const search = searchOf(values, lackKey);
+  const opensWithSearch = fetches === undefined;
+  const opensPages = fetches === "on" || (opensWithSearch && search !== undefined);
+  return { search, lackKey, opensPages, opensWithSearch, allowed };
 }
 
-function searchOf(values: WebEnvironment): SearchSettings | undefined {
-  const { MILLRACE_SEARCH: named, GOOGLE_SEARCH_API_KEY: key, GOOGLE_SEARCH_CX: cx } = values;
-  if (named === "off") return undefined;
-  if ((key === undefined) !== (cx === undefined)) {
-    throw problem("GOOGLE_SEARCH_API_KEY and GOOGLE_SEARCH_CX belong together, and one of them is empty.", "both");
-  }
-  const { BING_SEARCH_API_KEY: bingKey, SEARXNG_URL: searxng } = values;
-  const known: SearchSettings[] = [
-    ...(key === undefined
-      ? []
-      : [{ engine: "google" as const, address: values.GOOGLE_SEARCH_URL, apiKey: key, engineId: cx }]),
-    ...(bingKey === undefined ? [] : [{ engine: "bing" as const, address: values.BING_SEARCH_URL, apiKey: bingKey }]),
+/** The same at this moment: stored keys go before those of the environment. Gives `settings` where none counts. */
+export function withStoredKeys(settings: WebSettings, keys: Readonly<Record<string, string>>): WebSettings {
+  const stored = ({ engine }: SearchSettings): string | undefined => {
+    const name = searchKeyNames[engine];
+    return name !== undefined && Object.hasOwn(keys, name) ? keys[name] : undefined;
+  };
+  const engine = settings.search ?? settings.lackKey.find((one) => stored(one) !== undefined);
+  const apiKey = engine === undefined ? undefined : stored(engine);
+  if (engine === undefined || apiKey === undefined) return settings;
+  return {
+    ...settings,
+    search: { ...engine, apiKey },
+    opensPages: settings.opensPages || settings.opensWithSearch,
+  };
+}
+
+/** The engines that have all they need, but perhaps their key. */
+function enginesIn(values: WebEnvironment): SearchSettings[] {
+  const { GOOGLE_SEARCH_API_KEY: key, GOOGLE_SEARCH_CX: engineId, SEARXNG_URL: searxng } = values;
+  const google: SearchSettings = { engine: "google", address: values.GOOGLE_SEARCH_URL, apiKey: key, engineId };
+  return [
+    ...(engineId === undefined ? [] : [google]),
+    { engine: "bing", address: values.BING_SEARCH_URL, apiKey: values.BING_SEARCH_API_KEY },
     ...(searxng === undefined ? [] : [{ engine: "searxng" as const, address: searxng }]),
   ];
+}
+
+function hasKey({ engine, apiKey }: SearchSettings): boolean {
+  return apiKey !== undefined || searchKeyNames[engine] === undefined;
+}
+
+function searchOf(values: WebEnvironment, lackKey: readonly SearchSettings[]): SearchSettings | undefined {
+  const { MILLRACE_SEARCH: named, GOOGLE_SEARCH_API_KEY: key, GOOGLE_SEARCH_CX: cx } = values;
+  if (named === "off") return undefined;
+  if (key !== undefined && cx === undefined) {
+    throw problem("GOOGLE_SEARCH_API_KEY and GOOGLE_SEARCH_CX belong together, and the second is empty.", "both");
+  }
+  const known = enginesIn(values).filter((engine) => hasKey(engine));
   if (named === undefined) {
     if (known.length > 1) {
       const names = known.map(({ engine }) => engine).join(", ");
@@ -71,12 +109,13 @@ function searchOf(values: WebEnvironment): SearchSettings | undefined {
     return known[0];
   }
   const chosen = known.find(({ engine }) => engine === named);
-  if (chosen === undefined) throw problem(`MILLRACE_SEARCH is ${named}, which is not set up.`, needs[named]);
+  if (chosen === undefined && lackKey.length === 0)
+    throw problem(`MILLRACE_SEARCH is ${named}, which is not set up.`, needs[named]);
   return chosen;
 }
 
 const needs: Readonly<Record<SearchEngineName, string>> = {
-  google: "GOOGLE_SEARCH_API_KEY and GOOGLE_SEARCH_CX",
+  google: "GOOGLE_SEARCH_CX, and GOOGLE_SEARCH_API_KEY where it is not stored",
   bing: "BING_SEARCH_API_KEY",
   searxng: "SEARXNG_URL",
 };

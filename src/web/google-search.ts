@@ -56,12 +56,12 @@ export const googleSearch: SearchEngine = {
     en: [
       "Create a project at https://console.cloud.google.com/apis/credentials and in it an API key; turn on the Custom Search API.",
       "Create a search engine at https://programmablesearchengine.google.com/controlpanel/all that searches the entire web.",
-      "Set GOOGLE_SEARCH_API_KEY to the key and GOOGLE_SEARCH_CX to the id of the search engine. 100 searches a day are free.",
+      "Set GOOGLE_SEARCH_API_KEY to the key (or store it with PUT /web-search/google/key) and GOOGLE_SEARCH_CX to the id of the search engine. 100 searches a day are free.",
     ],
     zh: [
       "访问 https://console.cloud.google.com/apis/credentials 创建项目和 API 密钥，并启用 Custom Search API。",
       "访问 https://programmablesearchengine.google.com/controlpanel/all 创建搜索引擎，并选择搜索整个网络。",
-      "将 GOOGLE_SEARCH_API_KEY 设为该密钥，将 GOOGLE_SEARCH_CX 设为搜索引擎 ID。每天可免费查询 100 次。",
+      "将 GOOGLE_SEARCH_API_KEY 设为该密钥（或用 PUT /web-search/google/key 保存），将 GOOGLE_SEARCH_CX 设为搜索引擎 ID。每天可免费查询 100 次。",
     ],
   },
 };

@@ -19,12 +19,16 @@ const canaries = {
 };
 /** Keys that are stored through the API: a provider's of one's own, and one before that of the environment. */
 const stored = { mine: "canary-stored-mine-88c1e5d0", zhipu: "canary-stored-zhipu-3b7f9a12" };
+/** And one of a search engine. */
+const searchKey = "canary-stored-search-5e0d72c1";
 const headers = { "x-api-key": canaries.MILLRACE_API_KEYS, "content-type": "application/json" };
 
 let folder = "";
 let server: ServerProcess;
 let vendor: Server;
 const traces: string[] = [];
+/** The keys that the search engine was asked with. */
+const searchKeys: string[] = [];
 /** Everything the server said to its clients. */
 const said: string[] = [];
 
@@ -44,7 +48,9 @@ function startVendor(): Promise<string> {
         return;
       }
       response.statusCode = request.url.includes("broken") ? 500 : 401;
-      const message = `Incorrect API key provided: ${request.headers.authorization ?? ""}.`;
+      const key = request.headers["ocp-apim-subscription-key"];
+      if (key !== undefined) searchKeys.push(String(key));
+      const message = `Incorrect API key provided: ${request.headers.authorization ?? String(key)}.`;
       response.end(JSON.stringify({ error: { message, type: "invalid_request_error", code: "invalid_api_key" } }));
     });
   });
@@ -77,6 +83,7 @@ beforeAll(async () => {
     ...canaries,
     OPENAI_BASE_URL: `${url}/v1`,
     LANGSMITH_ENDPOINT: url,
+    BING_SEARCH_URL: `${url}/v1/bing`,
     MILLRACE_LOG_LEVEL: "trace",
   });
   await server.start();
@@ -89,12 +96,15 @@ beforeAll(async () => {
     await ask("PUT", `/providers/${name}/key`, { key: `${key} and a space` });
     await ask("PUT", `/providers/${name}/key`, { key: [key] });
   }
+  await ask("PUT", "/web-search/bing/key", { key: searchKey });
+  await ask("PUT", "/web-search/bing/key", { key: `${searchKey} and a space` });
+  await ask("GET", "/web-search");
   for (const model of ["openai:x", "zhipu:x", "mine:x", "mine:broken"]) await ask("POST", `/models/${model}/test`);
   for (const model of ["openai:gpt-x", "offline", "zhipu:nothing", "mine:x", "unknown:model"]) {
     const run = {
       assistant_id: "agent",
       input: { messages: [{ role: "user", content: "list the files" }] },
-      context: { model },
+      context: { model, web_search: "general" },
       stream_mode: ["values", "messages-tuple", "custom", "debug", "updates"],
     };
     await ask("POST", `/threads/${id}/runs/stream`, run);
@@ -131,12 +141,13 @@ afterAll(async () => {
 });
 
 describe("keys of the configuration", () => {
-  const secrets = [...Object.values(canaries), ...Object.values(stored)];
+  const secrets = [...Object.values(canaries), ...Object.values(stored), searchKey];
   const found = (text: string): string[] => secrets.filter((canary) => text.includes(canary));
 
   test("are in no answer, no event and no error", () => {
     expect(said.length).toBeGreaterThan(30);
     expect(said.join("\n")).toContain("event: error");
+    expect(searchKeys).toContain(searchKey);
     expect(said.map(found).flat()).toEqual([]);
   });
 

@@ -1,3 +1,5 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
@@ -76,6 +78,79 @@ describe("who may search the web", () => {
       ["web_fetch", false],
       ["web_crawl", false],
     ]);
+  });
+});
+
+describe("the key of a search engine", () => {
+  const key = "canary-of-the-search-0123456789";
+  let bing: TestServer;
+  let engine: WebServer;
+  beforeAll(async () => {
+    engine = await startWebServer(() => ({
+      body: JSON.stringify({
+        webPages: { value: [{ name: "Tides", url: "https://example.com/tides", snippet: "One." }] },
+      }),
+    }));
+    const keys = ["ada", "admin"].map((owner) => ({ owner, key: `${owner}-key` }));
+    const settings = loadConfig({ BING_SEARCH_URL: `${engine.url}/v7.0/search` }).web;
+    bing = await startTestServer({ web: settings, apiKeys: keys });
+  });
+  afterAll(async () => {
+    await bing.remove();
+    await engine.close();
+  });
+  const send = (method: string, path: string, body?: unknown, owner = "admin"): Promise<Response> =>
+    bing.send(method, path, body, { "x-api-key": `${owner}-key` });
+  const json = async (method: string, path: string, body?: unknown, owner = "admin"): Promise<unknown> =>
+    await (await send(method, path, body, owner)).json();
+  const place = "/web-search/bing/key";
+
+  it("goes in and never comes out, counts from the next search on, and is forgotten (SEC-01)", async () => {
+    expect(await json("GET", "/web-search")).toMatchObject({ engine: null, choices: ["off"], opens_pages: false });
+    const shown = { name: "BING_SEARCH_API_KEY", is_set: true, source: "file", shown: "…6789" };
+    expect(await json("PUT", place, { key })).toEqual(shown);
+    const { mode } = await stat(join(bing.config.dataDir, "credentials.json"));
+    expect(mode & 0o777).toBe(0o600);
+    const after = (await json("GET", "/web-search")) as { general: unknown[] };
+    expect(after).toMatchObject({ engine: "bing", choices: ["off", "general"], opens_pages: true });
+    expect(after.general).toMatchObject([
+      { name: "google", is_available: false, key: { is_set: false, source: null, shown: null } },
+      { name: "bing", is_available: true, key: shown },
+      { name: "searxng", is_available: false, key: null },
+    ]);
+    const tools = (await json("GET", "/tools")) as { name: string; is_default: boolean }[];
+    expect(tools.find(({ name }) => name === "web_search")).toMatchObject({ is_default: true });
+    const thread = (await json("POST", "/threads", { metadata: { graph_id: "counter" } })) as { thread_id: string };
+    const ran = await json("POST", `/threads/${thread.thread_id}/tools/web_search/run`, { args: { query: "tides" } });
+    expect(JSON.stringify(ran)).toContain("https://example.com/tides");
+    expect(engine.hits.at(-1)?.headers["ocp-apim-subscription-key"]).toBe(key);
+    const said = ["/web-search", "/tools", "/openapi.json", "/providers", `/threads/${thread.thread_id}/state`];
+    const texts = await Promise.all(said.map(async (path) => await (await send("GET", path)).text()));
+    expect(texts.join("") + JSON.stringify(ran)).not.toContain(key);
+    expect(await json("GET", "/web-search", undefined, "ada")).toMatchObject({
+      general: [{}, { key: { is_set: true, shown: null } }, {}],
+    });
+    expect(await json("DELETE", place)).toMatchObject({ is_set: false, source: null });
+    expect(await json("GET", "/web-search")).toMatchObject({ engine: null, opens_pages: false });
+  });
+
+  it.each<[string, string, string, unknown, [number, string]]>([
+    ["of others than the administrator", "ada", place, { key: "a-key" }, [403, "owner admin"]],
+    [
+      "for an engine that wants none",
+      "admin",
+      "/web-search/searxng/key",
+      { key: "a-key" },
+      [400, "searxng wants no key"],
+    ],
+    ["for an engine that nobody knows", "admin", "/web-search/yahoo/key", { key: "a-key" }, [400, "engine"]],
+    ["that is no key", "admin", place, { key: "canary two words" }, [400, "expected up to 1000 visible"]],
+  ])("is not taken: one %s", async (_, owner, path, body, [status, text]) => {
+    const refused = await send("PUT", path, body, owner);
+    const said = await refused.text();
+    expect([refused.status, said]).toEqual([status, expect.stringContaining(text)]);
+    expect(said).not.toContain("canary");
+    expect((await send("DELETE", place, undefined, "ada")).status).toBe(403);
   });
 });
 

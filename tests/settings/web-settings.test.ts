@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config.ts";
+import { withStoredKeys } from "../../src/settings/web-settings.ts";
 
 const webOf = (environment: Record<string, string>) => loadConfig(environment).web;
 const google = { GOOGLE_SEARCH_API_KEY: "k", GOOGLE_SEARCH_CX: "c" };
@@ -8,7 +9,7 @@ const searxng = { SEARXNG_URL: "http://127.0.0.1:8888" };
 
 describe("the settings of the web", () => {
   it("are off by themselves", () => {
-    expect(webOf({})).toEqual({ search: undefined, opensPages: false, allowed: [] });
+    expect(webOf({})).toMatchObject({ search: undefined, opensPages: false, allowed: [] });
   });
 
   it("choose the one engine that is set up, and then pages may be opened unless somebody says no", () => {
@@ -30,11 +31,42 @@ describe("the settings of the web", () => {
     expect(() => webOf({ ...google, ...searxng })).toThrow("Several search engines are set up (google, searxng)");
   });
 
+  it.each<[string, Record<string, string>, string[], string | undefined, string | undefined]>([
+    ["sets up Bing, which wants nothing else", {}, ["bing"], "bing", "stored"],
+    ["sets up Google only where its engine is known", {}, ["google"], undefined, undefined],
+    ["sets up Google with its engine", { GOOGLE_SEARCH_CX: "c" }, ["google"], "google", "stored"],
+    ["sets up the first of several", { GOOGLE_SEARCH_CX: "c" }, ["bing", "google"], "google", "stored"],
+    [
+      "sets up the one that is named",
+      { GOOGLE_SEARCH_CX: "c", MILLRACE_SEARCH: "bing" },
+      ["bing", "google"],
+      "bing",
+      "stored",
+    ],
+    [
+      "is no one's who is not named",
+      { GOOGLE_SEARCH_CX: "c", MILLRACE_SEARCH: "google" },
+      ["bing"],
+      undefined,
+      undefined,
+    ],
+    ["goes before that of the environment", bing, ["bing"], "bing", "stored"],
+    ["changes nothing of an engine that is set up", searxng, ["bing"], "searxng", undefined],
+    ["does not choose another engine", bing, ["google"], "bing", "k"],
+    ["turns nothing on that is off", { ...bing, MILLRACE_SEARCH: "off" }, ["bing"], undefined, undefined],
+  ])("a stored key %s", (_, environment, names, engine, apiKey) => {
+    const keys = Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_SEARCH_API_KEY`, "stored"]));
+    const now = withStoredKeys(webOf(environment), keys);
+    expect([now.search?.engine, now.search?.apiKey]).toEqual([engine, apiKey]);
+    expect(now.opensPages).toBe(engine !== undefined);
+    expect(withStoredKeys(webOf({ ...environment, MILLRACE_WEB_FETCH: "off" }), keys).opensPages).toBe(false);
+  });
+
   it.each([
     [{ MILLRACE_SEARCH: "google" }, "MILLRACE_SEARCH is google, which is not set up."],
+    [{ MILLRACE_SEARCH: "searxng" }, "MILLRACE_SEARCH is searxng, which is not set up."],
     [{ ...bing, MILLRACE_SEARCH: "searxng" }, "MILLRACE_SEARCH is searxng, which is not set up."],
     [{ GOOGLE_SEARCH_API_KEY: "k" }, "belong together"],
-    [{ GOOGLE_SEARCH_CX: "c" }, "belong together"],
     [{ MILLRACE_SEARCH: "yahoo" }, "MILLRACE_SEARCH"],
     [{ SEARXNG_URL: "ftp://example.com" }, "SEARXNG_URL"],
   ])("are refused where they cannot be meant: %j", (environment, said) => {

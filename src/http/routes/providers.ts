@@ -1,7 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { providerNamed, removeProvider, setKey, setProvider } from "../../models/change-models.ts";
-import { masked } from "../../models/credentials.ts";
 import { isLocal } from "../../models/known-models.ts";
 import { ProviderName, ProviderSetting } from "../../models/model-settings.ts";
 import type { ModelRegistry } from "../../models/registry.ts";
@@ -9,12 +8,10 @@ import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
+import { KeySave, storedKeyShape, StoredKeyShape } from "../stored-key.ts";
 import { jsonBody, path } from "../validate.ts";
 
 const ProviderPath = z.object({ name: ProviderName });
-/** It travels in a header. */
-const Key = z.string().regex(/^[\x21-\x7e]{1,1000}$/u, { error: "expected up to 1000 visible ASCII characters" });
-const KeySave = z.strictObject({ key: Key.describe("Never shown again") }).meta({ ref: "ProviderKey" });
 const ProviderSave = ProviderSetting.meta({ ref: "ProviderSave" });
 
 const ProviderShape = z
@@ -25,15 +22,7 @@ const ProviderShape = z
     base_url: z.string().nullable().describe("null: nothing is reached"),
     is_local: z.boolean(),
     needs_key: z.boolean(),
-    key: z
-      .object({
-        name: z.string(),
-        is_set: z.boolean(),
-        source: z.enum(["file", "environment"]).nullable(),
-        shown: z.string().nullable().describe("Its last four characters, of a long one; for administrators"),
-      })
-      .nullable()
-      .describe("null: it has none"),
+    key: StoredKeyShape.nullable().describe("null: it has none"),
     timeout_seconds: z.number().nullable().describe("null: its own"),
     llm_last_verified_at: z
       .string()
@@ -128,7 +117,6 @@ function keyRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): vo
   );
 }
 
-/** Everything but the key, of which an administrator sees enough to tell two apart. */
 function shapeOf(models: ModelRegistry, name: string, mayAdminister: boolean): z.infer<typeof ProviderShape> {
   const provider = providerNamed(models, name);
   const { keyName, key } = provider;
@@ -139,15 +127,7 @@ function shapeOf(models: ModelRegistry, name: string, mayAdminister: boolean): z
     base_url: provider.address ?? null,
     is_local: isLocal(provider),
     needs_key: provider.needsKey,
-    key:
-      keyName === undefined
-        ? null
-        : {
-            name: keyName,
-            is_set: key !== undefined,
-            source: key?.source ?? null,
-            shown: key === undefined || !mayAdminister ? null : masked(key.value),
-          },
+    key: keyName === undefined ? null : storedKeyShape(keyName, key, mayAdminister),
     timeout_seconds: provider.limits.timeout_seconds ?? null,
     llm_last_verified_at: models.verified()?.latest(provider) ?? null,
   };

@@ -1,15 +1,25 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { AppError } from "../../errors.ts";
 import { isProviderSearchAvailable, providerSearchHelp } from "../../models/provider-search.ts";
 import { providers } from "../../models/index.ts";
+import type { ModelRegistry } from "../../models/registry.ts";
 import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
-import { searchEngineNames } from "../../settings/web-settings.ts";
+import {
+  searchEngineNames,
+  searchKeyNames,
+  withStoredKeys,
+  type SearchEngineName,
+  type WebSettings,
+} from "../../settings/web-settings.ts";
 import { searchEngines } from "../../web/search-engines.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
-import { query } from "../validate.ts";
+import { requireAdministration } from "../require-administration.ts";
+import { KeySave, storedKeyShape, StoredKeyShape } from "../stored-key.ts";
+import { jsonBody, path, query } from "../validate.ts";
 
 const Model = z.object({
   model: z.string().max(200).optional().describe("A model, provider:name; else the one that answers by itself"),
@@ -20,34 +30,46 @@ const SearchShape = z.object({
   is_available: z.boolean().describe("Whether a run with this model may choose it now"),
   help: z.array(z.string()).describe("What has to be done for it, in order, in the language of Accept-Language"),
 });
+const EngineShape = SearchShape.extend({ key: StoredKeyShape.nullable().describe("null: it wants none") });
+const EnginePath = z.object({ engine: z.enum(searchEngineNames) });
 const WebSearchShape = z
   .object({
     model: z.string(),
     choices: z.array(z.enum(["off", "general", "provider"])).describe("What a run's web_search may be, one of them"),
     engine: z.string().nullable().describe("Who searches for `general`; null: nobody is set up"),
     opens_pages: z.boolean(),
-    general: z.array(SearchShape),
+    general: z.array(EngineShape),
     provider: z.array(SearchShape),
   })
   .meta({ ref: "WebSearch" });
 
-/** `/web-search`: who may search the web for a model, and what has to be done for the others (SEARCH-08). */
-export function webSearchRoutes({ config, models }: HttpServices): HttpApp {
+const tag = "Tools";
+
+/** `/web-search`: who may search the web for a model, what has to be done for the others, and their keys (SEARCH-08, SEC-01). */
+export function webSearchRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
+  choiceRoute(routes, services);
+  keyRoutes(routes, services);
+  return routes;
+}
+
+function choiceRoute(routes: HttpApp, { config, models, mayAdminister }: HttpServices): void {
   const isOn = enabledToolkits(config.toolkits).some(({ name }) => name === "web");
-  const engine = isOn ? (config.web.search?.engine ?? null) : null;
   routes.get(
     "/web-search",
-    describe({ tag: "Tools", summary: "Who searches the web, and what has to be done for it", answer: WebSearchShape }),
+    describe({ tag, summary: "Who searches the web, and what has to be done for it", answer: WebSearchShape }),
     query(Model),
     (context) => {
       const language = languageOf(context);
       const model = context.req.valid("query").model ?? models.roles().main;
+      const now = withStoredKeys(config.web, models.storedKeys());
+      const engine = isOn ? (now.search?.engine ?? null) : null;
       const general = searchEngineNames.map((name) => ({
         name,
         title: searchEngines[name].title,
         is_available: name === engine,
         help: [...searchEngines[name].help[language]],
+        key: keyOf(name, config.web, models, mayAdminister),
       }));
       const provider = Object.entries(providers)
         .filter(([name]) => isProviderSearchAvailable(name))
@@ -64,11 +86,62 @@ export function webSearchRoutes({ config, models }: HttpServices): HttpApp {
         model,
         choices,
         engine,
-        opens_pages: isOn && config.web.opensPages,
+        opens_pages: isOn && now.opensPages,
         general,
         provider,
       });
     },
   );
-  return routes;
+}
+
+const errors = { 403: "The caller may not change it", 409: "The file of keys is broken", 507: "The disk is full" };
+
+function keyRoutes(routes: HttpApp, { config, models, mayAdminister }: HttpServices): void {
+  const place = "/web-search/:engine/key";
+  const store = (engine: SearchEngineName, key: string | undefined): z.infer<typeof StoredKeyShape> | null => {
+    requireAdministration(mayAdminister);
+    const name = searchKeyNames[engine];
+    if (name === undefined) {
+      throw new AppError("invalid_parameter", `The search engine ${engine} wants no key.`, {
+        suggestion: "GET /web-search says what it needs.",
+      });
+    }
+    models.files().credentials.set(name, key);
+    return keyOf(engine, config.web, models, mayAdminister);
+  };
+  const answer = StoredKeyShape.nullable();
+  routes.put(
+    place,
+    describe({
+      tag,
+      summary: "Store a search engine's key, which goes before that of the environment",
+      answer,
+      errors,
+    }),
+    path(EnginePath),
+    jsonBody(KeySave),
+    (context) => answerJson(context, store(context.req.valid("param").engine, context.req.valid("json").key)),
+  );
+  routes.delete(
+    place,
+    describe({ tag, summary: "Forget the stored key of a search engine", answer, errors }),
+    path(EnginePath),
+    (context) => answerJson(context, store(context.req.valid("param").engine, undefined)),
+  );
+}
+
+/** What may be told of an engine's key: a stored one, else that of the environment. */
+function keyOf(
+  engine: SearchEngineName,
+  { search }: WebSettings,
+  models: ModelRegistry,
+  mayAdminister: boolean,
+): z.infer<typeof StoredKeyShape> | null {
+  const name = searchKeyNames[engine];
+  if (name === undefined) return null;
+  const keys = models.storedKeys();
+  const stored = Object.hasOwn(keys, name) ? keys[name] : undefined;
+  const set = search?.engine === engine ? search.apiKey : undefined;
+  if (stored !== undefined) return storedKeyShape(name, { value: stored, source: "file" }, mayAdminister);
+  return storedKeyShape(name, set === undefined ? undefined : { value: set, source: "environment" }, mayAdminister);
 }

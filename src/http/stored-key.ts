@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { masked } from "../models/credentials.ts";
+
+/** It travels in a header. */
+const Key = z.string().regex(/^[\x21-\x7e]{1,1000}$/u, { error: "expected up to 1000 visible ASCII characters" });
+
+/** A key to be stored: it goes in and never comes out (SEC-01). */
+export const KeySave = z.strictObject({ key: Key.describe("Never shown again") }).meta({ ref: "ProviderKey" });
+
+/** What is told of a key: everything but the key. */
+export const StoredKeyShape = z.object({
+  name: z.string(),
+  is_set: z.boolean(),
+  source: z.enum(["file", "environment"]).nullable(),
+  shown: z.string().nullable().describe("Its last four characters, of a long one; for administrators"),
+});
+
+/** A key as it is told; an administrator sees enough to tell two apart. */
+export function storedKeyShape(
+  name: string,
+  key: { value: string; source: "file" | "environment" } | undefined,
+  mayAdminister: boolean,
+): z.infer<typeof StoredKeyShape> {
+  return {
+    name,
+    is_set: key !== undefined,
+    source: key?.source ?? null,
+    shown: key === undefined || !mayAdminister ? null : masked(key.value),
+  };
+}
