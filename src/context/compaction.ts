@@ -1,8 +1,15 @@
-import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import {
+  isAIMessage,
+  isHumanMessage,
+  isSystemMessage,
+  isToolMessage,
+  type BaseMessage,
+} from "@langchain/core/messages";
 import { z } from "zod";
 import { CompressionLevel, type Compaction, type ConversationSummary } from "../state.ts";
 import { compactedHistory, levelRules } from "./compacted.ts";
 import { fitSummary, plainSummary, summaryTokens, weigh, type WindowUsage } from "./compress.ts";
+import { importanceOf } from "./importance.ts";
 import { countMessages, textOf } from "./tokens.ts";
 import { afterSummary } from "./view.ts";
 
@@ -10,6 +17,8 @@ import { afterSummary } from "./view.ts";
 export const toleratedRatio = 0.25;
 /** Above this share the second attempt is the hardest at once (COMP-09, C-13). */
 const farAbove = 0.3;
+/** Messages in which goals were agreed on that are kept beside the last ones (MSG-05), the newest of them. */
+const mostGoals = 10;
 /** Messages before the kept ones that are told in a line each (COMP-12), and characters of such a line. */
 const earlierLines = 10;
 const lineLength = 80;
@@ -84,8 +93,9 @@ function planAt(
   const through = history[end - 1]?.id;
   const last = history.at(-1)?.id;
   if (end <= begin || through === undefined || last === undefined) return null;
-  // What somebody wanted to be kept stays so, until there is no room for anything.
-  const wanted = level === "extreme" ? [] : [...keepIds, ...(summary?.shown?.kept_message_ids ?? [])];
+  // What somebody wanted to be kept, and what was agreed on, stays so, until there is no room for anything.
+  const agreed = agreedGoals(history, begin, end);
+  const wanted = level === "extreme" ? [] : [...keepIds, ...(summary?.shown?.kept_message_ids ?? []), ...agreed];
   const asWanted = withPartners(history, new Set(wanted));
   const hidden = history.slice(0, end).filter((message) => !asWanted.has(message));
   const kept = history.filter((message, index) => index >= end || asWanted.has(message));
@@ -100,6 +110,18 @@ function planAt(
   const predicted = { ...fitSummary(plainSummary(removed, summary)), through_message_id: through, shown };
   const tokensAfter = visibleTokens(history, predicted);
   return { removed, kept, through_message_id: through, shown, attempts, tokensBefore: before, tokensAfter };
+}
+
+/** Words by which the user and the assistant have agreed on goals (COMP-03): results and calls are read again instead. */
+function agreedGoals(history: readonly BaseMessage[], begin: number, end: number): string[] {
+  const ids: string[] = [];
+  for (let at = end - 1; at >= begin && ids.length < mostGoals; at -= 1) {
+    const message = history[at];
+    if (message?.id === undefined || isToolMessage(message) || isSystemMessage(message)) continue;
+    const hasCalls = isAIMessage(message) && (message.tool_calls ?? []).length > 0;
+    if (!hasCalls && importanceOf(history, at) === "must_keep") ids.push(message.id);
+  }
+  return ids;
 }
 
 /** Where the kept messages begin: a result is never kept without its call (COMP-17). */
@@ -133,6 +155,8 @@ export function lastLines(messages: readonly BaseMessage[]): string[] {
 
 /** Who said what, in a few words. */
 function lineOf(message: BaseMessage): string[] {
+  // Nobody said it, and it is told whole.
+  if (isSystemMessage(message)) return [];
   const line = textOf(message.content).trim().split("\n", 1)[0] ?? "";
   const calls = isAIMessage(message) ? (message.tool_calls ?? []).map(({ name }) => name) : [];
   const words = line === "" && calls.length > 0 ? `calls ${calls.join(", ")}` : line;

@@ -214,6 +214,45 @@ describe("the levels", () => {
   });
 });
 
+describe("what must be kept (MSG-05, COMP-03)", () => {
+  const goals = [
+    new AIMessage({ id: "goals", content: `The design goals: gain 20 dB. ${"g".repeat(400)}` }),
+    new HumanMessage({ id: "yes", content: "Yes." }),
+  ];
+  const asked = new HumanMessage({ id: "now", content: "And now?" });
+
+  it("is what was agreed on: it stays through compressions as long as there is room for anything", () => {
+    const history = [...talk(300, 4), ...goals, ...talk(300).slice(8), asked];
+    const plan = planCompaction(history, null, { limit: 5000 }) as CompactionPlan;
+    expect(plan.shown).toMatchObject({ level: "normal", kept_message_ids: ["goals", "yes"] });
+    expect(compactedHistory(history, carryOut(plan, null)).slice(0, 2)).toEqual(goals);
+    const more = [...history, ...talk(300, 6).map((one) => Object.assign(one, { id: `more-${one.id}` }))];
+    const next = planCompaction(more, carryOut(plan, null), { limit: 5000 }) as CompactionPlan;
+    expect(idsOf(compactedHistory(more, carryOut(next, carryOut(plan, null)))).slice(0, 2)).toEqual(["goals", "yes"]);
+    const tight = planCompaction(history, null, { limit: 300 }) as CompactionPlan;
+    expect(tight.shown).toMatchObject({ level: "extreme", kept_message_ids: [] });
+  });
+
+  it("is cut to 200 characters at the second level, and the newest ten of it are kept", () => {
+    const history = [...goals, ...talk(1450), asked];
+    const plan = planCompaction(history, null, { limit: 5000 }) as CompactionPlan;
+    expect(plan.shown.level).toBe("secondary");
+    const [first] = compactedHistory(history, carryOut(plan, null));
+    expect(first?.id).toBe("goals");
+    expect(first?.text.length).toBeLessThanOrEqual(260);
+    const many = Array.from({ length: 12 }, (_, at) =>
+      goals.map((one) =>
+        Object.assign(one.getType() === "ai" ? new AIMessage("The design goals: less") : new HumanMessage("ok"), {
+          id: `${one.id}-${at}`,
+        }),
+      ),
+    ).flat();
+    const often = planCompaction([...many, ...talk(10), asked], null, { limit: 100_000, keep: 5 });
+    expect(often?.shown.kept_message_ids).toHaveLength(10);
+    expect(often?.shown.kept_message_ids.at(-1)).toBe("yes-11");
+  });
+});
+
 describe("a compression that a person wants", () => {
   it("keeps as many messages as they say, the last three in full and the older ones cut, code first", () => {
     const history = talk(2000);

@@ -9,7 +9,7 @@ const turn = fc.record({
   }),
   reply: fc.option(fc.integer({ min: 1, max: 1500 })),
   reasoning: fc.option(fc.integer({ min: 1, max: 1000 })),
-  filling: fc.constantFrom("word ", "字", "😀", "```\nline\n```\n", 'a"b\\'),
+  filling: fc.constantFrom("word ", "字", "😀", "```\nline\n```\n", 'a"b\\', "The design goals: confirmed. "),
 });
 
 /** Valid histories of one to six turns, the last of which may be unfinished. Ids are `m1`, `m2`, … */
