@@ -1,4 +1,4 @@
-import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { isHumanMessage, isSystemMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { deletionList } from "../context/deletion-marks.ts";
 import { withHint } from "../context/hints.ts";
@@ -41,7 +41,9 @@ export function shownOf({ messages }: Pick<LoopState, "messages">, call: LoopCal
 }
 
 function work(messages: BaseMessage[], call: LoopCall, most: number): Shown {
-  const history = repairToolPairs(call.visible.filter((message) => !isEmptyPartial(message)));
+  // System texts of the conversation stand in the one system message: another one some providers refuse (CTX-20).
+  const shows = (message: BaseMessage): boolean => !isEmptyPartial(message) && !isSystemMessage(message);
+  const history = repairToolPairs(call.visible.filter(shows));
   const all = [...history, ...repairToolPairs(messages)];
   let pruned: Pruned = { messages: all, deleted: 0, cleared: 0 };
   let problem: unknown;

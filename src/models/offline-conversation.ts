@@ -94,13 +94,17 @@ function purposeOf(messages: BaseMessage[]): Purpose {
   return "talk";
 }
 
+/** Words of the workflow for one call, which the user has not said. */
+export function isNote(text: string): boolean {
+  return noteForms.some((form) => form.test(text));
+}
+
 /** The message that says what to do: the last one of the user that is not a note; for a closing answer, the user's own. */
 function requestIndex(messages: BaseMessage[], purpose: Purpose): number {
   const isRequest = (message: BaseMessage): boolean => {
     if (!isHumanMessage(message)) return false;
-    const text = message.text;
-    if (noteForms.some((form) => form.test(text))) return false;
-    return purpose !== "final_answer" || !finalForm.test(text);
+    const { text } = message;
+    return !isNote(text) && (purpose !== "final_answer" || !finalForm.test(text));
   };
   const index = messages.findLastIndex(isRequest);
   return index === -1 ? messages.findLastIndex((message) => isHumanMessage(message)) : index;

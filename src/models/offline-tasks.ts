@@ -1,6 +1,6 @@
 import { isAIMessage, isHumanMessage } from "@langchain/core/messages";
 import { areIndependent, describe, mainTool } from "./offline-actions.ts";
-import type { Conversation, Exchange } from "./offline-conversation.ts";
+import { isNote, type Conversation, type Exchange } from "./offline-conversation.ts";
 import { parseRequests } from "./offline-parse.ts";
 import { say, type Language } from "./offline-text.ts";
 
@@ -69,7 +69,8 @@ interface Summary {
 /** The structured summary (COMP-05): requests, the calls that succeeded and failed, and the last words; oldest go first. */
 function compress(conversation: Conversation): Summary {
   const { messages } = conversation;
-  const requests = messages.filter(isHumanMessage).map((message) => firstLine(message.text));
+  const said = messages.filter((message) => isHumanMessage(message) && !isNote(message.text));
+  const requests = said.map((message) => firstLine(message.text));
   const statuses = new Map(
     messages.flatMap((message) => ("tool_call_id" in message ? [[message.tool_call_id, message] as const] : [])),
   );

@@ -9,7 +9,7 @@ import { emit } from "../loop/request.ts";
 import { profilesOf, promptsOf, rolesOf, servicesOf } from "../loop/services.ts";
 import { withLearned } from "../models/learned-limits.ts";
 import { modelLimits } from "../models/model-limits.ts";
-import { compressPrompt } from "../prompts/compress.ts";
+import { compressPrompt, summariseNow } from "../prompts/compress.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
 import { readJson } from "./answer.ts";
 import { nodeRequest, runContext } from "./node-request.ts";
@@ -82,12 +82,14 @@ async function summarise(
   config: LangGraphRunnableConfig,
 ): Promise<{ by: "model" | "plain"; summary: z.infer<typeof SummaryAnswer> }> {
   const previous = state.conversation_summary;
+  const prompts = promptsOf(config);
   try {
     const request = nodeRequest("compress", { ...state, conversation_summary: null }, config, {
       task: compressPrompt(
         { previous: previous === null ? null : JSON.stringify(SummaryAnswer.parse(previous)) },
-        promptsOf(config),
+        prompts,
       ),
+      instruction: prompts.text(summariseNow, {}),
       tools: [],
       history: old,
       silent: true,

@@ -15,10 +15,11 @@ import type { GraphState, RunContext } from "../state.ts";
 import type { UserReference } from "../user-context.ts";
 import { collectorsWith } from "../toolkits/enabled-toolkits.ts";
 import { carriedBy } from "./carried.ts";
-import { runContext, type GatheredContext } from "./node-request.ts";
+import { runContext } from "./node-request.ts";
 import { onceATurn } from "./once-a-turn.ts";
 import { runToolkits } from "./run-toolkits.ts";
 import { checkVendorSearch, searchAhead } from "./search-ahead.ts";
+import type { GatheredContext } from "./system-layers.ts";
 
 const once = onceATurn<GatheredContext["before"]>();
 

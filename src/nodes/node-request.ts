@@ -3,7 +3,6 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Agent } from "../agents/agent-file.ts";
 import { subAgentsSection } from "../agents/sub-agents-section.ts";
 import { inputTokens, usualShares } from "../context/budget.ts";
-import { diagnostics } from "../context/collectors/diagnostics.ts";
 import { summaryWithin } from "../context/compress.ts";
 import { textOf } from "../context/tokens.ts";
 import { AppError } from "../errors.ts";
@@ -14,26 +13,17 @@ import { modelLimits, modelPrice } from "../models/model-limits.ts";
 import { confirmation } from "../prompts/confirmation.ts";
 import { forcedTool } from "../prompts/forced-tool.ts";
 import type { WorkingRole } from "../models/roles.ts";
-import { agentSystemText, systemParts, textOfParts, type ContextLayer, type SystemPart } from "../prompts/injector.ts";
-import type { Prompts } from "../prompts/prompts.ts";
+import { textOfParts } from "../prompts/injector.ts";
 import { LoopLimits, RunContext, type GraphState, type Profile } from "../state.ts";
 import { createRegistry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { SearchResult } from "../web/search-result.ts";
-import { identityValues } from "./identity-values.ts";
 import { modelForWork } from "./node-model.ts";
 import { isPlanning, planningTools } from "./planning.ts";
 import { readingOf } from "./reading.ts";
 import { profileOf, runToolkits } from "./run-toolkits.ts";
+import { instructionsIn } from "./session-instructions.ts";
+import { systemOf, type GatheredContext } from "./system-layers.ts";
 import { hasWeb, isReplaced } from "./web-tools.ts";
-
-/** What was gathered for a turn: what stands before the facts and the summary of the system text, and what after them. */
-export interface GatheredContext {
-  before: readonly ContextLayer[];
-  after: readonly ContextLayer[];
-  /** Pages that were found on the web. */
-  found: readonly SearchResult[];
-}
 
 /** What the run chose: `context`, or the same keys in `configurable` as older clients send them. */
 export function runContext(config: LangGraphRunnableConfig): RunContext {
@@ -107,7 +97,9 @@ export function nodeRequest(
   const task = taskText(isOwn ? undefined : options.task, usable, context, config);
   const profile = profileOf(context, config);
   const conversation_summary = summaryFor(model, state, context, config);
-  const asked = { task, workspace, prompts, profile, gathered: options.gathered };
+  // An answer that is for the program follows its own task alone.
+  const session = options.silent === true ? "" : instructionsIn(state.messages, prompts);
+  const asked = { session, task, workspace, prompts, profile, gathered: options.gathered };
   const parts = systemOf({ ...state, conversation_summary }, context, asked);
   return {
     node,
@@ -200,38 +192,6 @@ function priceOf(model: string, context: RunContext, config: LangGraphRunnableCo
   return { price };
 }
 
-/**
- * The layers of the system text (PROMPT-01). In a workflow the run may do without the identity (C-36); an agent has its own
- * prompt instead (AGENT-04).
- */
-function systemOf(
-  state: GraphState,
-  context: RunContext,
-  request: {
-    task: string;
-    workspace: string;
-    prompts: Prompts;
-    profile: Profile;
-    gathered: GatheredContext | undefined;
-  },
-): SystemPart[] {
-  const { task, workspace, prompts, profile, gathered } = request;
-  if (context.agent !== undefined) {
-    return [{ name: "agent", section: "system_prompt", text: agentSystemText(context.agent.prompt, prompts) }];
-  }
-  const hasIdentity = (context.work_mode ?? state.work_mode) !== "workflow" || context.identity_in_workflow !== false;
-  const identity =
-    context.system === undefined
-      ? { profile, values: identityValues(state, workspace, context) }
-      : { own: context.system };
-  const parts = {
-    identity: hasIdentity ? identity : null,
-    ...(task === "" ? {} : { task }),
-    context: { summary: state.conversation_summary, facts: factsOf(state, gathered), ...gathered },
-  };
-  return systemParts(parts, prompts);
-}
-
 /** L1: the task of the node, and where there are tools, which of them wait for a yes and which the user chose (PROMPT-17). */
 function taskText(
   task: string | undefined,
@@ -248,32 +208,6 @@ function taskText(
   const agents = hasAgents ? subAgentsSection(agentsOf(config), prompts) : "";
   if (agents !== "") parts.push(agents);
   return parts.join("\n\n");
-}
-
-/** What the session works on, and what the request wants beyond its words. */
-function factsOf(state: GraphState, gathered: GatheredContext | undefined): Record<string, string | null> {
-  // Diagnostics begin with the last error: it is told once.
-  const isTold = gathered?.before.some(({ name }) => name === diagnostics.name) === true;
-  return {
-    "Design goals": state.design_goals_summary,
-    "Circuit file": state.circuit_file_path,
-    "Last error": isTold ? null : state.error_context,
-    "Matters most to the user": state.wanted?.priorities.join("; ") ?? null,
-    "Goes without saying": state.wanted?.implicit_needs.join("; ") ?? null,
-    Wanted: extentText(state),
-  };
-}
-
-/** Only what is unusual is said: that all of it is wanted goes without saying (CLAR-02). */
-function extentText({ wanted }: GraphState): string | null {
-  switch (wanted?.extent) {
-    case "view":
-      return "a look, nothing more";
-    case "partial":
-      return "a part only, as the user says";
-    default:
-      return null;
-  }
 }
 
 /** The name of the last tool and how it ended, for the orchestration record (STATE-04). */

@@ -21,3 +21,12 @@ export const compress = defineTemplate({
 export function compressPrompt({ previous }: { previous: string | null }, prompts: Prompts = builtInPrompts): string {
   return prompts.text(compress, { previous });
 }
+
+/** Stands after the messages that are summed up: some providers refuse a conversation whose last words are a reply (CTX-20). */
+export const summariseNow = defineTemplate({
+  name: "compress_now",
+  title: { en: "Summary: the request", zh: "旧消息摘要：请求" },
+  description: "Ends the request for a summary.",
+  marker: "task: compress",
+  content: "Write the summary of the conversation above now.",
+});

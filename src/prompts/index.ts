@@ -6,7 +6,7 @@ import { backgroundSummary } from "./background-summary.ts";
 import { blockedCall } from "./blocked-call.ts";
 import { clarify } from "./clarify.ts";
 import { closing } from "./closing-note.ts";
-import { compress } from "./compress.ts";
+import { compress, summariseNow } from "./compress.ts";
 import { confirmation } from "./confirmation.ts";
 import { continuedReply } from "./continue-reply.ts";
 import { diagnostics } from "./diagnostics.ts";
@@ -48,6 +48,7 @@ import { plan } from "./plan.ts";
 import { roomLeft } from "./prune-note.ts";
 import { reply } from "./reply.ts";
 import { searchResults } from "./search-results.ts";
+import { sessionInstructions } from "./session-instructions.ts";
 import { spiceOutput } from "./spice-output.ts";
 import { subAgents } from "./sub-agents.ts";
 import { summaryMarker } from "./summary-marker.ts";
@@ -71,6 +72,7 @@ export const templates: Readonly<Record<string, Template>> = {
   clarify,
   closing_note: closing,
   compress,
+  compress_now: summariseNow,
   confirmation,
   continue_reply: continuedReply,
   conversation_title: conversationTitle,
@@ -115,6 +117,7 @@ export const templates: Readonly<Record<string, Template>> = {
   prune_note: roomLeft,
   reply,
   search_results: searchResults,
+  session_instructions: sessionInstructions,
   spice_output: spiceOutput,
   sub_agents: subAgents,
   summary_marker: summaryMarker,

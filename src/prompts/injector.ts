@@ -28,6 +28,8 @@ export interface ContextLayer {
 export interface SystemParts {
   /** L0: whose identity, and the values that it may use, or the client's own text. `null`: none, as a workflow may choose (C-36). */
   identity?: { profile: Profile; values: Readonly<Record<string, Value>> } | { own: string } | null;
+  /** What the conversation itself was given as system texts, filled and marked; the same through a session. */
+  session?: string;
   /** L1: what this call is about, filled and marked. */
   task?: string;
   /** L2. */
@@ -51,7 +53,7 @@ export interface SystemPart {
  * mark. What stays the same through a session comes first, so that a provider can cache it (PROMPT-03, PROMPT-23).
  */
 export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompts): SystemPart[] {
-  const { task, context } = parts;
+  const { session, task, context } = parts;
   const identity = parts.identity === undefined ? { profile: "general" as const, values: {} } : parts.identity;
   const who = identity === null ? "" : `${identityText(identity, prompts)}\n\n`;
   const protection = `<!-- layer: identity -->\n${who}${prompts.text(antiTampering, {})}`;
@@ -66,6 +68,7 @@ export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompt
       pieces.push({ name, section: "implicit_context", text: marked, ...optional, ...own });
     }
   };
+  if (session !== undefined) add("session", "system_prompt", session);
   if (task !== undefined) add("task", "system_prompt", task);
   addLayers(context.before, { isOptional: true });
   const lines = Object.entries(context.facts)

@@ -1,6 +1,6 @@
 /** Which templates a node of the workflow uses for its task (PROMPT-08): those about circuits are the tasks of preset actions. */
 const nodeTemplates: Readonly<Record<string, readonly string[]>> = {
-  compress: ["compress"],
+  compress: ["compress", "compress_now"],
   intent: ["intent", "reply", "continue_reply"],
   clarify: ["clarify"],
   plan: ["plan"],

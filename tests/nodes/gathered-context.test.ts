@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { createChangedFiles } from "../../src/context/changed-files.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
@@ -77,6 +77,46 @@ describe("what is collected about the session's circuit", () => {
     });
   });
 
+  it("stands in the order of the requirements, with the summary after it and what the user shows at the end (CTX-15)", async () => {
+    app = await startWorkflow({
+      files: {
+        "amp.cir": 'Amplifier\n.include "npn.inc"\nR7 a 0 1k\n',
+        "npn.inc": ".model npn npn\n",
+        "r.json": '{"metrics": {"gain": 31}}',
+        "goals.json": '{"goals": [{"metric": "gain", "target": 40}]}',
+        "notes.md": "R7 is hot\n",
+      },
+      script: [{ text: "Yes." }],
+    });
+    const said = [new HumanMessage({ id: "h0", content: "hello" }), new AIMessage({ id: "a0", content: "hi" })];
+    const lists = { completed: [], todo: [], attempted_solutions: [], key_decisions: [] };
+    await app.update({
+      messages: said,
+      conversation_summary: { goal: "a small amplifier", current_problem: "", through_message_id: "a0", ...lists },
+      circuit_file_path: "amp.cir",
+      sim_result_path: "r.json",
+      design_goals_path: "goals.json",
+      error_context: "no convergence",
+    });
+    const references = [{ type: "file", source: "ships.md", content: "Three ships." }];
+    await app.send("how is R7", { mode: "free_work", references, document: { path: "story.md" } });
+    const text = systemOf(0);
+    const inOrder = [
+      "## Diagnostics",
+      "## Current circuit",
+      "## Included files",
+      "## Design goals",
+      "## Last simulation",
+      "## Found in the workspace",
+      "a small amplifier",
+      "## Editor",
+      "## References",
+    ];
+    const places = inOrder.map((words) => text.indexOf(words));
+    expect(places).not.toContain(-1);
+    expect(places).toEqual(places.toSorted((left, right) => left - right));
+  });
+
   it("also comes from sources that the server adds", async () => {
     app = await startWorkflow({ files: { "amp.cir": "Amplifier\n" }, script: [{ text: "Yes." }] });
     const collect = async () => "The customer wants it small.";
@@ -151,5 +191,33 @@ describe("what is collected about the session's circuit", () => {
     app.services.collectors = [{ name: "wishes", title: "Wishes", priority: 30, reserved: 50, collect }];
     await app.send("look", { mode: "free_work" });
     expect(asked).toBe(0);
+  });
+});
+
+describe("system texts in the conversation", () => {
+  it("stand in the one system message, each once, through a compression too (COMP-03, COMP-12, CTX-20)", async () => {
+    app = await startWorkflow({
+      handler: ({ messages }) => ({
+        text: wireText(messages[0] ?? { role: "none" }).includes("task: compress") ? '{"goal": "talk"}' : "Yes.",
+      }),
+    });
+    const brief = (id: string) => new SystemMessage({ id, content: "Answer in verse." });
+    const said = Array.from({ length: 8 }, (_, turn) => [
+      new HumanMessage({ id: `h${turn}`, content: `question ${turn}` }),
+      new AIMessage({ id: `a${turn}`, content: "word" }),
+    ]);
+    await app.update({ messages: [brief("s1"), ...said.flat(), brief("s2")] });
+    await app.send("and now", { mode: "free_work" });
+    await app.send("and then", { mode: "free_work", compress: true });
+    const [first, summariser, last] = app.model.requests.map(({ messages }) => messages);
+    for (const sent of [first, last]) {
+      expect(sent?.map(({ role }) => role).lastIndexOf("system")).toBe(0);
+      expect(wireText(sent?.[0] ?? { role: "none" }).split("Answer in verse.")).toHaveLength(2);
+    }
+    expect(wireText(summariser?.[0] ?? { role: "none" })).not.toContain("Answer in verse.");
+    expect(last?.map(wireText).join("\n")).not.toContain("question 0");
+    expect(app.events.filter(({ type }) => type === "context_check")).toEqual([]);
+    // The conversation itself keeps them where they were.
+    expect((await app.state()).messages.filter(({ type }) => type === "system")).toHaveLength(2);
   });
 });
