@@ -162,6 +162,27 @@ describe("collecting", () => {
     expect(problems.toSorted()).toEqual(["broken: no disk", "endless: it took longer than 20 ms"]);
   });
 
+  it("asks all at once, and puts what they give in the order of their priorities (CTX-10)", async () => {
+    // Each waits until all three have been asked.
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    let waiting = 3;
+    const meets = (name: string, priority: Collector["priority"]): Collector => ({
+      ...source(name, async () => {
+        waiting -= 1;
+        if (waiting === 0) resolve();
+        await asked;
+        return name;
+      }),
+      priority,
+    });
+    const layers = await collectContext([meets("low", 30), meets("critical", 0), meets("high", 10)], where, {
+      signal,
+      budget: 1000,
+      onProblem: (name, reason) => expect.unreachable(`${name}: ${reason}`),
+    });
+    expect(layers.map(({ name }) => name)).toEqual(["critical", "high", "low"]);
+  });
+
   it("ends with a stop", async () => {
     const stop = new AbortController();
     const collecting = collectContext([source("endless", () => new Promise(() => undefined))], where, {
@@ -225,7 +246,9 @@ describe("the assembler (CTX-14)", () => {
     const item = fc.record({ source: fc.string(), content: fc.string({ maxLength: 3000 }), reserved: fc.nat(500) });
     fc.assert(
       fc.property(fc.array(item, { maxLength: 6 }), fc.nat(2000), (gathered, budget) => {
-        const { items, total_tokens } = assembleContext(gathered, budget);
+        const { items, total_tokens, budget_utilization, truncated_count } = assembleContext(gathered, budget);
+        expect(budget_utilization).toBe(budget === 0 ? 0 : total_tokens / budget);
+        expect(truncated_count).toBe(gathered.length - items.filter(({ truncated }) => !truncated).length);
         expect(total_tokens).toBeLessThanOrEqual(Math.max(budget, gathered[0]?.reserved ?? 0));
         expect(total_tokens).toBe(items.reduce((sum, { content }) => sum + countText(content), 0));
       }),

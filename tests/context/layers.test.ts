@@ -13,6 +13,31 @@ describe("the editor's layer", () => {
     });
   });
 
+  it("tells all of it in one order: document, its beginning, selection, workspace, state, unsaved changes (CTX-06)", () => {
+    const text = documentLayer(
+      {
+        path: "a.md",
+        preview: `${"p".repeat(1000)}${"q".repeat(500)}`,
+        selected_text: "the harbour",
+        workspace_path: "/home/ada/notes",
+        editor: { type: "markdown" },
+        unsaved_changes: true,
+      },
+      builtInPrompts,
+    )?.text;
+    expect(text).toBe(
+      [
+        "## Editor\n",
+        "Current document: a.md",
+        `Its beginning: \n\`\`\`\n${"p".repeat(1000)}\n[… 500 characters left out …]\n\`\`\``,
+        "Selected text: \n```\nthe harbour\n```",
+        "Workspace: /home/ada/notes",
+        "Editor: markdown",
+        "Changes that are not saved yet: yes; the file on disk is older than what the user sees",
+      ].join("\n"),
+    );
+  });
+
   it.each([
     [{ editable: true, type: "markdown", size: 1200, saved: false }, "Editor: Normal, markdown, editable, not saved"],
     [{ size: 3 * 1024 * 1024 }, "Editor: Large file (3.0 MB)"],

@@ -44,6 +44,22 @@ describe("the messages of a thread", () => {
     }
   });
 
+  it("hold what the user has said as soon as the run works, before any reply (CTX-01)", async () => {
+    const { thread_id: id } = await fixture.server.client.threads.create();
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    fixture.model.push({ text: "at last", hold: { after: 0, until: answered } });
+    const asked = fixture.model.requestCount + 1;
+    const run = await fixture.server.client.runs.create(id, "agent", {
+      input: { messages: [{ role: "user", content: "hello at once" }] },
+      context: { mode: "reply" },
+    });
+    await expect.poll(() => fixture.model.requestCount).toBe(asked);
+    expect(wordsOf(await page(id))).toEqual(["hello at once"]);
+    answer();
+    await fixture.server.client.runs.join(id, run.run_id);
+    expect(wordsOf(await page(id))).toEqual(["hello at once", "at last"]);
+  });
+
   it("say what the model's calls used, which is written back to its messages", async () => {
     const id = await fixture.talk("hello cost");
     const { messages } = await page(id);
