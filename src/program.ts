@@ -1,11 +1,14 @@
 import { setFlagsFromString } from "node:v8";
 import { currentConfig, type Config } from "./config.ts";
 import { explain, isAppError } from "./errors.ts";
+import { returnIdleMemory } from "./idle-memory.ts";
 import { createLogger, type Logger } from "./logger.ts";
 
 /** What a process runs: something that listens somewhere, and can be closed. */
 interface Running {
   url: string;
+  /** Whether nothing is under way that a pause of some tenths of a second would hold up. */
+  isIdle(): boolean;
   close(): Promise<void>;
 }
 
@@ -23,10 +26,12 @@ export async function runProgram(
     const config = currentConfig(defaults);
     const logger = createLogger(config.logLevel);
     const server = await start(config, logger);
+    const endReturn = returnIdleMemory(() => server.isIdle());
     let stopping = false;
     const stop = (signal: NodeJS.Signals): void => {
       if (stopping) process.exit(1);
       stopping = true;
+      endReturn();
       logger.info({ signal, drain_seconds: config.drainSeconds }, "stopping");
       server.close().then(
         () => process.exit(0),

@@ -55,6 +55,8 @@ import { createTracing, skipIdleTracing } from "./tracing.ts";
 export interface RunningServer {
   /** Where it listens, without a slash at the end. */
   url: string;
+  /** Whether no run walks. */
+  isIdle(): boolean;
   /** Takes no new runs, parks the running ones, at the latest after `drainSeconds`, then closes everything. */
   close(): Promise<void>;
 }
@@ -74,8 +76,7 @@ export async function startServer(
   config: Config,
   logger: Logger = createLogger(config.logLevel),
 ): Promise<RunningServer> {
-  const workspace = prepareWorkspace(config);
-  prepareDataFolder(config.dataDir, workspace, "MILLRACE_DATA_DIR");
+  const workspace = prepareFolders(config);
   const toolSources = openMcpSources(config, workspace, logger);
   const opened = openStorage(config, workspace);
   try {
@@ -117,6 +118,7 @@ export async function startServer(
     files?.start();
     return {
       url,
+      isIdle: () => runs.isIdle(),
       close: async () => {
         ollama.close();
         unbindClient();
@@ -130,6 +132,13 @@ export async function startServer(
     await opened.close();
     throw error;
   }
+}
+
+/** The workspace with its links resolved, beside a data folder that it does not hold. */
+function prepareFolders(config: Config): string {
+  const workspace = prepareWorkspace(config);
+  prepareDataFolder(config.dataDir, workspace, "MILLRACE_DATA_DIR");
+  return workspace;
 }
 
 /** What tools have changed; an undo is told to whoever follows the session. */

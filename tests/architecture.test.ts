@@ -21,7 +21,7 @@ const layers: string[][] = [
   ["models", "tools"],
   ["agents"],
   ["prompts", "storage", "simulation", "tracing", "extensions", "folders", "web", "manifest", "program", "watching"],
-  ["logger", "callbacks"],
+  ["logger", "callbacks", "idle-memory"],
   ["config", "events"],
   ["settings"],
   ["error-strategy"],

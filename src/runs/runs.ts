@@ -206,6 +206,11 @@ export class Runs {
     return this.#storage.runs.unfinished();
   }
 
+  /** Whether no run walks. */
+  isIdle(): boolean {
+    return !this.#dispatch.active.values().some(({ walking }) => walking);
+  }
+
   /** How many runs of its session come before one that waits (API-10); `undefined` for one that has begun. */
   position(run: Run): number | undefined {
     return positionOf(this.#dispatch.active, run);
