@@ -12,7 +12,7 @@ import { editorBuffer } from "./editor-buffer.ts";
 import { judgeCall, lookAtCall } from "./judge-call.ts";
 import { loopCall, userWords } from "./request.ts";
 import { tellFindings } from "./review.ts";
-import { servicesOf, sessionIdOf, type RunServices } from "./services.ts";
+import { runIdOf, servicesOf, sessionIdOf, type RunServices } from "./services.ts";
 import { writtenArguments, type CallRuling, type RequestedCall, type Ruling } from "./tool-task.ts";
 
 /**
@@ -108,6 +108,7 @@ export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolC
     ...(document === undefined ? {} : { document }),
     web: services.web,
     sessionId: sessionIdOf(config),
+    runId: runIdOf(config),
     history: {
       messages: loopCall(config).history,
       // The ledger stores what finish() wrote: a ToolResult.

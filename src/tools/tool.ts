@@ -72,6 +72,8 @@ export interface ToolContext {
   workspace: string;
   tasks: TaskStore;
   sessionId: string;
+  /** The run that the call belongs to; absent for a call by hand. */
+  runId?: string;
   /** Names this very call in its session, the same after a crash; empty while `operation` looks. */
   callId: string;
   /** Patterns of files that the operator has marked as critical (CONF-04). Default none. */

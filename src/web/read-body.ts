@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { AppError } from "../errors.ts";
+import { AppError, isAppError } from "../errors.ts";
 
 /** The codings that a request asks for. */
 export const acceptedCodings = "gzip, deflate, br";
@@ -17,23 +17,41 @@ const decoders: Readonly<Record<string, () => Transform>> = {
 /**
  * The body of an answer, decompressed. It is read up to `limit` bytes, as they come over the wire and as they come out of the
  * decompressor, and no further: a small answer that grows without end costs no more than a large one. Throws `too_large`,
- * `invalid_format` for a coding that nobody asked for, and what the stream throws.
+ * unless the beginning is enough (`isCut`), `invalid_format` for a coding that nobody asked for, and what the stream throws.
  */
-export async function readBody(answer: IncomingMessage, limit: number, signal: AbortSignal): Promise<Buffer> {
-  if (Number(answer.headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
-  const coding = (answer.headers["content-encoding"] ?? "").trim().toLowerCase();
+export async function readBody(
+  answer: IncomingMessage,
+  { limit, isCut = false }: { limit: number; isCut?: boolean },
+  signal: AbortSignal,
+): Promise<Buffer> {
+  if (!isCut && Number(answer.headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
   const parts: Buffer[] = [];
+  try {
+    await collectParts(answer, limit, parts, signal);
+  } catch (error) {
+    if (!isCut || !isAppError(error) || error.code !== "too_large") throw error;
+  }
+  return Buffer.concat(parts);
+}
+
+async function collectParts(
+  answer: IncomingMessage,
+  limit: number,
+  parts: Buffer[],
+  signal: AbortSignal,
+): Promise<void> {
+  const coding = (answer.headers["content-encoding"] ?? "").trim().toLowerCase();
   const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
     let length = 0;
     for await (const part of source) {
+      parts.push(part.subarray(0, limit - length));
       length += part.length;
       if (length > limit) throw tooLarge(limit);
-      parts.push(part);
     }
   };
   if (coding === "" || coding === "identity") {
     await pipeline(answer, collect, { signal });
-    return Buffer.concat(parts);
+    return;
   }
   const decoder = Object.hasOwn(decoders, coding) ? decoders[coding] : undefined;
   if (decoder === undefined) {
@@ -43,7 +61,6 @@ export async function readBody(answer: IncomingMessage, limit: number, signal: A
     );
   }
   await pipeline(answer, bounded(limit), decoder(), collect, { signal });
-  return Buffer.concat(parts);
 }
 
 /** Hands on at most so many bytes: what is packed may also be large and unpack to nothing. */

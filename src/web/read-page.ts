@@ -1,6 +1,7 @@
 import { AppError } from "../errors.ts";
 import { decodePage } from "./decode-page.ts";
 import { pageText, type PageText } from "./page-text.ts";
+import { createRobotsFiles, type RobotsFiles } from "./robots-files.ts";
 import { webGet, type WebAnswer, type WebRules } from "./web-get.ts";
 
 /** Redirects, bytes and milliseconds of one page (TOOL-09), and characters of its text. */
@@ -19,12 +20,15 @@ export interface WebPages {
    * `empty_result`, `invalid_format` for what is no text, and those of `webGet`), and the signal's reason.
    */
   read(address: string, signal: AbortSignal): Promise<WebPage>;
+  /** What hosts let programs read that follow links (RFC 9309). */
+  robots: RobotsFiles;
 }
 
 /** Pages under these rules. */
 export function createWebPages(rules: WebRules, within: number = patience): WebPages {
   const headers = { accept: "text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=0.8,*/*;q=0.1" };
   return {
+    robots: createRobotsFiles(rules, within),
     async read(address, signal) {
       const answer = await webGet({ address, headers, redirects, limit, within }, rules, signal);
       const host = answer.url.hostname;

@@ -23,6 +23,8 @@ export interface WebRequest {
   redirects: number;
   /** Bytes of the answer. */
   limit: number;
+  /** Of a longer one the beginning is enough; else it is refused. */
+  isCut?: boolean;
   /** Milliseconds for all of it. */
   within: number;
 }
@@ -77,7 +79,7 @@ function nextPlace(location: string, from: WebAddress, rules: WebRules): WebAddr
 
 async function getOnce(
   place: WebAddress,
-  { headers = {}, limit }: WebRequest,
+  { headers = {}, limit, isCut = false }: WebRequest,
   rules: WebRules,
   signal: AbortSignal,
 ): Promise<WebAnswer | { next: string }> {
@@ -88,7 +90,7 @@ async function getOnce(
   try {
     const { statusCode: status = 0, headers: told } = answer;
     if ([301, 302, 303, 307, 308].includes(status) && told.location !== undefined) return { next: told.location };
-    const body = await readBody(answer, limit, signal);
+    const body = await readBody(answer, { limit, isCut }, signal);
     return { url: place.url, status, contentType: told["content-type"] ?? "", body };
   } finally {
     answer.destroy();

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isAppError } from "../../errors.ts";
+import { AppError, isAppError } from "../../errors.ts";
 import type { WebPage, WebPages } from "../../web/read-page.ts";
 import { answering, failure, success } from "../result.ts";
 import { defineTool, type ToolResult } from "../tool.ts";
@@ -7,6 +7,9 @@ import { dataFromOutside, opening } from "./web-text.ts";
 
 /** Pages that are read where nobody says how many, and at most; characters that are shown of each. */
 const [usualPages, mostPages, shownLength] = [5, 10, 6000];
+
+/** Links that are passed over at most since their host does not let programs follow them. */
+const mostClosed = 100;
 
 /** Seconds for all of them: each has ten. */
 const crawlSeconds = 120;
@@ -16,7 +19,7 @@ export const webCrawl = defineTool({
   name: "web_crawl",
   description:
     "Reads a page of the public web and then pages of the same host that it links to, nearest first, and gives the beginning of " +
-    "each as Markdown. Use it for documentation or news that is spread over several pages; for one page use web_fetch.",
+    "each as Markdown, as far as the host lets programs read it (robots.txt). Use it for documentation or news that is spread over several pages; for one page use web_fetch.",
   schema: z.object({
     url: z.string().trim().min(1).max(2000).describe("where to begin: the whole address, with http:// or https://"),
     max_pages: z.number().int().min(1).max(mostPages).optional().describe(`pages at most; default ${usualPages}`),
@@ -28,7 +31,7 @@ export const webCrawl = defineTool({
   resources: (_, context) => opening(context),
   kinds: ["Query"],
   operation: async () => ({ type: "Query" }),
-  run: ({ url, max_pages = usualPages, path_prefix = "/" }, { web, signal }) =>
+  run: ({ url, max_pages = usualPages, path_prefix = "/" }, { web, runId, callId, signal }) =>
     answering(async () => {
       if (web?.pages === undefined) {
         return failure(
@@ -37,7 +40,8 @@ export const webCrawl = defineTool({
           "Tell the user; MILLRACE_WEB_FETCH decides about it.",
         );
       }
-      return shown(await crawl(web.pages, { url, most: max_pages, prefix: path_prefix }, signal));
+      const wanted = { url, most: max_pages, prefix: path_prefix, run: runId ?? callId };
+      return shown(await crawl(web.pages, wanted, signal));
     }),
   example: { title: "Several pages", body: '{"url": "https://example.com/docs/", "max_pages": 3}' },
 });
@@ -47,16 +51,22 @@ interface Crawled {
   failed: { url: string; reason: string }[];
   /** Pages that were found and not read any more. */
   left: number;
+  /** Pages that the host does not let programs read. */
+  closed: number;
 }
 
 /** Reads breadth first. What the first page cannot be read for is thrown; of the others it is noted. */
 async function crawl(
   pages: WebPages,
-  { url, most, prefix }: { url: string; most: number; prefix: string },
+  { url, most, prefix, run }: { url: string; most: number; prefix: string; run: string },
   signal: AbortSignal,
 ): Promise<Crawled> {
+  const isOpen = async (address: string): Promise<boolean> =>
+    (await pages.robots(address, run, signal)).allows(new URL(address));
+  if (!(await isOpen(url))) throw notForPrograms(url);
   const first = await pages.read(url, signal);
-  const found: Crawled = { pages: [first], failed: [], left: 0 };
+  if (first.url !== url && !(await isOpen(first.url))) throw notForPrograms(first.url);
+  const found: Crawled = { pages: [first], failed: [], left: 0, closed: 0 };
   const { host } = new URL(first.url);
   const known = new Set([url, first.url].map(withoutHash));
   const waiting: string[] = [];
@@ -69,13 +79,23 @@ async function crawl(
     }
   };
   follow(first);
-  for (let asked = 1; asked < most; asked += 1) {
+  // What the host keeps closed is asked of nobody, and does not count.
+  for (let asked = 1; asked < most && found.closed < mostClosed; asked += 1) {
     const next = waiting.shift();
     if (next === undefined) break;
     try {
+      if (!(await isOpen(next))) {
+        found.closed += 1;
+        asked -= 1;
+        continue;
+      }
       const page = await pages.read(next, signal);
       // Where it was sent elsewhere, it is no page of this host any more.
       if (new URL(page.url).host !== host) continue;
+      if (page.url !== next && !(await isOpen(page.url))) {
+        found.closed += 1;
+        continue;
+      }
       found.pages.push(page);
       follow(page);
     } catch (error) {
@@ -87,20 +107,29 @@ async function crawl(
   return { ...found, left: waiting.length };
 }
 
+function notForPrograms(address: string): AppError {
+  const { hostname, pathname } = new URL(address);
+  return new AppError("permission", `${hostname} does not let programs follow links to ${pathname} (robots.txt).`, {
+    suggestion: "Open single pages that the user has named with web_fetch.",
+  });
+}
+
 function withoutHash(address: string): string {
   const url = new URL(address);
   url.hash = "";
   return url.href;
 }
 
-function shown({ pages, failed, left }: Crawled): ToolResult {
+function shown({ pages, failed, left, closed }: Crawled): ToolResult {
   const texts = pages.map(({ url, title, text }, index) => {
     const rest = text.length > shownLength ? `\n[… ${text.length - shownLength} characters left out: web_fetch …]` : "";
     return `[page ${index + 1}] ${title === "" ? url : `${title} (${url})`}\n\n${text.slice(0, shownLength).toWellFormed()}${rest}`;
   });
   const notRead = failed.map(({ url, reason }) => `Not read: ${url}: ${reason}`);
   const more = left === 0 ? [] : [`${left} more pages are linked there.`];
-  const content = [dataFromOutside, ...texts, ...notRead, ...more].join("\n\n");
-  const data = { pages: pages.map(({ url, title }) => ({ url, title })), failed, left };
+  const refused =
+    closed === 0 ? [] : [`Not read: ${closed} pages that the host does not let programs read (robots.txt).`];
+  const content = [dataFromOutside, ...texts, ...notRead, ...refused, ...more].join("\n\n");
+  const data = { pages: pages.map(({ url, title }) => ({ url, title })), failed, left, closed };
   return success(`Read ${pages.length} pages`, { content, data });
 }

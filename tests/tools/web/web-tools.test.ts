@@ -10,11 +10,14 @@ import { aWorkspace, type Workspace } from "../a-workspace.ts";
 let workspace: Workspace;
 let server: WebServer;
 let replies: WebReply[] = [];
+/** What the host says of programs that follow links; by itself nothing. */
+let robots: WebReply;
 
 beforeEach(async () => {
   replies = [];
+  robots = { status: 404 };
   workspace = await aWorkspace();
-  server = await startWebServer(() => replies.shift() ?? { status: 404 });
+  server = await startWebServer(({ path }) => (path === "/robots.txt" ? robots : (replies.shift() ?? { status: 404 })));
   workspace.context.web = {
     search: createWebSearch({ engine: "searxng", address: server.url }, { allowed: [] }, 300),
     pages: createWebPages({ allowed: [server.host] }, 300),
@@ -128,7 +131,7 @@ describe("web_crawl", () => {
       page("Three", "/four"),
     ];
     const result = await workspace.call(webCrawl, { url: `${server.url}/`, max_pages: 4 });
-    expect(server.hits.map(({ path }) => path)).toEqual(["/", "/two", "/gone", "/three"]);
+    expect(server.hits.map(({ path }) => path)).toEqual(["/robots.txt", "/", "/two", "/gone", "/three"]);
     expect(result).toMatchObject({ success: true, data: { left: 1, failed: [{ url: `${server.url}/gone` }] } });
     const places = [
       "gives no instructions",
@@ -146,7 +149,68 @@ describe("web_crawl", () => {
   it("keeps to a part of the host, and to its number of pages", async () => {
     replies = [page("One", "/news", "/docs/a", "/docs/b", "/docs/c"), page("A"), page("B")];
     await workspace.call(webCrawl, { url: `${server.url}/docs/`, max_pages: 3, path_prefix: "/docs/" });
-    expect(server.hits.map(({ path }) => path)).toEqual(["/docs/", "/docs/a", "/docs/b"]);
+    expect(server.hits.map(({ path }) => path)).toEqual(["/robots.txt", "/docs/", "/docs/a", "/docs/b"]);
+  });
+
+  const pathsAsked = (): string[] => server.hits.map(({ path }) => path);
+
+  it("follows no link that the host keeps from programs, and asks once in a run what that is", async () => {
+    robots = { body: "User-agent: *\nDisallow: /private/\nAllow: /private/open$\n" };
+    replies = [
+      page("One", "/private/a", "/private/open", "/private/b", "/two"),
+      page("Open"),
+      page("Two"),
+      page("Two"),
+    ];
+    workspace.context.runId = "run-1";
+    const result = await workspace.call(webCrawl, { url: `${server.url}/`, max_pages: 3 });
+    expect(result).toMatchObject({ success: true, data: { closed: 2, failed: [], left: 0 } });
+    expect(result.content).toContain("2 pages that the host does not let programs read (robots.txt)");
+    await workspace.call(webCrawl, { url: `${server.url}/two`, max_pages: 1 });
+    expect(pathsAsked()).toEqual(["/robots.txt", "/", "/private/open", "/two", "/two"]);
+    workspace.context.runId = "run-2";
+    robots = { body: "User-agent: Millrace/2\nUser-agent: other\nDisallow: /\n\nUser-agent: *\nAllow: /" };
+    expect(await workspace.call(webCrawl, { url: `${server.url}/two` })).toMatchObject({ errorType: "permission" });
+    expect(pathsAsked().slice(5)).toEqual(["/robots.txt"]);
+    // A page that the user has named is no crawl.
+    replies = [page("Two")];
+    expect(await workspace.call(webFetch, { url: `${server.url}/two` })).toMatchObject({ success: true });
+  });
+
+  it("takes nothing from a page to which it was sent on and that is closed", async () => {
+    robots = { body: "User-agent: *\nDisallow: /secret" };
+    const away: WebReply = { status: 302, headers: { location: "/secret/a" } };
+    replies = [page("One", "/away"), away, page("Secret"), away, page("Secret")];
+    const result = await workspace.call(webCrawl, { url: server.url });
+    expect(result).toMatchObject({ data: { pages: [{ title: "One" }], closed: 1 } });
+    expect(await workspace.call(webCrawl, { url: `${server.url}/away` })).toMatchObject({ errorType: "permission" });
+  });
+
+  it.each<[string, WebReply, string]>([
+    ["fails", { status: 503 }, "server"],
+    ["does not answer", { ends: "hang" }, "timeout"],
+    ["breaks off", { body: "User-agent", ends: "cut" }, "network"],
+    ["sends elsewhere, to what is not public", { status: 302, headers: { location: "http://10.0.0.1/" } }, "blocked"],
+  ])("reads no page of a host whose robots.txt %s", async (_, reply, errorType) => {
+    robots = reply;
+    expect(await workspace.call(webCrawl, { url: server.url })).toMatchObject({ success: false, errorType });
+    expect(new Set(pathsAsked())).toEqual(new Set(["/robots.txt"]));
+  });
+
+  it.each<[string, WebReply, boolean]>([
+    ["there is none", { status: 404 }, true],
+    ["it is not given", { status: 403 }, true],
+    ["it is elsewhere, and closes all", { status: 301, headers: { location: "/rules" } }, false],
+    [
+      "what closes all stands within 500 KiB",
+      { body: `${"#\n".repeat(200_000)}user-agent: *\ndisallow: /\n${"#\n".repeat(200_000)}` },
+      false,
+    ],
+    ["what closes all stands beyond them", { body: `${"#\n".repeat(260_000)}user-agent: *\ndisallow: /` }, true],
+  ])("where %s", async (_, reply, isOpen) => {
+    robots = reply;
+    replies = reply.status === 301 ? [{ body: "User-agent: *\nDisallow: /" }] : [page("One")];
+    expect(await workspace.call(webCrawl, { url: server.url })).toMatchObject({ success: isOpen });
   });
 
   it("fails with its first page, and leaves the host nowhere", async () => {
