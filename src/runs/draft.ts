@@ -14,6 +14,7 @@ import {
 } from "../storage/records.ts";
 import type { ApprovalAnswer, RunStore } from "../storage/storage.ts";
 import { addressed } from "./answers-left.ts";
+import { askingRun } from "./asking-run.ts";
 import { RunCommand, RunConfig } from "./execute.ts";
 import { idBlock } from "./log.ts";
 import { giveMessageIds, giveUpdateIds } from "./message-ids.ts";
@@ -83,7 +84,7 @@ function withUpdateIds(command: JsonObject): JsonObject {
 export async function withPausedContext(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
   const resumes = request.command?.["resume"] !== undefined && Object.keys(request.context).length === 0;
   if (!resumes) return request;
-  const [paused] = await runs.list(session.session_id, { limit: 1, offset: 0 });
+  const paused = await askingRun(runs, session.session_id);
   return paused === undefined ? request : { ...request, context: paused.kwargs.context };
 }
 

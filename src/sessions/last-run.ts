@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import { askingRun } from "../runs/asking-run.ts";
 import { JsonObject, type Run, type Session } from "../storage/records.ts";
 import type { SessionRuns } from "./door.ts";
 
@@ -11,9 +12,10 @@ export interface LastRun {
   context: JsonObject;
 }
 
-/** The last run of a session and its assistant. Throws `invalid_state` when no assistant has worked on it. */
+/** The last run that has worked in a session, and its assistant. Throws `invalid_state` when no assistant has worked on it. */
 export async function lastRunOf(runs: Pick<SessionRuns, "list">, session: Session): Promise<LastRun> {
-  const [run] = await runs.list(session.session_id, { limit: 1, offset: 0 });
+  const [newest] = await runs.list(session.session_id, { limit: 1, offset: 0 });
+  const run = (await askingRun(runs, session.session_id)) ?? newest;
   const assistant = run?.assistant_id ?? session.metadata["assistant_id"] ?? session.metadata["graph_id"];
   const context = run?.kwargs.context ?? copiedContext(session);
   if (typeof assistant === "string") return { assistant, run, context };

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
+import type { Run } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { allChannels, command, isEnd, openRecord, type WireEvent } from "../support/protocol-client.ts";
 import { readEvents } from "../support/read-events.ts";
@@ -383,6 +384,31 @@ describe("commands", () => {
     await expect.poll(async () => (await server.client.runs.list(threadId)).length).toBe(left);
     await reader.leave();
   });
+
+  it.each(["a command", "the question's own route"])(
+    "an answer by %s goes on with the run that asked, not with one that was stopped before it began",
+    async (way) => {
+      const { client } = server;
+      const assistantOf = (who: string) => client.assistants.create({ graphId: "asker", name: who, context: { who } });
+      const [asking, stopped] = await Promise.all(["asking", "stopped"].map(assistantOf));
+      const { thread_id } = await client.threads.create();
+      await client.runs.wait(thread_id, asking?.assistant_id ?? "", { input: {} });
+      const later = await client.runs.create(thread_id, stopped?.assistant_id ?? "", { afterSeconds: 3600 });
+      await client.runs.cancel(thread_id, later.run_id, true);
+      const [{ id } = { id: "" }] = Object.values((await client.threads.get(thread_id)).interrupts ?? {}).flat();
+      if (way === "a command") {
+        const answer = { namespace: [], interrupt_id: id, response: "yes" };
+        expect(await command(server, thread_id, "input.respond", answer)).toMatchObject({ type: "success" });
+      } else {
+        const path = `/threads/${thread_id}/approvals/${id}`;
+        expect((await server.send("POST", path, { type: "answer", text: "yes" })).status).toBe(200);
+      }
+      // The SDK's type leaves out what the run was asked for.
+      const runs = (await client.runs.list(thread_id)) as (Run & { kwargs: object })[];
+      const run = runs.find(({ kwargs }) => "command" in kwargs);
+      expect(run).toMatchObject({ assistant_id: asking?.assistant_id, kwargs: { context: { who: "asking" } } });
+    },
+  );
 
   it("the input of run.start is the answer while the thread waits for one", async () => {
     const threadId = crypto.randomUUID();

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { StreamMode } from "../../events.ts";
+import { askingRun } from "../../runs/asking-run.ts";
 import { RunCommand, RunConfig } from "../../runs/execute.ts";
 import type { RunRequest } from "../../runs/runs.ts";
 import { createSession } from "../../sessions/sessions.ts";
@@ -155,9 +156,10 @@ async function respond(
     const message = `Nothing waits under "${unknown.interrupt_id}". Open now: ${open}.`;
     return { error: "no_such_interrupt", message };
   }
+  const asking = (await askingRun(services.runs, session.session_id)) ?? last;
   const resume = Object.fromEntries(given.map((answer) => [answer.interrupt_id, answer.response ?? null]));
   const run = await admit(services, source, session, {
-    ...bodyOf(last.assistant_id, options),
+    ...bodyOf(asking.assistant_id, options),
     command: { resume, ...(update && { update }), ...(goto && { goto }) },
     multitask_strategy: "enqueue",
   });
