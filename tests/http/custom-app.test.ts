@@ -119,6 +119,24 @@ describe("http.cors of a langgraph.json", () => {
     expect(exposed).toEqual(expect.arrayContaining(["content-location", "x-pagination-total", "x-custom"]));
   });
 
+  it("lets no page take a user's cookies along that is known by * alone", async () => {
+    const all = { allow_origins: ["*", "https://chat.example"], allow_credentials: true };
+    const own = await serve({ http: { cors: all } });
+    for (const [origin, credentials] of [
+      ["https://chat.example", "true"],
+      ["https://evil.example", null],
+    ] as const) {
+      for (const [method, path, status] of [
+        ["GET", "/ok", 200],
+        ["OPTIONS", "/threads", 204],
+      ] as const) {
+        const answer = await own.send(method, path, undefined, { origin });
+        expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([status, origin]);
+        expect(answer.headers.get("access-control-allow-credentials")).toBe(credentials);
+      }
+    }
+  });
+
   it("keeps the server from starting when its pattern is none", async () => {
     await expect(serve({ http: { cors: { allow_origin_regex: "(" } } })).rejects.toMatchObject({ code: "config" });
   });

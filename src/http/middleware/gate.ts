@@ -54,9 +54,11 @@ export function gate(options: GateOptions): MiddlewareHandler<HttpEnvironment> {
     if (checksHost && !hosts.has(hostName(host))) throw foreignHost(host);
     const origin = context.req.header("origin");
     if (origin !== undefined) {
-      const isKnown = allowsAll || origins.has(origin) || isOwn(origin, host) || pattern?.test(origin) === true;
-      if (!isKnown) throw foreignOrigin(origin);
+      const isNamed = origins.has(origin) || isOwn(origin, host) || pattern?.test(origin) === true;
+      if (!isNamed && !allowsAll) throw foreignOrigin(origin);
       allowOrigin(context, origin, answers);
+      // What a browser keeps of a user goes to pages that somebody has named: `*` names none.
+      if (isNamed && cors.allow_credentials === true) context.header("Access-Control-Allow-Credentials", "true");
       if (context.req.method === "OPTIONS") return preflight(context, cors);
     }
     return next();
@@ -85,12 +87,11 @@ function originPattern({ allow_origin_regex: pattern }: Cors): RegExp | undefine
 }
 
 /** The headers of every answer to a page that may call. */
-function headersOf({ expose_headers = [], allow_credentials }: Cors): Record<string, string> {
+function headersOf({ expose_headers = [] }: Cors): Record<string, string> {
   const known = new Set(exposedHeaders.toLowerCase().split(", "));
   const others = expose_headers.filter((name) => !known.has(name.toLowerCase()));
   return {
     "Access-Control-Expose-Headers": [exposedHeaders, ...others].join(", "),
-    ...(allow_credentials === true && { "Access-Control-Allow-Credentials": "true" }),
   };
 }
 
