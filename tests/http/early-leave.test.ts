@@ -2,9 +2,11 @@ import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { expect, test } from "vitest";
 import type { HttpContext, HttpEnvironment } from "../../src/http/environment.ts";
+import { wholeAnswer } from "../../src/http/chat-answer.ts";
 import { sendEvents } from "../../src/http/sse.ts";
 import { sendWhenReady } from "../../src/http/wait.ts";
 import { createLogger } from "../../src/logger.ts";
@@ -78,4 +80,22 @@ test("nothing is waited for on behalf of a client that has left before, and its 
     }),
   );
   expect(left).toBe(1);
+});
+
+test("no words are gathered for a client that has left while its run was begun, and its leaving is told", async () => {
+  let left = 0;
+  let told: unknown = "nothing yet";
+  await answerNobody(async (context) => {
+    told = await wholeAnswer(context, {
+      events: async function* (signal) {
+        yield [];
+        if (!signal.aborted) await once(signal, "abort");
+      },
+      onDisconnect: () => {
+        left += 1;
+      },
+    });
+    return RESPONSE_ALREADY_SENT;
+  });
+  expect([told, left]).toEqual([undefined, 1]);
 });

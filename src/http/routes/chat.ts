@@ -1,8 +1,7 @@
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { z } from "zod";
-import { AppError, errorCodes } from "../../errors.ts";
-import type { RunEvent } from "../../events.ts";
+import { AppError } from "../../errors.ts";
 import { messagesIn } from "../../sessions/conversation.ts";
 import { LlmMetadata } from "../../sessions/message-fields.ts";
 import { readQuestion } from "../../sessions/questions.ts";
@@ -10,6 +9,7 @@ import { createSession, readValues, requireSession } from "../../sessions/sessio
 import type { Run, Session } from "../../storage/records.ts";
 import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
+import { ChatUsage, wholeAnswer, type ChatEvent } from "../chat-answer.ts";
 import { chatFrame, createChatReader, questionItem, type ChatItem } from "../chat-items.ts";
 import { ChatBody, toRunBody, type ChatPlace } from "../chat-request.ts";
 import { describe } from "../describe.ts";
@@ -24,16 +24,8 @@ import { sendEvents } from "../sse.ts";
 import { sessionIdOf, submissionOf } from "../submission.ts";
 import { Id, jsonBody, path } from "../validate.ts";
 
-const Usage = z
-  .object({
-    prompt_tokens: z.number().int(),
-    completion_tokens: z.number().int(),
-    total_tokens: z.number().int(),
-    cached_tokens: z.number().int(),
-  })
-  .describe("Of all calls of the model for this answer");
 const ChatAnswer = z
-  .object({ reply: z.string(), usage: Usage, model: z.string(), response_time_ms: z.number().int() })
+  .object({ reply: z.string(), usage: ChatUsage, model: z.string(), response_time_ms: z.number().int() })
   .meta({ ref: "ChatAnswer" });
 
 const tag = "Chat";
@@ -96,7 +88,10 @@ export function chatRoutes(services: HttpServices): HttpApp {
       const begun = performance.now();
       const run = await startChat(services, context, body);
       tellPlace(context, run);
-      const told = await wholeAnswer(services, context, run, body.on_disconnect === "cancel");
+      const told = await wholeAnswer(context, {
+        events: (signal) => chatEvents(services, context, run, signal),
+        ...(body.on_disconnect === "cancel" && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
+      });
       if (told === undefined) return RESPONSE_ALREADY_SENT;
       const answer: z.infer<typeof ChatAnswer> = {
         ...told,
@@ -164,9 +159,6 @@ function placeHeaders({ session_id, run_id }: Run): Record<string, string> {
   };
 }
 
-/** One event of the run, or at its end what the conversation waits for and that it is over. */
-type ChatEvent = { event: RunEvent } | { last: ChatItem[] };
-
 async function streamChat(
   services: HttpServices,
   context: HttpContext,
@@ -223,65 +215,6 @@ async function questionsOf({ storage, runs }: HttpServices, context: HttpContext
     const question = questionText(asked, languageOf(context)) ?? "";
     return [{ type: "text", content: `\n\n${question}` }, questionItem(interrupt_id, asked, question)];
   });
-}
-
-/**
- * The words of an answer, as its stream tells them, and what they took; `undefined` when the client has gone before. Throws
- * what the run failed with.
- */
-async function wholeAnswer(
-  services: HttpServices,
-  context: HttpContext,
-  run: Run,
-  cancels: boolean,
-): Promise<Pick<z.infer<typeof ChatAnswer>, "reply" | "usage"> | undefined> {
-  const { signal } = context.req.raw;
-  const read = createChatReader(languageOf(context));
-  const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cached_tokens: 0 };
-  let reply = "";
-  const take = (item: ChatItem | undefined): void => {
-    if (item?.type === "text") reply += item.content;
-    if (item?.type === "error") throw failureOf(item);
-  };
-  if (cancels) signal.addEventListener("abort", () => cancelAfterDisconnect(services, run), { once: true });
-  try {
-    for await (const batch of chatEvents(services, context, run, signal)) {
-      for (const item of batch) {
-        if ("last" in item) item.last.forEach(take);
-        else {
-          take(read(item.event));
-          countUsage(usage, item.event);
-        }
-      }
-    }
-  } catch (error) {
-    if (signal.aborted) return undefined;
-    throw error;
-  }
-  return { reply: reply.trim(), usage };
-}
-
-const TokensUsed = z.object({
-  type: z.literal("token_usage"),
-  input_tokens: z.number(),
-  output_tokens: z.number(),
-  total_tokens: z.number(),
-  cached_tokens: z.number(),
-});
-
-function countUsage(usage: z.infer<typeof Usage>, event: RunEvent): void {
-  const used = event.event === "custom" ? TokensUsed.safeParse(event.data).data : undefined;
-  if (used === undefined) return;
-  usage.prompt_tokens += used.input_tokens;
-  usage.completion_tokens += used.output_tokens;
-  usage.total_tokens += used.total_tokens;
-  usage.cached_tokens += used.cached_tokens;
-}
-
-/** The failure of a run as that of the request: its kind has a status. */
-function failureOf({ errorType, message, suggestion }: Extract<ChatItem, { type: "error" }>): AppError {
-  const code = errorCodes.find((known) => known === errorType) ?? "server";
-  return new AppError(code, message, suggestion === undefined ? {} : { suggestion });
 }
 
 /** The model that gave the answer; where no message says so, the one that was to be asked. */

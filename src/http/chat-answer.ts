@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { AppError, errorCodes } from "../errors.ts";
+import type { RunEvent } from "../events.ts";
+import { createChatReader, type ChatItem } from "./chat-items.ts";
+import type { HttpContext } from "./environment.ts";
+import { languageOf } from "./language.ts";
+
+/** What an answer has taken, in tokens. */
+export const ChatUsage = z
+  .object({
+    prompt_tokens: z.number().int(),
+    completion_tokens: z.number().int(),
+    total_tokens: z.number().int(),
+    cached_tokens: z.number().int(),
+  })
+  .describe("Of all calls of the model for this answer");
+type ChatUsage = z.infer<typeof ChatUsage>;
+
+/** One event of the run, or at its end what the conversation waits for and that it is over. */
+export type ChatEvent = { event: RunEvent } | { last: ChatItem[] };
+
+/** The answer that is awaited. */
+export interface AwaitedAnswer {
+  /** Opens what the run tells, to its end; the signal ends it when the client goes. */
+  events: (signal: AbortSignal) => AsyncIterable<ChatEvent[]>;
+  /** Called when the client goes before the answer, also where it has gone before this began. */
+  onDisconnect?: () => void;
+}
+
+/**
+ * The words of an answer, as its stream tells them, and what they took; `undefined` when the client has gone before. Throws
+ * what the run failed with.
+ */
+export async function wholeAnswer(
+  context: HttpContext,
+  { events, onDisconnect }: AwaitedAnswer,
+): Promise<{ reply: string; usage: ChatUsage } | undefined> {
+  const { outgoing } = context.env;
+  const gone = new AbortController();
+  const onClose = (): void => {
+    gone.abort();
+    onDisconnect?.();
+  };
+  outgoing.once("close", onClose);
+  // It went while the run was being begun: nobody will say so any more.
+  if (outgoing.destroyed) onClose();
+  const read = createChatReader(languageOf(context));
+  const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cached_tokens: 0 };
+  let reply = "";
+  const take = (item: ChatItem | undefined): void => {
+    if (item?.type === "text") reply += item.content;
+    if (item?.type === "error") throw failureOf(item);
+  };
+  try {
+    for await (const batch of events(gone.signal)) {
+      for (const item of batch) {
+        if ("last" in item) item.last.forEach(take);
+        else {
+          take(read(item.event));
+          countUsage(usage, item.event);
+        }
+      }
+    }
+  } catch (error) {
+    if (gone.signal.aborted) return undefined;
+    throw error;
+  } finally {
+    outgoing.off("close", onClose);
+  }
+  return gone.signal.aborted ? undefined : { reply: reply.trim(), usage };
+}
+
+const TokensUsed = z.object({
+  type: z.literal("token_usage"),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  total_tokens: z.number(),
+  cached_tokens: z.number(),
+});
+
+function countUsage(usage: ChatUsage, event: RunEvent): void {
+  const used = event.event === "custom" ? TokensUsed.safeParse(event.data).data : undefined;
+  if (used === undefined) return;
+  usage.prompt_tokens += used.input_tokens;
+  usage.completion_tokens += used.output_tokens;
+  usage.total_tokens += used.total_tokens;
+  usage.cached_tokens += used.cached_tokens;
+}
+
+/** The failure of a run as that of the request: its kind has a status. */
+function failureOf({ errorType, message, suggestion }: Extract<ChatItem, { type: "error" }>): AppError {
+  const code = errorCodes.find((known) => known === errorType) ?? "server";
+  return new AppError(code, message, suggestion === undefined ? {} : { suggestion });
+}
