@@ -1,6 +1,7 @@
 import { AppError } from "../errors.ts";
 import type { AuthEvent } from "../manifest/auth.ts";
 import { ask, bothOf, withUser, type Guard } from "../sessions/guard.ts";
+import { isDone } from "../sessions/sessions.ts";
 import { contains } from "../storage/contains.ts";
 import { JsonObject } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -19,6 +20,10 @@ export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons">, g
     if (found === undefined || !contains(found.metadata, filter ?? {})) {
       throw new AppError("not_found", `Cron ${id} not found`);
     }
+  }
+  async function remove(cron_id: string): Promise<void> {
+    await requireAllowed(cron_id, "crons:delete", { cron_id });
+    await crons.delete(cron_id);
   }
   const search: OwnCrons["search"] = async (query) => {
     const { assistant_id, session_id: thread_id, limit, offset } = query;
@@ -42,16 +47,13 @@ export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons">, g
         ...(change.metadata && { metadata: value.metadata }),
       });
     },
-    async delete(cron_id) {
-      await requireAllowed(cron_id, "crons:delete", { cron_id });
-      await crons.delete(cron_id);
-    },
+    delete: remove,
     search,
     async clear() {
-      for (;;) {
-        const found = await search({ limit: 500, offset: 0 });
+      for (let kept = 0; ;) {
+        const found = await search({ limit: 500, offset: kept });
         if (found.crons.length === 0) return;
-        for (const { cron_id } of found.crons) await crons.delete(cron_id);
+        for (const { cron_id } of found.crons) if (!(await isDone(remove(cron_id)))) kept += 1;
       }
     },
   };

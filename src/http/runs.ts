@@ -66,9 +66,25 @@ export interface Arrival extends Pick<RunRequest, "submission" | "protocol"> {
 /**
  * Admits a run; the same again under its `Idempotency-Key` gives the same run. 422 when the session is busy and the strategy
  * is `reject` (wire contract, 2.4), and for a key that came with another request. What the run configured becomes the
- * session's configuration.
+ * session's configuration. A session that was made for a run which cannot begin goes again.
  */
 export async function admitRun(
+  services: HttpServices,
+  session: Session,
+  body: RunBody,
+  arrival: Arrival,
+): Promise<Run> {
+  try {
+    return await admit(services, session, body, arrival);
+  } catch (error) {
+    // Under a key that came before, the session is that of the run of that time.
+    const others = await services.runs.list(session.session_id, { limit: 1, offset: 0 });
+    if (others.length === 0) await services.fresh.discard(session);
+    throw error;
+  }
+}
+
+async function admit(
   services: HttpServices,
   session: Session,
   body: RunBody,

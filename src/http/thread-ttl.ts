@@ -26,14 +26,13 @@ export function toWireTtl(ttl: SessionTtl | undefined): { ttl?: z.infer<typeof T
   return { ttl: { strategy: ttl.strategy, ttl_minutes: ttl.minutes, expires_at: ttl.expires_at } };
 }
 
-/** Gives a thread the time that a request names, and says which; without one (`undefined`) nothing is changed or said. */
+/** Gives a thread, by `set`, the time that a request names, and says which; without one (`undefined`) nothing is changed or said. */
 export async function setTtl(
-  ttls: Pick<SessionTtlStore, "set">,
-  sessionId: string,
+  set: (ttl: Parameters<SessionTtlStore["set"]>[1]) => ReturnType<SessionTtlStore["set"]>,
   wanted: z.infer<typeof ThreadTtl> | null | undefined,
 ): Promise<ReturnType<typeof toWireTtl>> {
   if (wanted === undefined) return {};
-  if (wanted === null) return toWireTtl(await ttls.set(sessionId, null));
+  if (wanted === null) return toWireTtl(await set(null));
   const { ttl: minutes, strategy = null } = typeof wanted === "number" ? { ttl: wanted } : wanted;
-  return toWireTtl(await ttls.set(sessionId, { minutes, strategy: strategy ?? "delete" }));
+  return toWireTtl(await set({ minutes, strategy: strategy ?? "delete" }));
 }

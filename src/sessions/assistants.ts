@@ -6,7 +6,7 @@ import type { AssistantPatch, AssistantStore, AssistantVersion } from "../storag
 import { contains } from "../storage/contains.ts";
 import type { Assistant } from "../storage/records.ts";
 import type { SessionRuns, SessionStorage } from "./door.ts";
-import { deleteSession } from "./sessions.ts";
+import { deleteSession, isDone } from "./sessions.ts";
 
 /** What assistants are made of: those that are stored, as the caller sees them, and the graphs that are served. */
 export interface AssistantParts {
@@ -119,18 +119,8 @@ export async function deleteAssistant(
   for (let kept = 0; withSessions;) {
     const { sessions } = await storage.sessions.search({ metadata: { assistant_id }, limit: 100, offset: kept });
     if (sessions.length === 0) return;
-    const deleted = await Promise.all(sessions.map(({ session_id }) => isDeleted({ storage, runs }, session_id)));
+    const parts = { storage, runs };
+    const deleted = await Promise.all(sessions.map(({ session_id }) => isDone(deleteSession(parts, session_id))));
     if (!deleted.includes(true)) kept += sessions.length;
-  }
-}
-
-async function isDeleted(parts: { storage: SessionStorage; runs: SessionRuns }, sessionId: string): Promise<boolean> {
-  try {
-    await deleteSession(parts, sessionId);
-    return true;
-  } catch (error) {
-    // Somebody else was faster, or may not.
-    if (!isAppError(error) || error.code !== "not_found") throw error;
-    return false;
   }
 }

@@ -1,4 +1,3 @@
-import { AppError } from "../errors.ts";
 import type { Runs } from "../runs/runs.ts";
 import { adminName, ownerOfItems } from "../settings/api-keys.ts";
 import type { AssistantStore } from "../storage/assistants.ts";
@@ -7,14 +6,18 @@ import type { ModelRequestStore } from "../storage/model-requests.ts";
 import type { SessionTtlStore } from "../storage/session-ttls.ts";
 import type { Ledger, Storage } from "../storage/storage.ts";
 import type { Operations } from "../tools/operations.ts";
+import { accessTo, requireAccess, type Access } from "./access.ts";
 import type { CurrentChanges } from "./current-changes.ts";
+import { knowFresh, type FreshSessions } from "./fresh-sessions.ts";
 import { guardedAssistants, runnableAssistants } from "./guarded-assistants.ts";
 import { guardedItems } from "./guarded-items.ts";
-import { guardedOwner, guardedRuns, guardedSession, guardedSessions, type Guard } from "./guard.ts";
+import { guardedOwner, guardedSessions, type Guard } from "./guard.ts";
+import { guardedRuns } from "./guarded-runs.ts";
 import type { ManualTools } from "./manual-run.ts";
 import type { MeetingPoints } from "./meeting-points.ts";
 import { ownItems, type OwnItems } from "./own-items.ts";
 import { ownRuns } from "./own-runs.ts";
+import { ownManual, ownOperations } from "./own-tools.ts";
 
 /** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
 export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpointer" | "tasks"> & {
@@ -28,7 +31,6 @@ export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpo
 export type SessionRuns = Pick<
   Runs,
   | "start"
-  | "between"
   | "followBatches"
   | "findGap"
   | "tail"
@@ -46,7 +48,10 @@ export type SessionRuns = Pick<
   | "delete"
   | "removeOfAssistant"
   | "unfinished"
->;
+> & {
+  /** As `between` of `Runs`. `to` says what the work does to the session: the rules of `auth.path` are asked about that. */
+  between<Result>(sessionId: string, work: () => Promise<Result>, to?: "change" | "delete"): Promise<Result>;
+};
 
 /** The namespaces of one caller (SESS-11). */
 export interface OwnNamespaces {
@@ -65,6 +70,8 @@ export interface Door {
   /** Whose door it is; empty where no key is asked for. */
   owner: string;
   storage: SessionStorage;
+  /** What may be done with sessions that were just made. */
+  fresh: FreshSessions;
   runs: SessionRuns;
   operations: Operations;
   manual: ManualTools;
@@ -93,26 +100,31 @@ export function openDoor(
       ? ownItems(all.items, ownerOfItems(owner))
       : guardedItems(ownItems(all.items, ownerOfItems(null)), guard, meeting.items);
   if (owner === null) {
-    const storage = { ...all, sessions: tellDeletions(all.sessions, changes) };
+    const { sessions, fresh } = knowFresh(all.sessions, all.ttls, all);
+    const storage = { ...all, sessions: tellDeletions(sessions, changes) };
     return {
       ...everything,
       storage,
+      fresh,
       owner: "",
       namespaces: ownNamespaces(all, storage.sessions, "", meeting),
       items,
       runnable: all,
     };
   }
-  const { sessions, ...others } = guard === undefined ? ownStorage(all, owner) : guardedStorage(all, guard);
-  const storage = { ...others, sessions: tellDeletions(sessions, changes) };
+  const own = guard === undefined ? ownStorage(all, owner) : guardedStorage(all, guard);
+  const { sessions, fresh } = knowFresh(own.sessions, own.ttls, all);
+  const storage = { ...own, sessions: tellDeletions(sessions, changes) };
+  const access = accessTo(sessions, all, guard);
   const runnable = guard === undefined ? storage : { assistants: runnableAssistants(all.assistants, guard) };
   const runs = ownRuns(everything.runs, { sessions: storage.sessions, ...runnable }, all.assistants);
   return {
     owner,
     storage,
+    fresh,
     runs: guard === undefined ? runs : guardedRuns(runs, all, guard),
-    operations: ownOperations(everything.operations, storage.sessions),
-    manual: ownManual(everything.manual, owner, storage.sessions, guard && guardedOwner(guard)),
+    operations: ownOperations(everything.operations, access),
+    manual: ownManual(everything.manual, owner, access, guard && guardedOwner(guard)),
     namespaces: ownNamespaces(all, storage.sessions, owner, meeting),
     items,
     runnable,
@@ -139,7 +151,7 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
     return isOwn ? session : undefined;
   };
   return {
-    ...partsOfSessions(storage, async (id) => (await get(id)) !== undefined),
+    ...partsOfSessions(storage, accessTo({ get }, storage, undefined)),
     assistants: ownAssistants(storage.assistants, owner),
     tasks: storage.tasks.ownedBy(owner, orphans),
     sessions: {
@@ -153,38 +165,41 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
 }
 
 function guardedStorage(storage: Storage, guard: Guard): SessionStorage {
-  const isShown = async (id: string): Promise<boolean> => (await guardedSession(storage, guard, id)) !== undefined;
+  const sessions = guardedSessions(storage, guard);
   return {
-    ...partsOfSessions(storage, isShown),
+    ...partsOfSessions(storage, accessTo(sessions, storage, guard)),
     assistants: guardedAssistants(storage.assistants, guard),
     tasks: storage.tasks.ownedBy(guardedOwner(guard)),
-    sessions: guardedSessions(storage, guard),
+    sessions,
   };
 }
 
-/** What hangs on a session, where the session is the caller's. */
+/** What hangs on a session, where the caller sees it, or may change it. */
 function partsOfSessions(
   { approvals, checkpointer, ledger, requests, ttls }: Storage,
-  isOwn: (id: string) => Promise<boolean>,
+  { sees, mayChange }: Access,
 ): Omit<SessionStorage, "assistants" | "tasks" | "sessions"> {
   return {
     checkpointer,
-    requests: { last: async (id, node) => ((await isOwn(id)) ? requests.last(id, node) : undefined) },
+    requests: { last: async (id, node) => ((await sees(id)) ? requests.last(id, node) : undefined) },
     ttls: {
-      get: async (id) => ((await isOwn(id)) ? ttls.get(id) : undefined),
-      set: async (id, ttl) => ((await isOwn(id)) ? ttls.set(id, ttl) : undefined),
+      get: async (id) => ((await sees(id)) ? ttls.get(id) : undefined),
+      async set(id, ttl) {
+        await requireAccess(mayChange(id), id);
+        return await ttls.set(id, ttl);
+      },
     },
     ledger: {
-      list: async (id) => ((await isOwn(id)) ? ledger.list(id) : []),
-      get: async (id, callId) => ((await isOwn(id)) ? ledger.get(id, callId) : undefined),
+      list: async (id) => ((await sees(id)) ? ledger.list(id) : []),
+      get: async (id, callId) => ((await sees(id)) ? ledger.get(id, callId) : undefined),
     },
     approvals: {
-      get: async (id, interruptId) => ((await isOwn(id)) ? approvals.get(id, interruptId) : undefined),
-      pending: async (id) => ((await isOwn(id)) ? approvals.pending(id) : []),
+      get: async (id, interruptId) => ((await sees(id)) ? approvals.get(id, interruptId) : undefined),
+      pending: async (id) => ((await sees(id)) ? approvals.pending(id) : []),
       // What looks at all sessions is the server's own work.
       askedBefore: async () => [],
-      grants: async (id) => ((await isOwn(id)) ? approvals.grants(id) : []),
-      revoke: async (id, grantId) => (await isOwn(id)) && approvals.revoke(id, grantId),
+      grants: async (id) => ((await sees(id)) ? approvals.grants(id) : []),
+      revoke: async (id, grantId) => (await mayChange(id)) && approvals.revoke(id, grantId),
     },
   };
 }
@@ -229,35 +244,5 @@ function ownNamespaces(
         (left, right) => left?.session_id === right?.session_id,
         signal,
       ),
-  };
-}
-
-function ownManual(
-  manual: ManualTools,
-  owner: string,
-  sessions: SessionStorage["sessions"],
-  user: string | undefined,
-): ManualTools {
-  return {
-    ...manual,
-    list: (signal) => manual.list(signal, owner),
-    async run(sessionId, call, signal) {
-      if ((await sessions.get(sessionId)) !== undefined)
-        return await manual.run(sessionId, { ...call, owner: user }, signal);
-      throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
-    },
-  };
-}
-
-function ownOperations(operations: Operations, sessions: SessionStorage["sessions"]): Operations {
-  const requireOwn = async (sessionId: string): Promise<void> => {
-    if ((await sessions.get(sessionId)) !== undefined) return;
-    throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
-  };
-  return {
-    list: (id, query) => requireOwn(id).then(() => operations.list(id, query)),
-    diff: (id, operationId, limit) => requireOwn(id).then(() => operations.diff(id, operationId, limit)),
-    undo: (id, operationId, signal) => requireOwn(id).then(() => operations.undo(id, operationId, signal)),
-    changes: (id, runId) => requireOwn(id).then(() => operations.changes(id, runId)),
   };
 }

@@ -1,11 +1,10 @@
 import { AppError } from "../errors.ts";
 import type { AuthContext, AuthEvent, CustomAuth, RowFilter } from "../manifest/auth.ts";
-import type { RunRequest } from "../runs/draft.ts";
 import { ownerOfUser } from "../settings/api-keys.ts";
 import { contains } from "../storage/contains.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { SessionRuns, SessionStorage } from "./door.ts";
+import type { SessionStorage } from "./door.ts";
 
 /** One user behind the rules of `auth.path`. */
 export interface Guard {
@@ -29,13 +28,14 @@ export function ask(
   return authorize(context, event, value);
 }
 
-function isAllowed(session: Session, filter: RowFilter | undefined): boolean {
+/** Whether a row is one of those that a filter leaves. */
+export function isAllowed(session: Session, filter: RowFilter | undefined): boolean {
   return filter === undefined || contains(session.metadata, filter);
 }
 
 /** A session that the rules show this user for what is to be done with it; any other does not exist. */
 export async function guardedSession(
-  storage: Storage,
+  storage: Pick<Storage, "sessions">,
   guard: Guard,
   id: string,
   event: "threads:read" | "threads:update" | "threads:delete" = "threads:read",
@@ -51,7 +51,12 @@ export function guardedSessions(storage: Storage, guard: Guard): Sessions {
   return {
     get: (id) => guardedSession(storage, guard, id),
     async create(session) {
-      const value = { thread_id: session.session_id, metadata: { ...session.metadata } };
+      const { session_id } = session;
+      // What is there already is not made, and nobody has to be allowed to.
+      const isSeen =
+        (await sessions.get(session_id)) !== undefined && (await guardedSession(storage, guard, session_id));
+      if (isSeen) throw new AppError("conflict", `A thread "${session_id}" already exists.`);
+      const value = { thread_id: session_id, metadata: { ...session.metadata } };
       await ask(guard, "threads:create", value);
       // Who sees it, is what the rules make of its metadata.
       return await sessions.create({ ...session, metadata: value.metadata, owner: guardedOwner(guard) });
@@ -88,63 +93,6 @@ export function bothOf(asked: JsonObject, filter: RowFilter = {}): JsonObject | 
     else if (!contains(own, wanted)) return undefined;
   }
   return both;
-}
-
-/** The runs as the rules show them: started, stopped and removed only where a handler allows it. `runs` checks reading. */
-export function guardedRuns(runs: SessionRuns, storage: Storage, guard: Guard): SessionRuns {
-  const mayChange = async (runId: string, event: "threads:update" | "threads:delete"): Promise<boolean> => {
-    const run = await runs.get(runId);
-    return run !== undefined && (await guardedSession(storage, guard, run.session_id, event)) !== undefined;
-  };
-  return {
-    ...runs,
-    async start(session, request) {
-      const value = { ...valueOf(session, request), metadata: { ...request.metadata } };
-      const filter = await ask(guard, "threads:create_run", value);
-      const known = await storage.sessions.get(session.session_id);
-      if (known === undefined || !isAllowed(known, filter)) {
-        throw new AppError("not_found", `Thread with ID ${session.session_id} not found`);
-      }
-      const { metadata } = value;
-      return await runs.start(session, {
-        ...request,
-        metadata,
-        config: withUser(request, guard),
-        owner: guardedOwner(guard),
-      });
-    },
-    cancel: async (runId, options) =>
-      (await mayChange(runId, "threads:update")) ? await runs.cancel(runId, options) : undefined,
-    async cancelSession(sessionId, ...more) {
-      // Only who may delete a session stops all that is under way in it.
-      if ((await guardedSession(storage, guard, sessionId, "threads:delete")) === undefined) {
-        throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
-      }
-      return await runs.cancelSession(sessionId, ...more);
-    },
-    delete: async (runId) => (await mayChange(runId, "threads:delete")) && (await runs.delete(runId)),
-  };
-}
-
-function valueOf(session: Session, request: RunRequest): JsonObject {
-  const {
-    assistant,
-    metadata,
-    multitask_strategy,
-    after_seconds,
-    submission: _key,
-    answer: _answer,
-    owner: _owner,
-    ...kwargs
-  } = request;
-  return {
-    thread_id: session.session_id,
-    assistant_id: assistant,
-    metadata,
-    multitask_strategy,
-    ...(after_seconds === undefined ? {} : { after_seconds }),
-    kwargs,
-  };
 }
 
 /** A run is told who asked for it, whatever the client says of itself. */

@@ -61,7 +61,12 @@ export function guardedItems(items: OwnItems, guard: Guard, turns: Turns): OwnIt
         return found.map((item) => ({ item, shown: isShown({ namespace: item }, asked.filter) }));
       });
     },
-    clear: () => items.clear(),
+    async clear() {
+      // What is whose no handler is asked: they move namespaces, and a filter for one is none for another.
+      throw new AppError("permission", "The items of all users of auth.path are in one store, which is not cleared.", {
+        suggestion: "DELETE /store/items removes one, as the rules have it; a key of the owner admin clears the store.",
+      });
+    },
   };
 }
 

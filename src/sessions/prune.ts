@@ -1,5 +1,5 @@
 import type { SessionRuns, SessionStorage } from "./door.ts";
-import { deleteSession } from "./sessions.ts";
+import { deleteSession, isDone } from "./sessions.ts";
 
 /** What a checkpointer may be able to do beside LangGraph's contract, as ours is. */
 interface PruningSaver {
@@ -20,7 +20,8 @@ export function pruningSaver(saver: object): PruningSaver | undefined {
 
 /**
  * Deletes sessions, or all their states but the newest ones, and gives the space back. Gives how many were pruned: ids
- * that do not exist count for nothing, and so do sessions at work where their states stay (`keep_latest`).
+ * that do not exist count for nothing, and so do sessions at work where their states stay (`keep_latest`), and those that
+ * the caller may see and not change.
  */
 export async function pruneSessions(
   parts: { storage: SessionStorage; runs: Pick<SessionRuns, "between" | "cancelSession"> },
@@ -30,9 +31,8 @@ export async function pruneSessions(
   let pruned = 0;
   for (const id of new Set(request.ids)) {
     if ((await parts.storage.sessions.get(id)) === undefined) continue;
-    if (request.strategy === "delete") await deleteSession(parts, id);
-    else if (!(await keepLatest(parts, id, saver))) continue;
-    pruned += 1;
+    const work = request.strategy === "delete" ? deleteSession(parts, id) : keepLatest(parts, id, saver);
+    if (await isDone(work)) pruned += 1;
   }
   if (pruned > 0) await saver?.vacuum();
   return pruned;

@@ -2,6 +2,7 @@ import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError, isAppError } from "../errors.ts";
 import { readNewest } from "../runs/newest-state.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
+import { noSession } from "./access.ts";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 
 /** What a new session is given. `metadata` stays as given: names and searches live there (SESS-04). */
@@ -44,7 +45,7 @@ export async function createSession(storage: Pick<SessionStorage, "sessions">, r
 /** The session. Throws `not_found`. */
 export async function requireSession(storage: Pick<SessionStorage, "sessions">, sessionId: string): Promise<Session> {
   const session = await storage.sessions.get(sessionId);
-  if (session === undefined) throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
+  if (session === undefined) throw noSession(sessionId);
   return session;
 }
 
@@ -58,11 +59,25 @@ export async function deleteSession(
 ): Promise<void> {
   await requireSession(storage, sessionId);
   await runs.cancelSession(sessionId);
-  await runs.between(sessionId, async () => {
+  const end = async (): Promise<void> => {
     // One may have come meanwhile; none comes now.
     await runs.cancelSession(sessionId);
     await storage.sessions.delete(sessionId);
-  });
+  };
+  await runs.between(sessionId, end, "delete");
+}
+
+/**
+ * Whether something was done to one of many: the work may say no itself. What is not there, or may not be touched by the
+ * caller (`not_found`), is passed over.
+ */
+export async function isDone(work: Promise<boolean | void>): Promise<boolean> {
+  try {
+    return (await work) !== false;
+  } catch (error) {
+    if (!isAppError(error) || error.code !== "not_found") throw error;
+    return false;
+  }
 }
 
 /** The values of the session's newest checkpoint, or `undefined` before its first. */

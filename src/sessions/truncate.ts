@@ -1,6 +1,6 @@
 import { deleteAssistant } from "./assistants.ts";
 import type { Door } from "./door.ts";
-import { deleteSession } from "./sessions.ts";
+import { deleteSession, isDone } from "./sessions.ts";
 
 /** What is to go. */
 export interface Truncation {
@@ -18,29 +18,33 @@ export interface Truncation {
 
 const page = 500;
 
-/** Removes everything of some kinds that the caller has: for test suites of clients. */
+/**
+ * Removes everything of some kinds that the caller has: for test suites of clients. What the caller may see and not delete
+ * stays. Throws `permission`, before anything is removed, where the store is not the caller's alone.
+ */
 export async function truncate(parts: Pick<Door, "storage" | "runs" | "items">, wanted: Truncation): Promise<void> {
   const { storage, runs, items } = parts;
   if (wanted.store) await items.clear();
   if (wanted.assistants) await deleteAssistants(parts);
   if (!wanted.threads && !wanted.runs && !wanted.checkpointer) return;
   for (const id of await allSessions(storage)) {
-    if (wanted.threads) {
-      await deleteSession(parts, id);
-      continue;
-    }
+    if (wanted.threads && (await isDone(deleteSession(parts, id)))) continue;
     if (wanted.runs) await deleteRuns(runs, id);
-    if (wanted.checkpointer) {
-      await runs.cancelSession(id);
-      await runs.between(id, () => storage.checkpointer.deleteThread(id));
-    }
+    if (wanted.checkpointer) await isDone(deleteStates(parts, id));
   }
+}
+
+async function deleteStates({ storage, runs }: Pick<Door, "storage" | "runs">, sessionId: string): Promise<void> {
+  await runs.cancelSession(sessionId);
+  await runs.between(sessionId, () => storage.checkpointer.deleteThread(sessionId));
 }
 
 async function deleteAssistants(parts: Pick<Door, "storage" | "runs">): Promise<void> {
   // Of the system none is brought along: only rows are found.
   const { assistants } = await parts.storage.assistants.search({ limit: Number.MAX_SAFE_INTEGER, offset: 0 }, []);
-  for (const assistant of assistants) if (!assistant.is_system) await deleteAssistant(parts, assistant, false);
+  for (const assistant of assistants) {
+    if (!assistant.is_system) await isDone(deleteAssistant(parts, assistant, false));
+  }
 }
 
 async function allSessions({ sessions }: Door["storage"]): Promise<string[]> {
@@ -55,9 +59,9 @@ async function allSessions({ sessions }: Door["storage"]): Promise<string[]> {
 }
 
 async function deleteRuns(runs: Door["runs"], sessionId: string): Promise<void> {
-  for (;;) {
-    const found = await runs.list(sessionId, { limit: page, offset: 0 });
+  for (let kept = 0; ;) {
+    const found = await runs.list(sessionId, { limit: page, offset: kept });
     if (found.length === 0) return;
-    for (const { run_id } of found) await runs.delete(run_id);
+    for (const { run_id } of found) if (!(await runs.delete(run_id))) kept += 1;
   }
 }

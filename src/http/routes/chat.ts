@@ -118,17 +118,10 @@ async function startChat(services: HttpServices, context: HttpContext, body: Cha
         ...(submission && { session_id: sessionIdOf(submission, owner), if_exists: "do_nothing" }),
       });
   const place = await placeOf(services, session, body);
-  try {
-    const arrival = { headers: context.req.header(), submission };
-    const run = await admitRun(services, session, toRunBody(body, place), arrival);
-    tellPosition(services, context, run);
-    return run;
-  } catch (error) {
-    // What could not begin leaves no empty conversation.
-    const others = await services.runs.list(session.session_id, { limit: 1, offset: 0 });
-    if (!body.thread_id && others.length === 0) await storage.sessions.delete(session.session_id);
-    throw error;
-  }
+  const arrival = { headers: context.req.header(), submission };
+  const run = await admitRun(services, session, toRunBody(body, place), arrival);
+  tellPosition(services, context, run);
+  return run;
 }
 
 async function placeOf(

@@ -122,7 +122,10 @@ function manyRoutes(routes: HttpApp, services: HttpServices): void {
       const { action } = context.req.valid("query");
       const wanted = { session_id: thread_id ?? undefined, run_ids: run_ids ?? undefined, status: status ?? "all" };
       const runs = await runsToCancel(services, wanted);
-      await Promise.all(runs.map((run) => services.runs.cancel(run.run_id, { action, wait: false })));
+      const stopped = await Promise.all(runs.map((run) => services.runs.cancel(run.run_id, { action, wait: false })));
+      // Of all that there are, those that the caller may not stop are passed over.
+      const isOfThread = wanted.session_id !== undefined && stopped.length > 0;
+      if (isOfThread && stopped.every((run) => run === undefined)) throw notFound("Run not found");
       return context.body(null, 204);
     },
   );
@@ -157,7 +160,7 @@ function followingRoute(routes: HttpApp, services: HttpServices): void {
 
 /** Starts a run on a session of its own; `place` tells those of one request apart, which have one key in common. */
 async function startAlone(services: HttpServices, context: HttpContext, body: RunBody, place = ""): Promise<Run> {
-  const { storage, runs, owner } = services;
+  const { storage, owner } = services;
   const stays = body.on_completion === "keep" || body.on_completion === "continue";
   const submission = submissionOf(context, body);
   const session = await createSession(storage, {
@@ -166,14 +169,7 @@ async function startAlone(services: HttpServices, context: HttpContext, body: Ru
       if_exists: "do_nothing",
     }),
   });
-  try {
-    return await startRun(services, context, session, body, !stays);
-  } catch (error) {
-    // Under a key that came before, the session is that of the run of that time.
-    const others = await runs.list(session.session_id, { limit: 1, offset: 0 });
-    if (others.length === 0) await storage.sessions.delete(session.session_id);
-    throw error;
-  }
+  return await startRun(services, context, session, body, !stays);
 }
 
 function locationOf(run: Run): string {

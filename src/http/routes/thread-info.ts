@@ -3,6 +3,7 @@ import { z } from "zod";
 import { findSessions } from "../../sessions/find-sessions.ts";
 import { usualModel } from "../../sessions/usual-model.ts";
 import { readDetails, SessionDetails, SessionInfo } from "../../sessions/info.ts";
+import { noSession } from "../../sessions/access.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { SessionName } from "../../sessions/title.ts";
 import { JsonObject, SessionStatus } from "../../storage/records.ts";
@@ -63,7 +64,7 @@ export function threadInfoRoutes(services: HttpServices): HttpApp {
         ...(description !== undefined && { description }),
       };
       await requireSession(services.storage, id);
-      await services.storage.sessions.update(id, { metadata });
+      if ((await services.storage.sessions.update(id, { metadata })) === undefined) throw noSession(id);
       return answerDetails(services, context, id);
     },
   );

@@ -139,7 +139,7 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     path(RunPath),
     async (context) => {
       const run = await requireRun(services, context.req.valid("param"));
-      await runs.delete(run.run_id);
+      if (!(await runs.delete(run.run_id))) throw notFound("Run not found");
       return context.body(null, 204);
     },
   );
@@ -158,7 +158,8 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     async (context) => {
       const { wait = false, action, queue } = context.req.valid("query");
       const run = await requireRun(services, context.req.valid("param"));
-      await runs.cancel(run.run_id, { action, wait, clearQueue: queue === "clear" });
+      const stopped = await runs.cancel(run.run_id, { action, wait, clearQueue: queue === "clear" });
+      if (stopped === undefined) throw notFound("Run not found");
       return context.body(null, wait ? 204 : 202);
     },
   );

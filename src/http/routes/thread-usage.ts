@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { noSession } from "../../sessions/access.ts";
 import { messagesIn } from "../../sessions/conversation.ts";
 import { readValues, requireSession } from "../../sessions/sessions.ts";
 import { readUsage, SessionUsage } from "../../sessions/usage.ts";
@@ -45,7 +46,8 @@ export function threadUsageRoutes(services: HttpServices): HttpApp {
     async (context) => {
       const { thread_id: id } = context.req.valid("param");
       await requireSession(services.storage, id);
-      await services.storage.sessions.update(id, { metadata: { usage_since: new Date().toISOString() } });
+      const metadata = { usage_since: new Date().toISOString() };
+      if ((await services.storage.sessions.update(id, { metadata })) === undefined) throw noSession(id);
       return answer(context, id, UsageQuery.parse({}));
     },
   );

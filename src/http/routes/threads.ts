@@ -55,7 +55,7 @@ function collectionRoutes(routes: HttpApp, services: HttpServices): void {
       const session = await newSession(services, body);
       const { defaultNamespace } = config.conversations;
       if (defaultNamespace !== undefined) await switchSession(services, defaultNamespace, session.session_id);
-      const ttl = await setTtl(services.storage.ttls, session.session_id, body.ttl);
+      const ttl = await setTtl((wanted) => services.fresh.setTtl(session, wanted), body.ttl);
       return answerJson(context, { ...(await shownThread(services, session)), ...ttl });
     },
   );
@@ -63,7 +63,7 @@ function collectionRoutes(routes: HttpApp, services: HttpServices): void {
 
 /** A new session; with a past that happened elsewhere where the request brings one. */
 async function newSession(services: HttpServices, body: z.infer<typeof ThreadCreate>): Promise<Session> {
-  const { storage } = services;
+  const { storage, fresh } = services;
   const session_id = body.thread_id ?? newId();
   const metadata = body.metadata ?? undefined;
   const supersteps: Superstep[] = (body.supersteps ?? []).map(({ updates }) => ({
@@ -77,7 +77,7 @@ async function newSession(services: HttpServices, body: z.infer<typeof ThreadCre
     return await requireSession(storage, session_id);
   } catch (error) {
     // Half a past is none.
-    await storage.sessions.delete(session_id);
+    await fresh.discard(session);
     throw error;
   }
 }
@@ -113,7 +113,7 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
       const { metadata, ttl } = context.req.valid("json");
       const session = await storage.sessions.update(id, { metadata: metadata ?? {} });
       if (session === undefined) throw notFound(`Thread with ID ${id} not found`);
-      const changed = await setTtl(storage.ttls, id, ttl);
+      const changed = await setTtl((wanted) => storage.ttls.set(id, wanted), ttl);
       if (wantsLittle(context)) return context.body(null, 204, { "Preference-Applied": minimal });
       return answerJson(context, { ...(await shownThread(services, session)), ...changed });
     },

@@ -29,11 +29,11 @@ export function truncateRoutes(services: HttpServices): HttpApp {
       tag: "Meta",
       summary: "Remove everything of some kinds; only under MILLRACE_ALLOW_TRUNCATE",
       answer: Ok,
+      errors: { 403: "`store` by a user of auth.path: the items of all users are in one" },
     }),
     jsonBody(Truncate),
     async (context) => {
       const { runs, threads, assistants, checkpointer, store, crons } = context.req.valid("json");
-      if (crons === true) await services.crons.clear();
       await truncate(services, {
         runs: runs ?? false,
         assistants: assistants ?? false,
@@ -41,6 +41,7 @@ export function truncateRoutes(services: HttpServices): HttpApp {
         checkpointer: checkpointer ?? false,
         store: store ?? false,
       });
+      if (crons === true) await services.crons.clear();
       return context.json({ ok: true });
     },
   );
