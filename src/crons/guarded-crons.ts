@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { AuthEvent } from "../manifest/auth.ts";
+import { lastingConfig } from "../runs/user-of-run.ts";
 import { ask, bothOf, withUser, type Guard } from "../sessions/guard.ts";
 import { isDone } from "../sessions/sessions.ts";
 import { contains } from "../storage/contains.ts";
@@ -9,7 +10,8 @@ import type { OwnCrons } from "./own-crons.ts";
 
 /** The runs of a cron are told who made it, or changed it last, whatever the payload says of that. */
 function ofUser(payload: JsonObject, guard: Guard): JsonObject {
-  return { ...payload, config: withUser({ config: JsonObject.safeParse(payload["config"]).data ?? {} }, guard) };
+  const config = withUser({ config: JsonObject.safeParse(payload["config"]).data ?? {} }, guard);
+  return { ...payload, config: lastingConfig(config) };
 }
 
 /** The crons as the rules of `auth.path` show them to one user; `crons` are all of them. */

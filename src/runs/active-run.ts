@@ -1,11 +1,12 @@
 import { createProgress, type Progress } from "../loop/progress.ts";
-import type { Run } from "../storage/records.ts";
+import type { JsonObject, Run } from "../storage/records.ts";
 import type { EventStore } from "../storage/storage.ts";
 import type { Activity } from "./activity.ts";
 import type { Fence } from "./fence.ts";
 import { RunLog } from "./log.ts";
 import type { RunCallbacks } from "./run-callbacks.ts";
 import { Stop } from "./stop.ts";
+import { withUserOf } from "./user-of-run.ts";
 
 /** A run this process has in hand, from its admission (or the start of the server) until it is over. */
 export class ActiveRun {
@@ -33,6 +34,8 @@ export class ActiveRun {
   callbacks: RunCallbacks | undefined;
   /** Its graph calls our loop: then its readers are told of the conversation. */
   callsLoop = false;
+  /** The whole user who asked for it, where its row holds only who that is. */
+  user: JsonObject | undefined;
   /** Remove it and its checkpoints when it has ended. */
   rollback = false;
   readonly #settle: (run: Run) => void;
@@ -50,6 +53,11 @@ export class ActiveRun {
     this.#abandon = reject;
     // Nobody has to wait for a run.
     promise.catch(() => undefined);
+  }
+
+  /** The run as its graph is told of it. */
+  get told(): Run {
+    return withUserOf(this.run, this.user);
   }
 
   /** A worker has claimed it: `run` is the row with the attempt that begins. */

@@ -22,7 +22,7 @@ import { readToldMessages } from "./told-messages.ts";
 /** One walk of a run, from its input or from its checkpoint; whatever fails on the way is its ending. Never throws. */
 export async function attempt(active: ActiveRun, performance: Performance): Promise<WalkResult> {
   const { storage, graphs, services, tracer } = performance;
-  const { run, log, stop } = active;
+  const { run, told, log, stop } = active;
   const looping = crashLoop(run, performance.crashBudget);
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
   active.fence = createFence(storage.checkpointerWith(log));
@@ -38,7 +38,7 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
       await requireOrigin(run, storage.checkpointer);
       await keepFormer(run, performance);
     }
-    const graph = await graphs.forRun(run);
+    const graph = await graphs.forRun(told);
     const refusal = resume ? undefined : await refusedAnswer(run, graph);
     if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
     const feedback = startFeedback(run, performance);
@@ -46,7 +46,7 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
     active.callbacks?.walks(resumes);
     const lent = services(run.session_id);
     const result = await walk({
-      run,
+      run: told,
       graph,
       services: {
         ...lent,
@@ -55,7 +55,7 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
         progress: active.progress,
         onEvent: listenerOf(active, performance.logger),
         // What a session for one run has sent would outlive it, and nobody would hear of it.
-        background: run.kwargs.temporary ? undefined : performance.background?.(run),
+        background: run.kwargs.temporary ? undefined : performance.background?.(told),
       },
       resume,
       toldMessages: resume ? await readToldMessages(storage.events, run.run_id, stop.signal) : undefined,

@@ -8,6 +8,7 @@ import type { Run, Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { LiveActivity } from "./activity.ts";
 import type { RunRequest } from "./draft.ts";
+import { userKeysOf } from "./user-of-run.ts";
 
 /** The graph that agents in the background work in. */
 const workflowGraph = "agent";
@@ -74,7 +75,7 @@ export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns
     async send(work, signal) {
       const session = await openSession(storage, await requireParent(), work);
       signal.throwIfAborted();
-      const run = await runs.start(session, { ...requestOf(work, session, parentId), ...(owner && { owner }) });
+      const run = await runs.start(session, { ...requestOf(work, session, parent), ...(owner && { owner }) });
       // The caller was stopped meanwhile, before anybody could see this run (STOP-18).
       if (signal.aborted && isAppError(signal.reason) && signal.reason.code !== "server")
         await runs.stop(run.run_id, false);
@@ -156,14 +157,15 @@ async function openSession({ sessions }: Storage, parent: Session, work: Backgro
   }
 }
 
-function requestOf(work: BackgroundWork, { session_id }: Session, parentId: string): RunRequest {
+function requestOf(work: BackgroundWork, { session_id }: Session, parent: Run): RunRequest {
   const key = `background/${session_id}`;
   return {
     assistant: workflowGraph,
     input: { messages: [{ role: "user", content: work.task, id: `${session_id}/task` }] },
-    config: {},
+    // The user's agent is the user's, too.
+    config: { configurable: userKeysOf(parent.kwargs.config["configurable"]) },
     context: { ...work.context },
-    metadata: { background_of: parentId },
+    metadata: { background_of: parent.session_id },
     stream_mode: ["values", "messages-tuple", "custom"],
     stream_subgraphs: false,
     stream_resumable: true,

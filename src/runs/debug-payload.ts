@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { JsonObject } from "../storage/records.ts";
+import { lastingConfig } from "./user-of-run.ts";
 
 const ConfigWithThread = z.object({
   configurable: z.looseObject({
@@ -30,13 +31,13 @@ export function checkpointOf(config: unknown): JsonObject | null {
   };
 }
 
-/** A config without callbacks and without the keys (`__…`) that LangGraph and this server pass to themselves. */
+/** A config without callbacks, without the keys (`__…`) by which LangGraph and this server talk, and without users' tokens. */
 function publicConfig(config: unknown): unknown {
   const parsed = z.looseObject({ configurable: z.record(z.string(), z.unknown()) }).safeParse(config);
   if (!parsed.success) return config;
   const { callbacks: _callbacks, ...rest } = parsed.data;
   const configurable = Object.entries(rest.configurable).filter(([key]) => !key.startsWith("__"));
-  return { ...rest, configurable: Object.fromEntries(configurable) };
+  return lastingConfig({ ...rest, configurable: Object.fromEntries(configurable) });
 }
 
 /** A task as the wire has it: the place of a subgraph's state is its `checkpoint`. */

@@ -18,6 +18,7 @@ import { askingRun } from "./asking-run.ts";
 import { RunCommand, RunConfig } from "./execute.ts";
 import { idBlock } from "./log.ts";
 import { giveMessageIds, giveUpdateIds } from "./message-ids.ts";
+import { lastingConfig } from "./user-of-run.ts";
 
 /** What a client asks for, parsed. `assistant` is an assistant's id or a graph's; `after_seconds` delays the start. */
 export interface RunRequest extends Omit<RunKwargs, "command"> {
@@ -119,7 +120,7 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
       durability: kwargs.durability === "exit" ? "sync" : kwargs.durability,
       ...(input === undefined ? {} : { input: giveMessageIds(input) }),
       ...(command === undefined ? {} : { command: addressed(withUpdateIds(command), session) }),
-      config: withConfigOf(assistant, kwargs.config),
+      config: lastingConfig(withConfigOf(assistant, kwargs.config)),
       context: { ...assistant.context, ...kwargs.context },
     },
     metadata: { ...assistant.metadata, ...metadata },

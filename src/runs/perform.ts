@@ -109,7 +109,7 @@ async function keepStopped(active: ActiveRun, performance: Performance): Promise
   const { graphs, services, logger } = performance;
   try {
     const turn = {
-      graph: await graphs.ofRun(run, "threads.update"),
+      graph: await graphs.ofRun(active.told, "threads.update"),
       run,
       services: { ...services(run.session_id), progress },
       reason: stop.reason ?? "user_requested",
@@ -129,7 +129,7 @@ async function pauseAfter(active: ActiveRun, result: WalkResult, performance: Pe
   if (result.ending.kind === "done" && !result.paused) return noPause;
   const { run } = active;
   try {
-    return await readPause(await performance.graphs.ofRun(run, "threads.read"), run.session_id);
+    return await readPause(await performance.graphs.ofRun(active.told, "threads.read"), run.session_id);
   } catch (error) {
     // The run has an end all the same; only what the session waits for is not known.
     performance.logger.warn({ err: error, run_id: run.run_id }, "session_state_unreadable");

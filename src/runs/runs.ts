@@ -24,6 +24,7 @@ import { requireOrigin } from "./origin.ts";
 import { removeRun } from "./remove-run.ts";
 import type { Stop } from "./stop.ts";
 import { Turns } from "./turns.ts";
+import { wholeUser } from "./user-of-run.ts";
 
 export type { RunRequest };
 
@@ -112,6 +113,7 @@ export class Runs {
   async #admit(draft: Run, request: RunRequest): Promise<{ active?: ActiveRun; run: Run }> {
     // In hand before it is admitted: the session's worker may take it up before this function goes on.
     const active = this.#dispatch.track(draft);
+    active.user = wholeUser(request.config);
     active.hasKey = request.submission !== undefined;
     let run: Run;
     try {

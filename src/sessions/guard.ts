@@ -1,6 +1,7 @@
 import { AppError } from "../errors.ts";
 import type { AuthContext, AuthEvent, CustomAuth, RowFilter } from "../manifest/auth.ts";
 import { ownerOfUser } from "../settings/api-keys.ts";
+import { withoutUserKeys } from "../runs/user-of-run.ts";
 import { contains } from "../storage/contains.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -97,11 +98,10 @@ export function bothOf(asked: JsonObject, filter: RowFilter = {}): JsonObject | 
 
 /** A run is told who asked for it, whatever the client says of itself. */
 export function withUser({ config }: { config: JsonObject }, { context: { user, scopes } }: Guard): JsonObject {
-  const configurable = config["configurable"];
   return {
     ...config,
     configurable: {
-      ...(typeof configurable === "object" ? configurable : {}),
+      ...withoutUserKeys(config["configurable"]),
       langgraph_auth_user: user,
       langgraph_auth_user_id: user.identity,
       langgraph_auth_permissions: scopes,
