@@ -4,9 +4,12 @@ import type { RunRequest, Runs } from "../runs/runs.ts";
 import { createSession } from "../sessions/sessions.ts";
 import { isUser } from "../settings/api-keys.ts";
 import type { Cron } from "../storage/crons.ts";
-import type { Run, Session } from "../storage/records.ts";
+import { JsonObject, type Run, type Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import { datesBetween, nextDate } from "./schedule.ts";
+
+/** Where a payload keeps what the rules of `auth.path` write on the threads that its cron makes. */
+export const threadMetadata = "thread_metadata";
 
 /** What the run of a cron is started with. */
 export interface CronRunParts {
@@ -52,13 +55,14 @@ export async function startCronRun(cron: Cron & { next_run_date: string }, parts
 
 /** The session of a thread's cron, or a new one. The same date gives the same one, so that a crash leaves no second. */
 async function sessionOf(cron: Cron & { next_run_date: string }, { storage }: CronRunParts): Promise<Session> {
-  const { session_id, owner, cron_id, next_run_date } = cron;
+  const { session_id, owner, cron_id, next_run_date, payload } = cron;
   if (session_id === null) {
     const { sessions } = storage;
+    const marks = JsonObject.safeParse(payload[threadMetadata]).data;
     const create = (session: Session): Promise<Session> => sessions.create({ ...session, owner });
     return await createSession(
       { sessions: { ...sessions, create } },
-      { session_id: nameUuid(next_run_date, cron_id), if_exists: "do_nothing", metadata: { cron_id } },
+      { session_id: nameUuid(next_run_date, cron_id), if_exists: "do_nothing", metadata: { ...marks, cron_id } },
     );
   }
   const session = await storage.sessions.get(session_id);

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { BackgroundAgent, BackgroundReport, BackgroundWatch } from "../agents/background.ts";
 import { AppError, isAppError } from "../errors.ts";
 import type { BackgroundService, BackgroundWork } from "../loop/background-service.ts";
+import { isUser } from "../settings/api-keys.ts";
 import type { Run, Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { LiveActivity } from "./activity.ts";
@@ -73,7 +74,7 @@ export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns
       }
     },
     async send(work, signal) {
-      const session = await openSession(storage, await requireParent(), work);
+      const session = await openSession(storage, await requireParent(), work, isUser(owner ?? null));
       signal.throwIfAborted();
       const run = await runs.start(session, { ...requestOf(work, session, parent), ...(owner && { owner }) });
       // The caller was stopped meanwhile, before anybody could see this run (STOP-18).
@@ -131,7 +132,24 @@ function sessionIdFor(parentId: string, { call_id, place }: Pick<BackgroundWork,
   return nameUuid(JSON.stringify([parentId, call_id, place]), sessionNamespace);
 }
 
-async function openSession({ sessions }: Storage, parent: Session, work: BackgroundWork): Promise<Session> {
+/** What the server itself writes on a session, which says nothing of another. */
+const ofOneSession = new Set([
+  "graph_id",
+  "assistant_id",
+  "thread_id",
+  "title",
+  "copied_from",
+  "forked_from",
+  "cron_id",
+]);
+
+/** `isShownAs`: whether rules go by the metadata of sessions; this one is shown to whom the parent is shown (`auth.path`). */
+async function openSession(
+  { sessions }: Storage,
+  parent: Session,
+  work: BackgroundWork,
+  isShownAs: boolean,
+): Promise<Session> {
   const now = new Date().toISOString();
   const { call_id, place, name, task } = work;
   const session: Session = {
@@ -140,6 +158,7 @@ async function openSession({ sessions }: Storage, parent: Session, work: Backgro
     created_at: now,
     updated_at: now,
     metadata: {
+      ...(isShownAs && Object.fromEntries(Object.entries(parent.metadata).filter(([key]) => !ofOneSession.has(key)))),
       background_of: parent.session_id,
       background: { call_id, place, agent: name, task },
     } satisfies z.infer<typeof Origin>,
