@@ -12,8 +12,23 @@ const connectionCodes = [
   "ENETUNREACH",
 ];
 const timeoutCodes = ["ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"];
-const overflowWords =
-  /context.{0,20}(length|window|size|exceed)|maximum context|too many tokens|token.{0,10}(超限|exceed)/iu;
+/** How vendors say that a conversation is too long (COMP-15), by OpenAI, Anthropic, Qwen, SiliconFlow, Zhipu and others. */
+const overflowWords = new RegExp(
+  [
+    "context.{0,20}(length|window|size|exceed)",
+    "maximum context",
+    "too many tokens",
+    "token.{0,10}(超限|exceed)",
+    "exceed\\w*.{0,20}(max|limit).{0,20}tokens",
+    "(prompt|input) (is|are) too long",
+    "(prompt|input)( length)? exceeds.{0,20}(max|limit|length)",
+    "range of input length",
+    "length of prompt_tokens.{0,40}less than",
+    "(输入|提示词|上下文|对话|prompt).{0,12}(超出|超过|超长|过长|超限)",
+    "(超出|超过).{0,12}(上下文|最大长度|长度限制)",
+  ].join("|"),
+  "iu",
+);
 const quotaWords = /insufficient[_ -]?quota|exceeded your current quota|billing|credit balance|余额|欠费|配额/iu;
 /** Some vendors say with 400 that they do not know a model (LLM-13). */
 const unknownModelWords = /model\b.{0,80}\b(?:does )?not (?:exist|found)|(?:unknown|no such) model|模型不存在/iu;
@@ -51,7 +66,7 @@ export function toModelError(error: unknown, target?: ModelTarget): AppError {
       return make(
         "context_overflow",
         `The conversation is longer than ${who.toLowerCase()} can read: ${said}`,
-        "Compress the conversation, or choose a model with a larger context.",
+        "Start a new conversation, refer to less, compress this one, or choose a model with a larger context.",
       );
     case "auth":
       return make(

@@ -106,7 +106,10 @@ describe("a model call that fails, asked in another way", () => {
     const long = status(400, "Token超限");
     const flow = await start({ handler: ({ index }) => (index === 0 ? { text: "Hello there." } : long) });
     await flow.send("Question", free);
-    await expect(flow.send("Another one", free)).rejects.toMatchObject({ code: "context_overflow" });
+    await expect(flow.send("Another one", free)).rejects.toMatchObject({
+      code: "context_overflow",
+      suggestion: expect.stringMatching(/Start a new conversation, refer to less/u),
+    });
     expect(flow.model.requests).toHaveLength(4);
   });
 
