@@ -104,6 +104,21 @@ describe("clearing tool results", () => {
     expect(prune(calls(6), { isMarked: none, most: 0, textFor }).cleared).toBe(0);
   });
 
+  it("never clears the last six messages, though there are older ones that may be cleared (C-15)", () => {
+    const write = (index: number): BaseMessage[] => [
+      new AIMessage({
+        id: `w-${index}`,
+        content: "",
+        tool_calls: [{ id: `w-${index}`, name: "create_file", args: { content: long }, type: "tool_call" as const }],
+      }),
+      new ToolMessage({ id: `done-${index}`, name: "create_file", tool_call_id: `w-${index}`, content: "Done." }),
+    ];
+    const messages = [...Array.from({ length: 7 }, (_, index) => write(index)).flat(), ...calls(3).slice(1)];
+    const { messages: left, cleared: count } = prune(messages, { isMarked: none, most: 0, textFor });
+    expect(left.slice(-6)).toEqual(messages.slice(-6));
+    expect(count).toBe(4);
+  });
+
   it("cuts long arguments only when all results that may be cleared are", () => {
     const write = (index: number): BaseMessage[] => [
       new AIMessage({

@@ -66,6 +66,9 @@ describe("choosing what of the history is shown", () => {
           expect(tokens).toBe(countMessages(history.slice(first)));
           const isLastTurn = first === history.length - 4;
           if (50 + tokens > limit * 0.9) expect(isLastTurn).toBe(true);
+          // What is too long is brought down to 80 % (COMP-14), what is not stays whole.
+          if (first > 0 && !isLastTurn) expect(50 + tokens).toBeLessThanOrEqual(limit * 0.8);
+          expect(first === 0).toBe(50 + countMessages(history) <= limit * 0.9 || sizes.length === 1);
         },
       ),
     );

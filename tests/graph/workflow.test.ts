@@ -195,6 +195,34 @@ describe("compress", () => {
     });
   });
 
+  it("replaces the summary by the next one, which is told the one before it (COMP-05)", async () => {
+    const summaries = [summary, { ...summary, goal: "teach", completed: ["all of it"] }].map((one) => ({
+      text: JSON.stringify(one),
+    }));
+    const asked: ModelRequest[] = [];
+    const flow = await start({
+      handler: (request) => {
+        if (task(request) !== "compress") return { text: "Fine." };
+        asked.push(request);
+        return summaries.shift() ?? { text: "no" };
+      },
+    });
+    for (const text of ["the moon", "the sun", "mars"]) await flow.send(`tell me about ${text}`);
+    await flow.send("tell me about venus", { compress: true });
+    for (const text of ["saturn", "jupiter"]) await flow.send(`tell me about ${text}`);
+    const state = await flow.send("tell me about pluto", { compress: true });
+    expect(state.conversation_summary).toMatchObject({ goal: "teach", completed: ["all of it"] });
+    const told = asked.map(({ messages }) => wireText(messages[0] ?? { role: "none" }));
+    expect(told.map((text) => text.includes("It continues this earlier summary, which yours replaces"))).toEqual([
+      false,
+      true,
+    ]);
+    expect(told[1]).toContain(JSON.stringify(summary).slice(1, -1));
+    const shown = wireText(flow.model.requests.at(-1)?.messages[0] ?? { role: "none" });
+    expect(shown).toContain("all of it");
+    expect(shown).not.toContain("talked");
+  });
+
   it("waits only so long for a summary, then makes one without the model", async () => {
     const flow = await start({
       handler: (request) => (task(request) === "compress" ? { fault: { kind: "hang" } } : { text: "Fine." }),

@@ -158,6 +158,9 @@ describe("a conversation above its safe zone", () => {
 
   it("has old tool results cleared from what the model sees, and from nothing else", async () => {
     const flow = await start({ files, script: script() });
+    const logged: { fields: unknown; name: unknown }[] = [];
+    const info = (fields: unknown, name?: unknown) => void logged.push({ fields, name });
+    flow.services.logger = { info, warn: () => undefined };
     const { messages } = await flow.send("Read them", context);
     const shown = flow.model.requests.at(-1)?.messages ?? [];
     const results = shown.filter(({ role }) => role === "tool").map(wireText);
@@ -170,6 +173,12 @@ describe("a conversation above its safe zone", () => {
     const told = flow.events.findLast((event) => event.type === "context_pruned");
     expect(told).toMatchObject({ deleted: 0, cleared: 3 });
     expect(told?.type === "context_pruned" && told.tokens_before - told.tokens_after).toBeGreaterThan(2500);
+    const { type: _type, ...counts } = told ?? { type: "context_pruned" };
+    expect(logged.findLast(({ name }) => name === "context_pruned")?.fields).toEqual({
+      session_id: "session-1",
+      run_id: "run-1",
+      ...counts,
+    });
     const lengths = flow.events.findLast((event) => event.type === "window_length");
     expect(lengths?.type === "window_length" && lengths.tokens_used - lengths.pruned_tokens_used).toBeGreaterThan(2500);
     expect(allValid(flow)).toBe(true);
