@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { projectFolder } from "../support/source-files.ts";
+
+let home: string;
+beforeEach(() => {
+  // The start alone, before a program that says one word.
+  home = mkdtempSync(join(tmpdir(), "millrace-bin-"));
+  mkdirSync(join(home, "bin"));
+  copyFileSync(join(projectFolder, "bin/millrace.cjs"), join(home, "bin/millrace.cjs"));
+  writeFileSync(join(home, "package.json"), '{"type":"module"}');
+  writeFileSync(join(home, "bin/command.ts"), 'const word: string = "served";\nprocess.stdout.write(word);\n');
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+async function start(): Promise<{ said: string; code: unknown }> {
+  const child = spawn(process.execPath, [join(home, "bin/millrace.cjs")], { stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  child.stdout.on("data", (text) => (said += String(text)));
+  const [code] = await once(child, "close");
+  return { said, code };
+}
+
+it("keeps what a start has compiled with the packages, for the next one", async () => {
+  mkdirSync(join(home, "node_modules"));
+  expect(await start()).toEqual({ said: "served", code: 0 });
+  const [kind] = readdirSync(join(home, "node_modules/.cache/millrace"));
+  const kept = readdirSync(join(home, "node_modules/.cache/millrace", kind ?? ""));
+  // The module, and its text without types.
+  expect(kept).toHaveLength(2);
+  expect(await start()).toEqual({ said: "served", code: 0 });
+  // A source that has changed since is what runs.
+  writeFileSync(join(home, "bin/command.ts"), 'process.stdout.write("changed" as string);\n');
+  expect(await start()).toEqual({ said: "changed", code: 0 });
+});
+
+it("starts where nothing can be kept", async () => {
+  writeFileSync(join(home, "node_modules"), "no folder");
+  expect(await start()).toEqual({ said: "served", code: 0 });
+});
+
+it("has the same space for new objects whichever way it is started", () => {
+  const limit = "--max-semi-space-size=8";
+  const [first = "", ...rest] = readFileSync(join(projectFolder, "bin/millrace.cjs"), "utf8").split("\n");
+  expect(first).toBe(`#!/usr/bin/env -S node ${limit}`);
+  expect(rest.join("\n")).toContain(`const youngSpace = "${limit}";`);
+  const { scripts } = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
+  expect(scripts.start).toBe(`exec node ${limit} bin/millrace.cjs`);
+});
