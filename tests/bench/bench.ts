@@ -1,5 +1,6 @@
 import { availableParallelism, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { measureRest } from "./at-rest.ts";
 import { measureContext } from "./context-cost.ts";
 import { printSections, type Section } from "./figures.ts";
 import { measureInProcess } from "./in-process.ts";
@@ -13,7 +14,7 @@ import { measureSimulationStop } from "./simulation-stop.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers.ts";
 import { measureTextCalls } from "./text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,process,loop,context,session,calls,policies,search,stops]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -109,6 +110,7 @@ async function measure(
   try {
     await add("policies", () => measurePolicies(model.url, amounts.policies));
     await add("start", () => measureStart(model.url, peerFolder, amounts.starts));
+    await add("rest", () => measureRest(model.url, Math.min(3, amounts.starts), amounts.turns));
     const servers: ServerUnderTest[] = [];
     try {
       servers.push(await startMillrace(model.url));

@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
 import { projectFolder } from "../support/source-files.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 
@@ -36,14 +37,19 @@ export async function startModel(): Promise<{ url: string; stop(): Promise<void>
   };
 }
 
+const Package = z.looseObject({ scripts: z.looseObject({ start: z.string().startsWith("exec node ") }) });
+
 /** What `npm run build` makes. */
 export const bundledServer = join(projectFolder, "dist", "server", "server.js");
 
 /**
- * Starts the sources over the bench's graphs in an empty data folder, which `stop` removes. `bundled` starts what
- * `npm run build` made, with the graphs it bundled.
+ * Starts what `npm start` starts over the bench's graphs in an empty data folder, which `stop` removes. `bundled` starts
+ * what `npm run build` made, with the graphs it bundled; `isFirst`, as if nothing were kept of an earlier start.
  */
-export async function startMillrace(modelUrl: string, { bundled = false } = {}): Promise<ServerUnderTest> {
+export async function startMillrace(
+  modelUrl: string,
+  { bundled = false, isFirst = false } = {},
+): Promise<ServerUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"));
   mkdirSync(join(folder, "workspace"));
   writeFileSync(join(folder, "workspace", "notes.md"), "# Notes\n\nThe answer is 42.\n");
@@ -55,6 +61,7 @@ export async function startMillrace(modelUrl: string, { bundled = false } = {}):
     MILLRACE_WORKSPACE: join(folder, "workspace"),
     MILLRACE_GRAPHS: join(bundled ? dirname(bundledServer) : join(projectFolder, "tests/bench"), "langgraph.json"),
     ...(bundled ? { NODE_COMPILE_CACHE: join(tmpdir(), "millrace-bench-compile-cache") } : {}),
+    ...(isFirst ? { NODE_DISABLE_COMPILE_CACHE: "1" } : {}),
     MILLRACE_MODEL: "openai:bench",
     MILLRACE_LOG_LEVEL: "error",
   };
@@ -62,10 +69,7 @@ export async function startMillrace(modelUrl: string, { bundled = false } = {}):
   const server = await startServer({
     name: "millrace",
     command: process.execPath,
-    arguments: [
-      `--inspect-port=127.0.0.1:${inspectorPort}`,
-      bundled ? bundledServer : join(projectFolder, "src/server.ts"),
-    ],
+    arguments: [`--inspect-port=127.0.0.1:${inspectorPort}`, ...(bundled ? [bundledServer] : startWords())],
     cwd: folder,
     environment,
     port,
@@ -109,6 +113,15 @@ export async function startPeer(peerFolder: string, modelUrl: string): Promise<S
     port,
     cleanUp: () => rmSync(state, { recursive: true, force: true }),
   });
+}
+
+/** What `npm start` tells Node, its file with the whole path. */
+function startWords(): string[] {
+  const { scripts } = Package.parse(JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8")));
+  return scripts.start
+    .replace(/^exec node /u, "")
+    .split(" ")
+    .map((word) => (word.startsWith("-") ? word : join(projectFolder, word)));
 }
 
 interface StartOptions {
@@ -237,7 +250,8 @@ function cpuOf(pid: number): number {
   return fields === undefined ? 0 : (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-function residentOf(pid: number): number {
+/** Resident memory of a process, MB; 0 when it is gone. */
+export function residentOf(pid: number): number {
   try {
     const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
     return Number(line?.[1] ?? 0) / 1024;
