@@ -25,8 +25,17 @@ import { instructionsIn } from "./session-instructions.ts";
 import { systemOf, type GatheredContext } from "./system-layers.ts";
 import { hasWeb, isReplaced } from "./web-tools.ts";
 
+/** What was read of a task's configuration: a node asks for it in many places. */
+const contexts = new WeakMap<LangGraphRunnableConfig, RunContext>();
+
 /** What the run chose: `context`, or the same keys in `configurable` as older clients send them. */
 export function runContext(config: LangGraphRunnableConfig): RunContext {
+  const known = contexts.get(config) ?? readContext(config);
+  contexts.set(config, known);
+  return known;
+}
+
+function readContext(config: LangGraphRunnableConfig): RunContext {
   const chosen: Record<string, unknown> = {};
   for (const key of Object.keys(RunContext.shape)) {
     const value: unknown = config.context?.[key] ?? config.configurable?.[key];
