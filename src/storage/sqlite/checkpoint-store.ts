@@ -128,6 +128,14 @@ export class CheckpointStore {
     return key ?? this.#insert("INSERT INTO checkpoint_rows (namespace, id) VALUES (?, ?)", namespace.key, packId(id));
   }
 
+  /** The key of a new row without data; `undefined` where there is a row already. */
+  #addRow(namespace: NamespaceState, id: string): number | undefined {
+    const { changes, lastInsertRowid } = this.database
+      .prepare("INSERT INTO checkpoint_rows (namespace, id) VALUES (?, ?) ON CONFLICT (namespace, id) DO NOTHING")
+      .run(namespace.key, packId(id));
+    return changes > 0 ? Number(lastInsertRowid) : undefined;
+  }
+
   /** A checkpoint by its key. Throws `storage_corrupt`, naming the thread, when its rows are damaged. */
   load(state: ThreadState, key: number, known?: Snapshot): Snapshot {
     const { threadId } = state.items;
@@ -162,8 +170,10 @@ export class CheckpointStore {
     body: Body,
     parent: Snapshot | undefined,
   ): Snapshot {
-    const key = this.openKey(namespace, place.id);
-    if (this.find(namespace, place.id) !== undefined) this.detach(state, new Set([key]));
+    // Nearly every checkpoint is new: it is not looked for before it is written.
+    const added = this.#addRow(namespace, place.id);
+    const key = added ?? this.openKey(namespace, place.id);
+    if (added === undefined && this.find(namespace, place.id) !== undefined) this.detach(state, new Set([key]));
     let base = parent?.base ?? (parent === undefined ? undefined : asBase(parent));
     let text = base === undefined || base.key === key ? undefined : rowText(body, base);
     if (base === undefined || text === undefined || outgrown(base, text.length)) {
