@@ -487,8 +487,8 @@ describe("who may make threads and not change them", () => {
   });
 });
 
-describe("POST /internal/truncate 403", () => {
-  it("leaves the store of all users as it is, and says so before anything goes", async () => {
+describe("truncating by a user", () => {
+  it("POST /internal/truncate 403: the store of all users stays, which is said before anything goes", async () => {
     const user = somebody();
     await item(user);
     const ids = await thread(user);
