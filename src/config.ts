@@ -98,6 +98,8 @@ const Environment = z.object({
 
 /** What the program was told, checked; paths are absolute. Keys are secrets: never log, trace or send this object. */
 export interface Config extends ToolSettings {
+  /** The variables that have a value, as they were given. */
+  given: Readonly<Record<string, string>>;
   port: number;
   host: string;
   dataDir: string;
@@ -170,10 +172,22 @@ function langsmithOf(values: z.infer<typeof Environment>): Config["langsmith"] {
   return { enabled: apiKey !== undefined && !isOff, apiKey, endpoint, project };
 }
 
+/** The names of all variables, in the order of `.env.example`. */
+export const variableNames: readonly string[] = Object.keys(Environment.shape);
+
+/** The value of every variable that has one, for what `loadConfig` has read. */
+export function valuesOf(given: Config["given"]): Record<string, unknown> {
+  return Environment.parse(given);
+}
+
+/** A variable without a value is one that nobody set. */
+function givenOf(env: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(variableNames.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}
+
 /** Parses an environment. Throws `config` with every problem listed, each with the variable's name. */
 export function loadConfig(env: Record<string, string | undefined>): Config {
-  // A variable without a value is one that nobody set.
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
+  const given = givenOf(env);
   const parsed = Environment.safeParse(given);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
@@ -183,6 +197,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   }
   const values = parsed.data;
   return {
+    given,
     port: values.PORT,
     host: values.HOST,
     dataDir: resolve(values.MILLRACE_DATA_DIR),

@@ -18,6 +18,8 @@ import { webhookBody } from "./http/webhook-body.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { openCustomParts, type CustomParts } from "./manifest/custom-parts.ts";
 import { bindSdkClient } from "./manifest/sdk-globals.ts";
+import { openSettings } from "./live-settings/live-settings.ts";
+import { withLiveSettings } from "./loop/live-services.ts";
 import { openAgents } from "./loop/own-services.ts";
 import type { RunServices } from "./loop/services.ts";
 import { createModelLoader } from "./models/load-model.ts";
@@ -86,10 +88,10 @@ export async function startServer(
     const prompts = openPrompts(config.dataDir, logger, countText);
     const { callBack, counter, hooks } = openWatchers(config, logger);
     const documentation = openDocumentation({ ...config, workspace }, logger);
-    const { models, ollama, modelServices } = openModelParts(config, logger);
-    const lent = lentServices(config, storage, workspace, logger);
-    const lentModel = lentModels(config, models, prompts, modelServices);
-    const services = { ...lent, ...lentModel, hooks, toolSources, callBack, documentation: documentation.sources };
+    const settings = openSettings(config, logger);
+    const { models, ollama, modelServices, lentModel, webOf } = openModelParts(config, prompts, logger);
+    const lent = { ...lentServices(config, storage, workspace, logger), documentation: documentation.sources };
+    const services = withLiveSettings({ ...lent, ...lentModel, hooks, toolSources, callBack }, settings, webOf);
     const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
     const tracing = openTracing(config, models);
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
@@ -100,15 +102,14 @@ export async function startServer(
     const files = openFileWatch(config, services, logger);
     const tokens = createTokenCounter(logger);
     const shared = { config, prompts, models, modelServices, ollama, tokens, documentation, graphs, custom, logger };
-    const api = createApi({ ...shared, agents: lent.agents, files, storage, runs, operations, manual });
+    const api = createApi({ ...shared, agents: lent.agents, files, settings, storage, runs, operations, manual });
     // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
     const recovered = Promise.withResolvers<void>();
     const { server, sockets, url } = await listen(config, (request, bindings) =>
       recovered.promise.then(() => api.fetch(request, bindings)),
     );
     const unbindClient = bindSdkClient(url);
-    const { resumed } = await runs.recover();
-    if (resumed > 0) logger.info({ resumed }, "runs_resumed");
+    await takeUp(runs, logger);
     recovered.resolve();
     const toRequest = cronRequest.bind(undefined, { runnable: storage, graphs });
     const clockwork = startClockwork({ config, storage, runs, toRequest, logger });
@@ -141,6 +142,11 @@ function prepareFolders(config: Config): string {
   return workspace;
 }
 
+async function takeUp(runs: Runs, logger: Logger): Promise<void> {
+  const { resumed } = await runs.recover();
+  if (resumed > 0) logger.info({ resumed }, "runs_resumed");
+}
+
 /** What tools have changed; an undo is told to whoever follows the session. */
 function openOperations(storage: Storage, { locks, workspace }: RunServices, runs: Runs): Operations {
   return createOperations({
@@ -162,10 +168,13 @@ async function openGraphs(config: Config, storage: Storage, logger: Logger): Pro
 }
 
 /** What is known of models, the local service that has some, and what stands around requests to all of them. */
-function openModelParts(config: Config, logger: Logger) {
+function openModelParts(config: Config, prompts: Prompts, logger: Logger) {
   const models = openModels(config, logger);
   const ollama = openOllama(models, logger);
-  return { models, ollama, modelServices: new ModelServices({ createRate, onEnd: tellOllama(ollama) }) };
+  const modelServices = new ModelServices({ createRate, onEnd: tellOllama(ollama) });
+  const loadModel = createModelLoader(config, { models, prompts, services: modelServices });
+  const webOf = (web: Config["web"]) => openWeb(web, () => models.storedKeys());
+  return { models, ollama, modelServices, lentModel: { loadModel, models, prompts }, webOf };
 }
 
 /** Who is told what runs do, and of their ends. */
@@ -217,16 +226,6 @@ function runLimits(
   return { maxConcurrent: maxConcurrentRuns, queueLimit, ownerQueueLimit, crashBudget, runTimeout, turnPatience };
 }
 
-function lentModels(
-  config: Config,
-  models: ModelRegistry,
-  prompts: Prompts,
-  services: ModelServices,
-): Required<Pick<RunServices, "loadModel" | "models" | "prompts" | "web">> {
-  const web = openWeb(config.web, () => models.storedKeys());
-  return { loadModel: createModelLoader(config, { models, prompts, services }), models, prompts, web };
-}
-
 function lentServices(
   config: Config,
   storage: Storage,
@@ -244,11 +243,6 @@ function lentServices(
     operations: storage.operations,
     changedFiles: createChangedFiles(),
     requests: storage.requests,
-    criticalFiles: config.criticalFiles,
-    confirmTasks: config.confirmTasks,
-    toolRate: config.toolRate === undefined ? undefined : createRate(config.toolRate),
-    modelRate: config.modelRate === undefined ? undefined : createRate(config.modelRate),
-    modelRequests: config.modelRequests,
     onHookProblem: (hook, error) => logger.warn({ err: error, hook }, "tool_hook_failed"),
     locks: createLocks(),
     defaultModel: config.model,

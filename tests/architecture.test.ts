@@ -19,7 +19,7 @@ const layers: string[][] = [
   ["guardrails"],
   ["rules", "external-tools", "library-docs"],
   ["models", "tools"],
-  ["agents"],
+  ["agents", "live-settings"],
   ["prompts", "storage", "simulation", "tracing", "extensions", "folders", "web", "manifest", "program", "watching"],
   ["logger", "callbacks", "idle-memory"],
   ["config", "events"],

@@ -6,6 +6,7 @@ import type { Documentation } from "../context/open-documentation.ts";
 import { guardedCrons } from "../crons/guarded-crons.ts";
 import { ownCrons } from "../crons/own-crons.ts";
 import type { Graphs } from "../graph/load.ts";
+import type { LiveSettings } from "../live-settings/live-settings.ts";
 import type { Logger } from "../logger.ts";
 import type { CustomAuth } from "../manifest/auth.ts";
 import type { CustomParts } from "../manifest/custom-parts.ts";
@@ -61,6 +62,7 @@ import { protocolRoutes } from "./routes/protocol.ts";
 import { providerRoutes } from "./routes/providers.ts";
 import { resultRoutes } from "./routes/results.ts";
 import { ruleRoutes } from "./routes/rules.ts";
+import { settingRoutes } from "./routes/settings.ts";
 import { statelessRunRoutes } from "./routes/stateless-runs.ts";
 import { storeRoutes } from "./routes/store.ts";
 import { suggestionRoutes } from "./routes/suggestions.ts";
@@ -123,6 +125,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   modelServiceRoutes,
   ollamaRoutes,
   identityRoutes,
+  settingRoutes,
   ruleRoutes,
   externalToolRoutes,
   libraryDocsRoutes,
@@ -146,6 +149,7 @@ export interface ServerParts {
   documentation: Documentation;
   agents: AgentSource;
   files: FileWatch | undefined;
+  settings: LiveSettings;
   graphs: Graphs;
   /** What the langgraph.json brings besides graphs. */
   custom: CustomParts;

@@ -11,6 +11,7 @@ import type { TokenCounter } from "../context/token-counter.ts";
 import type { Documentation } from "../context/open-documentation.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Interfaces } from "../manifest/interfaces.ts";
+import type { LiveSettings } from "../live-settings/live-settings.ts";
 import type { Logger } from "../logger.ts";
 import type { AuthContext } from "../manifest/auth.ts";
 import type { FileWatch } from "../watching/file-watch.ts";
@@ -40,6 +41,8 @@ export interface HttpServices extends Door {
   modelServices: ModelServices;
   /** The local service of models. */
   ollama: OllamaService;
+  /** What can be changed of the configuration while the server runs. */
+  settings: LiveSettings;
   /** The files of the workspace, where they are watched. */
   files: FileWatch | undefined;
   /** Whether the caller may change what all callers share: the only owner there is, or `admin`. */

@@ -53,7 +53,7 @@ export function webSearchRoutes(services: HttpServices): HttpApp {
   return routes;
 }
 
-function choiceRoute(routes: HttpApp, { config, models, mayAdminister }: HttpServices): void {
+function choiceRoute(routes: HttpApp, { config, settings, models, mayAdminister }: HttpServices): void {
   const isOn = enabledToolkits(config.toolkits).some(({ name }) => name === "web");
   routes.get(
     "/web-search",
@@ -62,14 +62,15 @@ function choiceRoute(routes: HttpApp, { config, models, mayAdminister }: HttpSer
     (context) => {
       const language = languageOf(context);
       const model = context.req.valid("query").model ?? models.roles().main;
-      const now = withStoredKeys(config.web, models.storedKeys());
+      const { web } = settings.current();
+      const now = withStoredKeys(web, models.storedKeys());
       const engine = isOn ? (now.search?.engine ?? null) : null;
       const general = searchEngineNames.map((name) => ({
         name,
         title: searchEngines[name].title,
         is_available: name === engine,
         help: [...searchEngines[name].help[language]],
-        key: keyOf(name, config.web, models, mayAdminister),
+        key: keyOf(name, web, models, mayAdminister),
       }));
       const provider = Object.entries(providers)
         .filter(([name]) => isProviderSearchAvailable(name))
@@ -96,7 +97,7 @@ function choiceRoute(routes: HttpApp, { config, models, mayAdminister }: HttpSer
 
 const errors = { 403: "The caller may not change it", 409: "The file of keys is broken", 507: "The disk is full" };
 
-function keyRoutes(routes: HttpApp, { config, models, mayAdminister }: HttpServices): void {
+function keyRoutes(routes: HttpApp, { settings, models, mayAdminister }: HttpServices): void {
   const place = "/web-search/:engine/key";
   const store = (engine: SearchEngineName, key: string | undefined): z.infer<typeof StoredKeyShape> | null => {
     requireAdministration(mayAdminister);
@@ -107,7 +108,7 @@ function keyRoutes(routes: HttpApp, { config, models, mayAdminister }: HttpServi
       });
     }
     models.files().credentials.set(name, key);
-    return keyOf(engine, config.web, models, mayAdminister);
+    return keyOf(engine, settings.current().web, models, mayAdminister);
   };
   const answer = StoredKeyShape.nullable();
   routes.put(

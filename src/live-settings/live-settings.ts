@@ -1,0 +1,106 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { loadConfig, type Config } from "../config.ts";
+import { AppError, errorMessage, isAppError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import { OverrideFile, type WarnOfFile } from "../prompts/override-file.ts";
+import { changeable } from "./changeable.ts";
+
+/** The name of the file in the data folder, where no tool can reach it. */
+const fileName = "settings.json";
+const Name = z.string().refine((name) => Object.hasOwn(changeable, name), { error: "it cannot be changed here" });
+const Changed = z.record(Name, z.string().min(1));
+/** What was changed, by variable, as the environment would say it. */
+export type ChangedSettings = Readonly<Record<string, string>>;
+
+/**
+ * The configuration with what was changed while the server runs (API-06). It is kept in a file, which is looked at whenever
+ * somebody asks, so that a change, also one by hand, counts from the next use on; of a file that is broken the last good
+ * state goes on to count.
+ */
+export class LiveSettings {
+  readonly #started: Config;
+  readonly #file: OverrideFile<Live>;
+  #last: Live;
+
+  constructor(started: Config, warn: WarnOfFile) {
+    this.#started = started;
+    this.#last = { changed: {}, config: started };
+    this.#file = new OverrideFile(join(started.dataDir, fileName), (text) => readLive(started, text), warn);
+  }
+
+  /** What counts at this moment: the same object until something changes. */
+  current(): Config {
+    return this.#live().config;
+  }
+
+  /** What was changed. */
+  changed(): ChangedSettings {
+    return this.#live().changed;
+  }
+
+  /**
+   * Changes variables, all of them or none; `null` takes back what was changed. Throws `invalid_parameter` where the whole could not
+   * be started with, `conflict` while the file is broken, and what `OverrideFile.write` throws.
+   */
+  change(changes: Readonly<Record<string, string | null>>): void {
+    const found = this.#file.read();
+    if (found.kind === "unusable") {
+      throw new AppError("conflict", `The file ${fileName} is broken and is not overwritten: ${found.problem}.`, {
+        suggestion: "Mend or remove it in the data folder, then try again.",
+      });
+    }
+    const entries = Object.entries({ ...this.changed(), ...changes });
+    const changed = Object.fromEntries(entries.flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
+    try {
+      merged(this.#started, changed);
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      throw new AppError("invalid_parameter", error.message, { suggestion: "GET /settings says what each may be." });
+    }
+    this.#file.write(`${JSON.stringify(changed, null, 2)}\n`);
+  }
+
+  #live(): Live {
+    const found = this.#file.read();
+    if (found.kind === "value") this.#last = found.value;
+    if (found.kind === "none" && this.#last.config !== this.#started) {
+      this.#last = { changed: {}, config: this.#started };
+    }
+    return this.#last;
+  }
+}
+
+/** Opens the settings of a data folder, whose file need not be there, and lets the log say as much as they want. */
+export function openSettings(config: Config, logger: Pick<Logger, "error" | "level">): LiveSettings {
+  const settings = new LiveSettings(config, (warning) => logger.error(warning, "settings_file_not_used"));
+  if (Object.hasOwn(settings.changed(), "MILLRACE_LOG_LEVEL")) logger.level = settings.current().logLevel;
+  return settings;
+}
+
+interface Live {
+  changed: ChangedSettings;
+  config: Config;
+}
+
+function readLive(started: Config, text: string): { value: Live } | { problem: string } {
+  try {
+    const changed = Changed.parse(JSON.parse(text));
+    return { value: { changed, config: merged(started, changed) } };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { problem: "it is not JSON" };
+    return { problem: error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error) };
+  }
+}
+
+/** Only what was changed is taken from the new configuration. Throws `config` for what cannot be. */
+function merged(started: Config, changed: ChangedSettings): Config {
+  if (Object.keys(changed).length === 0) return started;
+  const fresh = loadConfig({ ...started.given, ...changed });
+  const { allowed } = started.web;
+  const fields = new Set(Object.keys(changed).map((name) => changeable[name]));
+  const taken = Object.fromEntries(
+    [...fields].flatMap((field) => (field === undefined ? [] : [[field, fresh[field]]])),
+  );
+  return { ...started, ...taken, web: fields.has("web") ? { ...fresh.web, allowed } : started.web };
+}

@@ -1,0 +1,51 @@
+import type { Config } from "../config.ts";
+import type { LiveSettings } from "../live-settings/live-settings.ts";
+import { createRate } from "../tools/rates.ts";
+import type { RunServices } from "./services.ts";
+
+/**
+ * The services of a server, of which what can be changed while it runs is what it is in the moment when it is asked for. A run
+ * takes a copy when it begins or goes on, so a change counts from then on (API-06). `openWeb` opens the web anew where that changes.
+ */
+export function withLiveSettings<Services extends RunServices>(
+  services: Services,
+  settings: Pick<LiveSettings, "current">,
+  openWeb: (web: Config["web"]) => RunServices["web"],
+): Services {
+  const web = kept(openWeb);
+  const [toolRate, modelRate] = [kept(rateOf), kept(rateOf)];
+  const live: Partial<RunServices> = {
+    get web() {
+      return web(settings.current().web);
+    },
+    get toolRate() {
+      return toolRate(settings.current().toolRate);
+    },
+    get modelRate() {
+      return modelRate(settings.current().modelRate);
+    },
+    get modelRequests() {
+      return settings.current().modelRequests;
+    },
+    get criticalFiles() {
+      return settings.current().criticalFiles;
+    },
+    get confirmTasks() {
+      return settings.current().confirmTasks;
+    },
+  };
+  return Object.defineProperties(services, Object.getOwnPropertyDescriptors(live));
+}
+
+function rateOf(perSecond: number | undefined): RunServices["toolRate"] {
+  return perSecond === undefined ? undefined : createRate(perSecond);
+}
+
+/** Makes a thing anew only when what it is made of changes. */
+function kept<Of, Made>(make: (of: Of) => Made): (of: Of) => Made {
+  let last: { of: Of; made: Made } | undefined;
+  return (of) => {
+    if (last === undefined || last.of !== of) last = { of, made: make(of) };
+    return last.made;
+  };
+}

@@ -1,0 +1,89 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { loadConfig, type Config } from "../../src/config.ts";
+import { LiveSettings } from "../../src/live-settings/live-settings.ts";
+
+let dataDir = "";
+let file = "";
+let warned: unknown[] = [];
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "millrace-settings-"));
+  file = join(dataDir, "settings.json");
+  warned = [];
+});
+afterEach(() => rmSync(dataDir, { recursive: true }));
+
+const open = (env: Record<string, string> = {}, more: Partial<Config> = {}): LiveSettings =>
+  new LiveSettings({ ...loadConfig({ ...env, MILLRACE_DATA_DIR: dataDir }), ...more }, (warning) =>
+    warned.push(warning),
+  );
+
+it("what was changed goes before the environment, in this process and in the next one, until it is taken back", () => {
+  const settings = open({ MILLRACE_TOOL_RATE: "5" });
+  const before = settings.current();
+  expect(before.toolRate).toBe(5);
+  settings.change({ MILLRACE_TOOL_RATE: "7", MILLRACE_CONFIRM_TASKS: "on" });
+  expect(settings.current()).toEqual({ ...before, toolRate: 7, confirmTasks: true });
+  expect(settings.current()).toBe(settings.current());
+  expect(open({ MILLRACE_TOOL_RATE: "5" }).current()).toMatchObject({ toolRate: 7, confirmTasks: true });
+  settings.change({ MILLRACE_TOOL_RATE: null });
+  expect(settings.current()).toMatchObject({ toolRate: 5, confirmTasks: true });
+  settings.change({ MILLRACE_CONFIRM_TASKS: null });
+  expect(settings.current()).toEqual(before);
+});
+
+it("keeps what stands in the configuration besides, also where the environment says something else", () => {
+  const settings = open(
+    { MILLRACE_MODEL: "openai:from-the-environment" },
+    { model: "offline", web: loadConfig({ MILLRACE_WEB_ALLOW: "127.0.0.1:80" }).web },
+  );
+  settings.change({ SEARXNG_URL: "http://127.0.0.1:8888" });
+  expect(settings.current()).toMatchObject({
+    model: "offline",
+    web: {
+      search: { engine: "searxng", address: "http://127.0.0.1:8888" },
+      opensPages: true,
+      allowed: ["127.0.0.1:80"],
+    },
+  });
+});
+
+it.each([
+  ["a wrong value", { MILLRACE_TOOL_RATE: "fast" }, "MILLRACE_TOOL_RATE"],
+  ["an engine that is not set up", { MILLRACE_SEARCH: "searxng" }, "not set up"],
+  [
+    "a right one beside a wrong one",
+    { MILLRACE_CONFIRM_TASKS: "on", MILLRACE_LOG_LEVEL: "loud" },
+    "MILLRACE_LOG_LEVEL",
+  ],
+])("%s is refused, and nothing has changed", (_, changes, words) => {
+  const settings = open();
+  settings.change({ MILLRACE_MODEL_RATE: "2" });
+  const before = readFileSync(file, "utf8");
+  expect(() => settings.change(changes)).toThrow(
+    expect.objectContaining({ code: "invalid_parameter", message: expect.stringContaining(words) }),
+  );
+  expect(readFileSync(file, "utf8")).toBe(before);
+  expect(settings.current()).toMatchObject({ modelRate: 2, confirmTasks: false });
+});
+
+it("a change by hand counts from the next look on, and of a broken file the last good state", () => {
+  const settings = open();
+  settings.change({ MILLRACE_CONFIRM_TASKS: "on" });
+  writeFileSync(file, '{"MILLRACE_TOOL_RATE": "3"}');
+  expect(settings.current()).toMatchObject({ toolRate: 3, confirmTasks: false });
+  const broken = ["{", "[]", '{"PORT": "1"}', '{"MILLRACE_TOOL_RATE": 3}', '{"MILLRACE_TOOL_RATE": "-3"}'];
+  for (const text of broken) {
+    writeFileSync(file, text);
+    expect(settings.current(), text).toMatchObject({ toolRate: 3 });
+    expect(() => settings.change({ MILLRACE_CONFIRM_TASKS: "on" }), text).toThrow(
+      expect.objectContaining({ code: "conflict" }),
+    );
+    expect(readFileSync(file, "utf8")).toBe(text);
+  }
+  expect(warned).toHaveLength(broken.length);
+  rmSync(file);
+  expect(settings.current().toolRate).toBeUndefined();
+});
