@@ -17,6 +17,26 @@ export function aPdf(pages: string[][], packed?: { data: Buffer; filter: string 
       Buffer.concat([Buffer.from(`<< /Length ${data.length}${filter} >>\nstream\n`), data, Buffer.from("\nendstream")]),
     );
   }
+  return pdfOf(objects);
+}
+
+/** What a PDF shows in an encoding that it only names: codes as hexadecimal digits, and beside them a line of plain letters. */
+export function aPdfInEncoding(encoding: string, ordering: string, codes: string): Buffer {
+  const shown = `BT /F1 12 Tf 14 TL 72 720 Td <${codes}> Tj T* /F2 12 Tf (plain) Tj ET`;
+  const descriptor =
+    "<< /Type /FontDescriptor /FontName /Song /Flags 6 /Ascent 880 /Descent -120 /CapHeight 880 /ItalicAngle 0 /StemV 93 /FontBBox [0 0 1000 880] >>";
+  return pdfOf([
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    "<< /Type /Pages /Count 1 /Kids [4 0 R] >>",
+    `<< /Type /Font /Subtype /Type0 /BaseFont /Song /Encoding /${encoding} /DescendantFonts [6 0 R] >>`,
+    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R /F2 7 0 R >> >> /Contents 5 0 R >>",
+    `<< /Length ${shown.length} >>\nstream\n${shown}\nendstream`,
+    `<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Song /CIDSystemInfo << /Registry (Adobe) /Ordering (${ordering}) /Supplement 2 >> /DW 1000 /FontDescriptor ${descriptor} >>`,
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+  ]);
+}
+
+function pdfOf(objects: readonly (string | Buffer)[]): Buffer {
   const parts = [Buffer.from("%PDF-1.4\n")];
   const places = objects.map((object, index) => {
     const at = parts.reduce((sum, { length }) => sum + length, 0);
