@@ -64,7 +64,7 @@ function createTaskService(settings: PlannerSettings): TaskStore {
     const data = await ask(asked);
     return data === undefined ? undefined : read(ServedTask, data);
   };
-  const at = (taskId: string): string => `/api/tasks/${encodeURIComponent(taskId)}`;
+  const at = (taskId: string): string => `/api/tasks/${pathPart(taskId)}`;
   const get = (taskId: string, signal?: AbortSignal) => one({ method: "GET", path: at(taskId), signal });
   const service: TaskStore = {
     keepsIds: false,
@@ -105,10 +105,22 @@ function createTaskService(settings: PlannerSettings): TaskStore {
   return service;
 }
 
+/**
+ * An id as one part of a path. Throws `invalid_parameter` for one that would lead to another path, here or where the service
+ * reads it: steps up and down stay what they are when they are encoded.
+ */
+function pathPart(id: string): string {
+  const isStep = id.split(/[/\\]/u).some((part) => /^\s*\.{1,2}\s*$/u.test(part));
+  if (!isStep && id.isWellFormed()) return encodeURIComponent(id);
+  throw new AppError("invalid_parameter", `${JSON.stringify(id)} is not the id of a task of the planner's service.`, {
+    suggestion: "Give an id that a list of tasks shows.",
+  });
+}
+
 function viewPath(view: TaskView): string {
   const text = viewText(view);
   if (text === undefined) throw new AppError("invalid_parameter", "The planner's service shows one view at a time.");
-  return encodeURIComponent(text);
+  return pathPart(text);
 }
 
 /** A task of which a service without a way to look at it tells nothing but that it is there. */

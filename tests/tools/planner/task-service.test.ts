@@ -119,6 +119,26 @@ describe("tasks that another service keeps", () => {
     }
   });
 
+  it.each(["..", ".", " .. ", "a/../b", "..\\..", "\ud800"])(
+    "are never asked for under an id that leads to another path: %j",
+    async (id) => {
+      const { url, received } = await aService(json({ data: { id: "7", title: "t" } }));
+      const tasks = plannerTasks({ baseUrl: url, apiKey: "key-of-ann" }, createMemoryTasks());
+      const refused = { code: "invalid_parameter" };
+      // Some are made where the id is looked at, before anything is waited for.
+      const all = [
+        async () => tasks.get(id),
+        async () => tasks.update(id, { completed: true }),
+        async () => tasks.schedule(id, "2026-03-09"),
+        async () => tasks.unschedule(id, "2026-03-09"),
+        async () => tasks.delete(id),
+      ];
+      for (const attempt of all) await expect(attempt()).rejects.toMatchObject(refused);
+      await expect((async () => tasks.get("a..b"))()).resolves.toMatchObject({ task_id: "7" });
+      expect(received.map(({ url: path }) => path)).toEqual(["/api/tasks/a..b"]);
+    },
+  );
+
   it.each([
     ["an array", { data: [{ id: 1, title: "a" }] }],
     ["a list under tasks", { data: { tasks: [{ task_id: "1", title: "a", scheduled_date: null }] } }],
