@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import type { Cron } from "../../src/storage/crons.ts";
 import { createSqliteStorage } from "../../src/storage/sqlite/storage.ts";
-import { isSecondSdk, startTestServer, type TestServer } from "../support/test-server.ts";
+import { cronsOf } from "../support/crons-client.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -20,7 +21,7 @@ const ask = async (method: string, path: string, body?: unknown): Promise<[numbe
 const whole = (cron: object): Record<string, unknown> => ({ ...cron });
 
 describe("a cron", () => {
-  it.skipIf(isSecondSdk)("is made with all that it was told, for new threads or for one", async () => {
+  it("is made with all that it was told, for new threads or for one", async () => {
     const { thread_id } = await server.client.threads.create();
     const payload = {
       schedule: "30 9 * * 1-5",
@@ -57,20 +58,20 @@ describe("a cron", () => {
       created_at: date,
       updated_at: date,
     };
-    const alone = await server.client.crons.create("counter", { ...payload, onRunCompleted: "delete" });
+    const alone = await cronsOf(server).create("counter", { ...payload, onRunCompleted: "delete" });
     expect(alone).toEqual({ ...expected, thread_id: null });
-    const ofThread = await server.client.crons.createForThread(thread_id, "counter", payload);
+    const ofThread = await cronsOf(server).createForThread(thread_id, "counter", payload);
     expect(ofThread).toEqual({ ...expected, thread_id });
     expect(new Date(alone.next_run_date).getTime()).toBeGreaterThan(Date.now());
   });
 
-  it.skipIf(isSecondSdk)("is changed field by field, and its next date with it", async () => {
-    const { cron_id, next_run_date } = await server.client.crons.create("counter", {
+  it("is changed field by field, and its next date with it", async () => {
+    const { cron_id, next_run_date } = await cronsOf(server).create("counter", {
       schedule: yearly,
       input: { value: 1 },
       metadata: { a: 1 },
     });
-    const { crons } = server.client;
+    const crons = cronsOf(server);
     const other = await crons.update(cron_id, { input: { value: 2 }, metadata: { b: 2 } });
     expect(other).toMatchObject({ next_run_date, payload: { input: { value: 2 } }, metadata: { a: 1, b: 2 } });
     const moved = whole(await crons.update(cron_id, { schedule: "0 0 1 6 *", timezone: "Asia/Tokyo" }));
@@ -95,10 +96,10 @@ describe("a cron", () => {
     expect(JSON.parse(text).assistant_id).not.toBe(other.assistant_id);
   });
 
-  it.skipIf(isSecondSdk)("is found, counted and deleted", async () => {
+  it("is found, counted and deleted", async () => {
     const metadata = { of: crypto.randomUUID() };
     const { thread_id } = await server.client.threads.create();
-    const { crons } = server.client;
+    const crons = cronsOf(server);
     const first = await crons.create("counter", { schedule: yearly, metadata });
     const second = await crons.createForThread(thread_id, "mirror", { schedule: yearly, metadata, enabled: false });
     const ids = async (query: Parameters<typeof crons.search>[0]): Promise<string[]> =>
@@ -148,7 +149,7 @@ describe("a cron", () => {
       expect(await ask(method, `/runs/crons/${id}`, change)).toEqual([404, `Cron ${id} not found`]);
       expect((await ask(method, "/runs/crons/soon", change))[0]).toBe(400);
     }
-    const { cron_id } = await server.client.crons.create("counter", { schedule: yearly });
+    const { cron_id } = await cronsOf(server).create("counter", { schedule: yearly });
     expect(await ask("PATCH", `/runs/crons/${cron_id}`, { schedule: "soon" })).toEqual([
       400,
       expect.stringContaining("schedule"),
@@ -180,7 +181,7 @@ describe("a cron that is due", () => {
 
   test("runs on its thread; of the dates that were missed while nobody was here one is made up for, and that is said", async () => {
     const { thread_id } = await server.client.threads.create();
-    const { cron_id } = await server.client.crons.createForThread(thread_id, "counter", {
+    const { cron_id } = await cronsOf(server).createForThread(thread_id, "counter", {
       schedule: "0 * * * *",
       input: { value: 41 },
       metadata: { note: "by the clock" },
@@ -204,12 +205,12 @@ describe("a cron that is due", () => {
 
   test("without a thread runs on a new one, which stays or goes as it was told", async () => {
     const [kept, gone] = [crypto.randomUUID(), crypto.randomUUID()];
-    const keeps = await server.client.crons.create("keeper", {
+    const keeps = await cronsOf(server).create("keeper", {
       schedule: "0 * * * *",
       input: { note: kept },
       onRunCompleted: "keep",
     });
-    await server.client.crons.create("keeper", { schedule: "0 * * * *", input: { note: gone } });
+    await cronsOf(server).create("keeper", { schedule: "0 * * * *", input: { note: gone } });
     await server.close();
     const storage = createSqliteStorage(join(server.config.dataDir, "millrace.db"));
     const { crons } = await storage.crons.search({ limit: 10, offset: 0 });
@@ -227,7 +228,7 @@ describe("a cron that is due", () => {
 
   test("and cannot run passes this date over and stays for the next one", async () => {
     const { thread_id } = await server.client.threads.create();
-    const { cron_id } = await server.client.crons.createForThread(thread_id, "counter", { schedule: "0 * * * *" });
+    const { cron_id } = await cronsOf(server).createForThread(thread_id, "counter", { schedule: "0 * * * *" });
     await whileDown(cron_id, { next_run_date: hoursAgo(1), payload: { assistant_id: "gone", input: {} } });
     const find = async () => (await server.client.crons.search({ threadId: thread_id }))[0]?.next_run_date ?? "";
     await expect.poll(async () => Date.parse(await find()) > Date.now()).toBe(true);
@@ -236,7 +237,7 @@ describe("a cron that is due", () => {
 
   test("and not enabled does not run", async () => {
     const { thread_id } = await server.client.threads.create();
-    const { crons } = server.client;
+    const crons = cronsOf(server);
     const off = await crons.createForThread(thread_id, "counter", { schedule: "0 * * * *" });
     const on = await crons.createForThread(thread_id, "counter", { schedule: "0 * * * *", input: { value: 1 } });
     await server.close();
