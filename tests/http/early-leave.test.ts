@@ -1,12 +1,16 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { connect, type AddressInfo } from "node:net";
+import { promisify } from "node:util";
 import { createAdaptorServer } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { expect, test } from "vitest";
+import { WebSocket } from "ws";
 import type { HttpContext, HttpEnvironment } from "../../src/http/environment.ts";
 import { wholeAnswer } from "../../src/http/chat-answer.ts";
+import { limitRequests } from "../../src/http/middleware/request-limit.ts";
+import { acceptSockets } from "../../src/http/sockets.ts";
 import { sendEvents } from "../../src/http/sse.ts";
 import { sendWhenReady } from "../../src/http/wait.ts";
 import { createLogger } from "../../src/logger.ts";
@@ -98,4 +102,88 @@ test("no words are gathered for a client that has left while its run was begun, 
     return RESPONSE_ALREADY_SENT;
   });
   expect([told, left]).toEqual([undefined, 1]);
+});
+
+test("a request whose client has left before it was counted takes no room from others", async () => {
+  const limit = limitRequests(1);
+  const { promise: counted, resolve: count } = Promise.withResolvers<void>();
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  const app = new Hono<HttpEnvironment>();
+  app.use(async (context, next) => {
+    if (context.req.path !== "/left") return next();
+    const gone = once(context.env.outgoing, "close");
+    arrive();
+    await gone;
+    await next();
+    count();
+  });
+  app.use(limit);
+  app.get("*", (context) => context.text("here"));
+  const server = createAdaptorServer({ createServer, fetch: app.fetch });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on a port has an address with one.
+  const { port } = server.address() as AddressInfo;
+  const client = request({ port, host: "127.0.0.1", path: "/left" }).end();
+  client.on("error", () => undefined);
+  await arrived;
+  client.destroy();
+  await counted;
+  const answer = await fetch(`http://127.0.0.1:${port}/other`, { headers: { connection: "close" } });
+  expect([answer.status, await answer.text()]).toEqual([200, "here"]);
+  server.close();
+});
+
+test("what a refused handshake has begun ends with it", async () => {
+  const { promise: ended, resolve: end } = Promise.withResolvers<boolean>();
+  const app = new Hono<HttpEnvironment>().get("/stream", (context) =>
+    sendEvents<string>(context, {
+      mayBeQuiet: true,
+      open: async function* (signal) {
+        yield ["data: 1\n\n"];
+        if (!signal.aborted) await once(signal, "abort");
+        end(signal.aborted);
+      },
+      tail: async function* () {},
+      measure: () => 0,
+      frame: (event) => event,
+      headers: {},
+      logger,
+    }),
+  );
+  const server = createServer();
+  const sockets = acceptSockets(server, app.fetch, 1_000);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on a port has an address with one.
+  const { port } = server.address() as AddressInfo;
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/stream`);
+  const [code] = (await once(socket, "close")) as [number];
+  expect(code).toBeGreaterThanOrEqual(4000);
+  expect(await ended).toBe(true);
+  sockets.close();
+  server.close();
+});
+
+test("a handshake that is refused before it is accepted leaves no connection", async () => {
+  const server = createServer();
+  const sockets = acceptSockets(server, () => new Response("no", { status: 403 }), 1_000);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on a port has an address with one.
+  const { port } = server.address() as AddressInfo;
+  // This client keeps its own half open.
+  const client = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  client.on("error", () => undefined);
+  client.write(
+    "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+  );
+  client.resume();
+  await once(client, "end");
+  const open = promisify<number>((done) => server.getConnections(done));
+  await expect.poll(() => open()).toBe(0);
+  client.destroy();
+  sockets.close();
+  server.close();
 });
