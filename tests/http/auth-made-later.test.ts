@@ -61,13 +61,14 @@ describe("a thread that a cron makes", () => {
     const server = await untilDue(first, cron_id);
     const found = async (user: string) =>
       z.array(Thread).parse((await by(server, user, "POST", "/threads/search", { metadata: { cron_id } })).json());
-    await expect.poll(() => found("ada")).toHaveLength(1);
+    await expect.poll(() => found("ada"), { timeout: 30_000 }).toHaveLength(1);
     const [thread] = await found("ada");
     expect(thread?.metadata).toMatchObject({ cron_id, readers: ["ada"], team: "blue" });
     const path = `/threads/${thread?.thread_id}`;
     expect((await by(server, "ada", "GET", path)).status).toBe(200);
-    const [run] = z.array(Run).parse((await by(server, "ada", "GET", `${path}/runs`)).json());
-    expect(run?.metadata).toMatchObject({ cron_id, maker: "ada", started_by: "ada", readers: ["ada"] });
+    const runs = async () => z.array(Run).parse((await by(server, "ada", "GET", `${path}/runs`)).json());
+    await expect.poll(runs, { timeout: 30_000 }).toHaveLength(1);
+    expect((await runs())[0]?.metadata).toMatchObject({ cron_id, maker: "ada", started_by: "ada", readers: ["ada"] });
     expect(await found("bob")).toEqual([]);
     expect((await by(server, "bob", "GET", path)).status).toBe(404);
     await server.close();
