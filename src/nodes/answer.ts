@@ -1,6 +1,8 @@
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { jsonrepair } from "jsonrepair";
 import type { z } from "zod";
 import { errorMessage } from "../errors.ts";
+import { runIdOf, servicesOf, sessionIdOf } from "../loop/services.ts";
 
 /** A model's JSON answer: its value, or what was wrong with it, said so that the model can do better. */
 export type Answer<Value> = { kind: "value"; value: Value } | { kind: "unreadable"; problem: string };
@@ -21,4 +23,23 @@ export function readJson<Schema extends z.ZodType>(text: string, schema: Schema)
   if (parsed.success) return { kind: "value", value: parsed.data };
   const issue = parsed.error.issues[0];
   return { kind: "unreadable", problem: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "wrong shape"}` };
+}
+
+/**
+ * The same for the reply to a prompt of a node. One that has not the form which the prompt asks for is noted in the log as a
+ * hint that the prompt was not understood (PROMPT-26); what was said is not.
+ */
+export function readReply<Schema extends z.ZodType>(
+  node: string,
+  text: string,
+  schema: Schema,
+  config: LangGraphRunnableConfig,
+): Answer<z.infer<Schema>> {
+  const answer = readJson(text, schema);
+  // Where nothing was said, the model had no time or no way to say it.
+  if (answer.kind === "unreadable" && text.trim() !== "") {
+    const about = { session_id: sessionIdOf(config), run_id: runIdOf(config), node };
+    servicesOf(config).logger?.info(about, "prompt_perhaps_not_understood");
+  }
+  return answer;
 }

@@ -7,7 +7,7 @@ import { emit } from "../loop/request.ts";
 import { promptsOf } from "../loop/services.ts";
 import { clarifyPrompt } from "../prompts/clarify.ts";
 import type { Clarification, GraphState } from "../state.ts";
-import { readJson } from "./answer.ts";
+import { readReply } from "./answer.ts";
 import { nodeRequest, offeredTools, runContext } from "./node-request.ts";
 import { requestOf } from "./request-words.ts";
 
@@ -29,7 +29,7 @@ export async function clarificationOf(state: GraphState, config: LangGraphRunnab
   const task = clarifyPrompt({ tools }, promptsOf(config));
   const request = nodeRequest("intent", state, config, { task, tools: [], silent: true, role: "intent" });
   const { final_response } = await runLoop(request, config);
-  const answer = readJson(final_response, ClarificationAnswer);
+  const answer = readReply("clarify", final_response, ClarificationAnswer, config);
   const ownWords = plainClarification(requestOf(state.messages));
   if (answer.kind === "unreadable") {
     emit(config, { type: "retry", what: "clarification", attempt: 1, reason: answer.problem });

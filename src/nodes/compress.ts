@@ -11,7 +11,7 @@ import { withLearned } from "../models/learned-limits.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import { compressPrompt, summariseNow } from "../prompts/compress.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
-import { readJson } from "./answer.ts";
+import { readReply } from "./answer.ts";
 import { nodeRequest, runContext } from "./node-request.ts";
 
 /** Seconds that a summary may take; then it is made by rule, so that a slow model holds up no turn. */
@@ -102,7 +102,7 @@ async function summarise(
       max_history_rounds: null,
     };
     const { final_response } = await runLoop({ ...request, limits }, config);
-    const answer = readJson(final_response, SummaryAnswer);
+    const answer = readReply("compress", final_response, SummaryAnswer, config);
     if (answer.kind === "value") return { by: "model", summary: answer.value };
     emit(config, { type: "retry", what: "summary", attempt: 1, reason: answer.problem });
   } catch (error) {

@@ -8,7 +8,7 @@ import { emit } from "../loop/request.ts";
 import { promptsOf } from "../loop/services.ts";
 import { planPrompt } from "../prompts/plan.ts";
 import type { GraphState, TaskPlan, WorkflowNode } from "../state.ts";
-import { readJson } from "./answer.ts";
+import { readReply } from "./answer.ts";
 import { goalVerbs, seams, toolVerbs } from "./intent-words.ts";
 import { gatherContext } from "./gather-context.ts";
 import { nodeRequest, offeredTools, runContext } from "./node-request.ts";
@@ -60,7 +60,7 @@ async function makePlan(state: GraphState, config: LangGraphRunnableConfig, requ
     const outcome = await runLoop(nodeRequest("plan", state, config, { ...options, role: "plan" }), config);
     // No reply came in time, or a person has passed it over: another question would only wait once more.
     const isLost = outcome.end_reason === "timeout" || outcome.end_reason === "error";
-    return { ...readJson(outcome.final_response, PlanAnswer), isLost };
+    return { ...readReply("plan", outcome.final_response, PlanAnswer, config), isLost };
   };
   const first = await ask(null);
   const answer = first.kind === "value" || first.isLost ? first : await ask(first.problem);

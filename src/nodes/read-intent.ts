@@ -6,7 +6,7 @@ import { runLoop } from "../loop/loop.ts";
 import { promptsOf } from "../loop/services.ts";
 import { intentPrompt } from "../prompts/intent.ts";
 import { DecompositionLimits, Intent, Route, type GraphState } from "../state.ts";
-import { readJson } from "./answer.ts";
+import { readReply } from "./answer.ts";
 import { intentByRules, type ReadIntent } from "./intent-rules.ts";
 import { dropsTheWork } from "./intent-words.ts";
 import { isPlanning } from "./planning.ts";
@@ -80,7 +80,7 @@ async function askModel(state: GraphState, config: LangGraphRunnableConfig): Pro
     role: "intent",
   });
   const { final_response } = await runLoop(request, config);
-  const answer = readJson(final_response, IntentAnswer);
+  const answer = readReply("intent", final_response, IntentAnswer, config);
   if (answer.kind === "value") return answer.value;
   return { ...asked, route: "free_work", reason: `the model's choice could not be read: ${answer.problem}` };
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { workflow } from "../../src/graph/workflow.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
+import { createLogger } from "../../src/logger.ts";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 
 let running: TestWorkflow | undefined;
@@ -255,9 +256,15 @@ describe("compress", () => {
     await flow.send("tell me about the moon");
     await flow.send("tell me about the sun");
     await flow.send("tell me about mars");
+    const lines: unknown[] = [];
+    flow.services.logger = createLogger("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
     const state = await flow.send("tell me about venus", { compress: true });
     expect(state.conversation_summary?.goal).toBe("tell me about the moon");
     expect(state.messages.at(-1)?.text).toBe("Fine.");
+    // A hint that the prompt may need other words, without those of the model (PROMPT-26).
+    expect(lines).toContainEqual(
+      expect.objectContaining({ msg: "prompt_perhaps_not_understood", node: "compress", session_id: "session-1" }),
+    );
   });
 });
 
