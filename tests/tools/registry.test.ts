@@ -94,6 +94,13 @@ describe("registry", () => {
     expect(changing).toHaveLength(10);
   });
 
+  it("makes a definition once for each tool, and anew for one that takes its place (PROMPT-25)", () => {
+    const [one, other] = [aTool("one"), aTool("one")];
+    const [first] = toLangChainTools([one]);
+    expect(toLangChainTools([aTool("before"), one])[1]).toBe(first);
+    expect(toLangChainTools([other])[0]).not.toBe(first);
+  });
+
   it("writes definitions in OpenAI's function format", () => {
     expect(toLangChainTools([aTool("one")])).toEqual([
       {
