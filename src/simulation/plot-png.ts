@@ -1,6 +1,7 @@
-import { Worker } from "node:worker_threads";
 import { z } from "zod";
-import { AppError, errorMessage } from "../errors.ts";
+import { askThread } from "../ask-thread.ts";
+import { AppError } from "../errors.ts";
+import { createTurns } from "../turns.ts";
 import { strokedTexts } from "./stroke-text.ts";
 
 /** Milliseconds and megabytes that a picture may take. */
@@ -9,6 +10,9 @@ const [patience, mostMemory] = [20_000, 128];
 /** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */
 const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./plot-worker.ts" : "./plot-worker.js", import.meta.url);
 
+/** Pictures that are drawn at once, of all sessions. */
+const turns = createTurns(2);
+
 const Picture = z.instanceof(Uint8Array);
 
 /**
@@ -16,32 +20,15 @@ const Picture = z.instanceof(Uint8Array);
  * signal's reason.
  */
 export async function plotPng(svg: string, signal: AbortSignal): Promise<Uint8Array> {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-  const worker = new Worker(workerFile, {
-    workerData: strokedTexts(svg),
-    // The library gets nothing of the process: no environment, no arguments, no output.
-    env: {},
-    argv: [],
-    stdout: true,
-    stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: mostMemory },
-  });
-  worker.stdout.resume();
-  worker.stderr.resume();
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  const timer = setTimeout(() => reject(tooSlow()), patience);
-  worker.on("message", (picture) => resolve(Picture.parse(picture)));
-  worker.on("error", (error) => reject(brokenDown(errorMessage(error))));
-  worker.on("exit", () => reject(brokenDown("it ended without a word")));
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-    await worker.terminate();
-  }
+  const work = {
+    file: workerFile,
+    data: strokedTexts(svg),
+    megabytes: mostMemory,
+    milliseconds: patience,
+    late: tooSlow,
+    broken: brokenDown,
+  };
+  return Picture.parse(await turns.take(signal, () => askThread(work, signal)));
 }
 
 function tooSlow(): AppError {
@@ -50,9 +37,9 @@ function tooSlow(): AppError {
   });
 }
 
-function brokenDown(why: string): AppError {
+function brokenDown(cause: unknown): AppError {
   return new AppError("execution_failed", "The picture could not be drawn as PNG.", {
     suggestion: "Draw it as SVG.",
-    cause: new Error(why),
+    cause,
   });
 }

@@ -1,6 +1,6 @@
-import { Worker } from "node:worker_threads";
 import { z } from "zod";
-import { AppError, errorMessage } from "../errors.ts";
+import { askThread } from "../ask-thread.ts";
+import { AppError } from "../errors.ts";
 import { createTurns } from "../turns.ts";
 
 /** What a page says, as Markdown, and where it leads to. */
@@ -21,31 +21,15 @@ const turns = createTurns(4);
  * takes neither from the process. Throws `timeout`, `invalid_format`, and the signal's reason.
  */
 export async function pageText(html: string, base: string, signal: AbortSignal, within = patience): Promise<PageText> {
-  return await turns.take(signal, () => read(html, base, signal, within));
-}
-
-async function read(html: string, base: string, signal: AbortSignal, within: number): Promise<PageText> {
-  const { promise, resolve, reject } = Promise.withResolvers<PageText>();
-  const worker = new Worker(workerFile, {
-    workerData: { html, base },
-    // The library that reads it gets nothing of the process.
-    env: {},
-    argv: [],
-    resourceLimits: { maxOldGenerationSizeMb: mostMemory, stackSizeMb: 4 },
-  });
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  const timer = setTimeout(() => reject(tooSlow(within)), within);
-  worker.on("message", (message) => resolve(PageText.parse(message)));
-  worker.on("error", (error) => reject(unreadable(errorMessage(error))));
-  worker.on("exit", () => reject(unreadable("it ended without a word")));
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-    await worker.terminate();
-  }
+  const work = {
+    file: workerFile,
+    data: { html, base },
+    megabytes: mostMemory,
+    milliseconds: within,
+    late: () => tooSlow(within),
+    broken: unreadable,
+  };
+  return PageText.parse(await turns.take(signal, () => askThread(work, signal)));
 }
 
 function tooSlow(within: number): AppError {
@@ -54,9 +38,9 @@ function tooSlow(within: number): AppError {
   });
 }
 
-function unreadable(why: string): AppError {
+function unreadable(cause: unknown): AppError {
   return new AppError("invalid_format", "The page could not be read as text: it is too large or too deeply nested.", {
     suggestion: "Look for the same elsewhere.",
-    cause: new Error(why),
+    cause,
   });
 }

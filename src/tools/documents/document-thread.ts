@@ -1,6 +1,5 @@
-import { setTimeout as after } from "node:timers";
-import { Worker } from "node:worker_threads";
-import { AppError, errorMessage } from "../../errors.ts";
+import { askThread } from "../../ask-thread.ts";
+import { AppError } from "../../errors.ts";
 import { createTurns } from "../../turns.ts";
 import { DocumentAnswer, type DocumentJob } from "./document-job.ts";
 
@@ -25,39 +24,18 @@ export async function inThread(
   signal: AbortSignal,
   within = patience,
 ): Promise<Exclude<DocumentAnswer, { kind: "failed" }>> {
-  const answer = await turns.take(signal, () => ask(job, signal, within));
+  const work = {
+    file: workerFile,
+    data: job,
+    megabytes: mostMemory,
+    milliseconds: within,
+    late: () => tooSlow(within),
+    broken: brokenDown,
+  };
+  const answer = DocumentAnswer.parse(await turns.take(signal, () => askThread(work, signal)));
   if (answer.kind !== "failed") return answer;
   const { code, message, suggestion } = answer;
   throw new AppError(code, message, suggestion === null ? {} : { suggestion });
-}
-
-async function ask(job: DocumentJob, signal: AbortSignal, within: number): Promise<DocumentAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<DocumentAnswer>();
-  const worker = new Worker(workerFile, {
-    workerData: job,
-    // Libraries get nothing of the process: no environment, no arguments, no output.
-    env: {},
-    argv: [],
-    stdout: true,
-    stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: mostMemory, stackSizeMb: 4 },
-  });
-  worker.stdout.resume();
-  worker.stderr.resume();
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  const timer = after(() => reject(tooSlow(within)), within);
-  worker.on("message", (message) => resolve(DocumentAnswer.parse(message)));
-  worker.on("error", (error) => reject(brokenDown(errorMessage(error))));
-  worker.on("exit", () => reject(brokenDown("it ended without a word")));
-  try {
-    if (signal.aborted) stop();
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-    await worker.terminate();
-  }
 }
 
 function tooSlow(within: number): AppError {
@@ -66,9 +44,9 @@ function tooSlow(within: number): AppError {
   });
 }
 
-function brokenDown(why: string): AppError {
+function brokenDown(cause: unknown): AppError {
   return new AppError("too_large", "It takes more memory than a document may have, or is nested too deeply.", {
     suggestion: "Ask the user for a smaller document, or for the part that matters.",
-    cause: new Error(why),
+    cause,
   });
 }

@@ -1,0 +1,47 @@
+import { setTimeout as after } from "node:timers";
+import { Worker } from "node:worker_threads";
+
+/** Work for a thread of its own: the file of the thread, what it is given, and what it may take at most. */
+export interface ThreadWork {
+  file: URL;
+  data: unknown;
+  megabytes: number;
+  milliseconds: number;
+  /** What is thrown when the time is over. */
+  late: () => Error;
+  /** What is thrown when the thread ends without an answer, which a lack of memory makes it do. */
+  broken: (cause: unknown) => Error;
+}
+
+/**
+ * The first message of a thread that is started for it and has ended when this returns: what takes for ever, or all memory, takes
+ * neither from the process. The thread gets nothing of the process: no environment, no arguments, no output. Throws what
+ * the work says, and the signal's reason. It takes a place of nobody: ask for a turn before.
+ */
+export async function askThread(work: ThreadWork, signal: AbortSignal): Promise<unknown> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const worker = new Worker(work.file, {
+    workerData: work.data,
+    env: {},
+    argv: [],
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: work.megabytes },
+  });
+  worker.stdout.resume();
+  worker.stderr.resume();
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  const timer = after(() => reject(work.late()), work.milliseconds);
+  worker.once("message", resolve);
+  worker.on("error", (error) => reject(work.broken(error)));
+  worker.on("exit", () => reject(work.broken(new Error("it ended without a word"))));
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    await worker.terminate();
+  }
+}
