@@ -64,6 +64,7 @@ const Environment = z.object({
   MILLRACE_TOOLKITS: list,
   MILLRACE_OWNER_TOOLS: ownerTools,
   MILLRACE_SANDBOX: z.enum(["auto", "off"]).default("auto"),
+  MILLRACE_NGSPICE: optionalText,
   MILLRACE_WATCH_FILES: z.enum(["auto", "on", "off"]).default("auto"),
   MILLRACE_CRITICAL_FILES: list,
   MILLRACE_PLANNER_URL: optionalUrl,

@@ -38,6 +38,7 @@ import { withDefaultTimes } from "./storage/default-times.ts";
 import { passStoreQueues } from "./storage/graph-store.ts";
 import { createSqliteStorage, type SqliteStorage } from "./storage/sqlite/storage.ts";
 import type { Storage } from "./storage/storage.ts";
+import { namedSimulator } from "./tools/circuits/native-engine.ts";
 import { createLocks } from "./tools/locks.ts";
 import { openMcpSources } from "./tools/mcp/mcp-source.ts";
 import { createChangedFiles } from "./context/changed-files.ts";
@@ -249,6 +250,7 @@ function lentServices(
     contextLimit: config.contextLimit,
     agents: openAgents(workspace, logger),
     logger,
+    ...namedSimulator(config),
   };
 }
 

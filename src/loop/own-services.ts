@@ -13,6 +13,7 @@ import { tools } from "../tools/index.ts";
 import { plannerTasks } from "../tools/planner/task-service.ts";
 import { Shell } from "../tools/shell/shell.ts";
 import { enabledToolkits } from "../toolkits/enabled-toolkits.ts";
+import { namedSimulator } from "../tools/circuits/native-engine.ts";
 import { createLocks } from "../tools/locks.ts";
 import { openWeb } from "../web/open-web.ts";
 import type { RunServices } from "./services.ts";
@@ -37,6 +38,7 @@ export function ownServices(): RunServices {
       workspace: settings.workspace,
       toolkits: enabledToolkits(settings.toolkits),
       shell: new Shell({ sandbox: settings.sandbox, hidden: [settings.dataDir] }),
+      ...namedSimulator(settings),
       locks: createLocks(),
       defaultModel: settings.model,
       contextLimit: settings.contextLimit,

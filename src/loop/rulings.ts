@@ -89,10 +89,17 @@ export async function lookAt(
   return lookAtCall(tool, input, toolContext(config));
 }
 
-/** What the operator wants to be asked about besides the rules (CONF-04, CONF-10), and who runs commands. */
-export function askedBesides(services: RunServices): Pick<ToolContext, "criticalFiles" | "confirmTasks" | "shell"> {
-  const { criticalFiles = [], confirmTasks = false, shell } = services;
-  return { criticalFiles, confirmTasks, ...(shell === undefined ? {} : { shell }) };
+/** What the operator wants to be asked about besides the rules (CONF-04, CONF-10), and who runs commands and simulates. */
+export function askedBesides(
+  services: RunServices,
+): Pick<ToolContext, "criticalFiles" | "confirmTasks" | "shell" | "simulator"> {
+  const { criticalFiles = [], confirmTasks = false, shell, simulator } = services;
+  return {
+    criticalFiles,
+    confirmTasks,
+    ...(shell === undefined ? {} : { shell }),
+    ...(simulator === undefined ? {} : { simulator }),
+  };
 }
 
 /** What a tool may touch in this run. `callId` names the call that runs; none while one only looks. */

@@ -14,6 +14,7 @@ import type { ModelRegistry } from "../models/registry.ts";
 import type { ServerRoles } from "../models/roles.ts";
 import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
 import type { OwnerTools } from "../settings/owner-tools.ts";
+import type { Engine } from "../simulation/engine.ts";
 import type { Grant } from "../storage/records.ts";
 import type { ModelRequestStore } from "../storage/model-requests.ts";
 import type { Ledger, OperationStore } from "../storage/storage.ts";
@@ -63,6 +64,8 @@ export interface RunServices {
   allowedTools?: ReadonlySet<string> | undefined;
   /** Runs commands for tools; absent: nobody does. */
   shell?: Shell;
+  /** Simulates circuits; absent: the simulator that comes along does. */
+  simulator?: Engine;
   /** Where tools come from that are not of the house. Each run asks them once, when it begins or goes on. */
   toolSources?: readonly ToolSource[];
   /** What they had for this run: the same tools to its end, also when a source is lost meanwhile. */

@@ -1,3 +1,5 @@
+import { isAbsolute } from "node:path";
+import { AppError } from "../errors.ts";
 import type { OwnerTools } from "./owner-tools.ts";
 import { plannerSettings, type PlannerSettings } from "./planner-settings.ts";
 
@@ -14,6 +16,8 @@ export interface ToolSettings {
   sandbox: "auto" | "off";
   /** Whether the files of the workspace are watched (ARCH-17); `auto`: where the toolkit of circuits is there. */
   watchFiles: "auto" | "on" | "off";
+  /** The program of ngspice that simulates, in a sandbox; `undefined`: the simulator that comes along does. */
+  ngspice: string | undefined;
   /** Patterns of files whose change has to be confirmed, besides those that always have. */
   criticalFiles: string[];
   /** Where the planner's tools find the tasks; `undefined`: in the server's own. */
@@ -30,6 +34,7 @@ export interface ToolEnvironment {
   MILLRACE_OWNER_TOOLS: OwnerTools;
   MILLRACE_SANDBOX: "auto" | "off";
   MILLRACE_WATCH_FILES: "auto" | "on" | "off";
+  MILLRACE_NGSPICE?: string | undefined;
   MILLRACE_CRITICAL_FILES: string[];
   MILLRACE_PLANNER_URL?: string | undefined;
   MILLRACE_PLANNER_KEY: string | undefined;
@@ -45,8 +50,21 @@ export function toolSettings(values: ToolEnvironment): ToolSettings {
     ownerTools: values.MILLRACE_OWNER_TOOLS,
     sandbox: values.MILLRACE_SANDBOX,
     watchFiles: values.MILLRACE_WATCH_FILES,
+    ngspice: ngspiceOf(values.MILLRACE_NGSPICE),
     criticalFiles: values.MILLRACE_CRITICAL_FILES,
     planner: plannerSettings(values),
     confirmTasks: values.MILLRACE_CONFIRM_TASKS === "on",
   };
+}
+
+/** Where a system's own package puts it. */
+const usualNgspice = "/usr/bin/ngspice";
+
+function ngspiceOf(value: string | undefined): string | undefined {
+  if (value === undefined || value === "off") return undefined;
+  if (value === "on") return usualNgspice;
+  if (isAbsolute(value)) return value;
+  throw new AppError("config", `MILLRACE_NGSPICE is "${value}", which is no absolute path.`, {
+    suggestion: `Write on (${usualNgspice}), off, or the whole path of the program.`,
+  });
 }

@@ -184,7 +184,16 @@ async function ask(
   }
 }
 
-function readAnswer({ kind, raw, output }: Answer, analysis: Analysis, title: string, deck: Deck): AnalysisResult {
+/**
+ * What a simulator's answer comes to: the values under this very title, or the failure that its words tell. `flood`: it gave more
+ * than is kept; `fatal`: it has broken down.
+ */
+export function readAnswer(
+  { kind, raw, output }: Pick<Answer, "kind" | "raw" | "output">,
+  analysis: Analysis,
+  title: string,
+  deck: Deck,
+): AnalysisResult {
   if (kind === "flood") {
     throw new AppError("too_large", `The analysis ${analysis.card} gave more than can be kept.`, {
       suggestion: "Take a larger step, a shorter time or fewer nodes.",
@@ -197,7 +206,8 @@ function readAnswer({ kind, raw, output }: Answer, analysis: Analysis, title: st
   return { plot, measured: measuredIn(output), warnings: warningsIn(output, deck) };
 }
 
-function tooLong(seconds: number): AppError {
+/** What is thrown of a simulation that was ended for its time. */
+export function tooLong(seconds: number): AppError {
   return new AppError("timeout", `The simulation took longer than ${seconds} seconds and was ended.`, {
     suggestion: "Take a larger step or a shorter time, or look for a circuit that oscillates faster than it should.",
   });

@@ -8,6 +8,7 @@ import type { EffectClass, FileChange } from "../storage/records.ts";
 import type { TaskStore } from "../storage/task-store.ts";
 import type { Web } from "../web/open-web.ts";
 import type { DiffLine } from "./line-diff.ts";
+import type { Engine } from "../simulation/engine.ts";
 import type { Shell } from "./shell/shell.ts";
 
 /** The uniform result of every tool (TOOL-05). A failing tool sets `errorType`; `content` is what the model reads. */
@@ -88,6 +89,8 @@ export interface ToolContext {
   background?: BackgroundAgents;
   /** Runs commands; absent where nobody does. */
   shell?: Shell;
+  /** Simulates circuits; absent where the one that comes along does. */
+  simulator?: Engine;
   /** What the session has said and done before this turn; absent for a call by hand. */
   history?: SessionHistory;
   /** The document in the client's editor; absent where its text did not come with the run. */

@@ -35,7 +35,7 @@ const Input = z.object({
 });
 type Input = z.infer<typeof Input>;
 
-/** The simulator of this process; it starts with the first simulation, and ends when nobody has asked for a minute. */
+/** The simulator that comes along, where the operator has named no other; it starts with the first simulation, and ends when nobody has asked for a minute. */
 const engine = createEngine();
 
 /** Simulates a circuit, measures it, and keeps the result beside it (CIRC-10, S12). */
@@ -74,7 +74,10 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
   const deck = await prepareDeck(circuit, (path) => readText(context, path));
   const analyses = analysesOf(deck, configuration);
   const heated = withTemperature(deck, configuration);
-  const done = await simulate(heated, analyses, configuration, { engine, signal: context.signal });
+  const done = await simulate(heated, analyses, configuration, {
+    engine: context.simulator ?? engine,
+    signal: context.signal,
+  });
   const metrics = Object.fromEntries(done.measures.map((one) => [one.name, one.value]));
   const goals = await goalsOf(circuit, context);
   const told = goals.map((goal) => {

@@ -29,8 +29,9 @@ const systemFolders = [
 /** What a sandbox has of its own: its processes, harmless devices, and memory for what is temporary. */
 const ownFolders = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/run"];
 
+/** The program that limits what another one uses; without it a command in a sandbox is not limited. */
+export const limiter = "/usr/bin/prlimit";
 /** What one command may use: processes (root has no such limit), bytes of memory of each, and of a file; no core files. */
-const limiter = "/usr/bin/prlimit";
 const limits = ["--nproc=1024", "--data=4294967296", "--fsize=1073741824", "--core=0"];
 
 /** Where bubblewrap is looked for: never in a folder that a model can write to. */
