@@ -87,15 +87,33 @@ export const addToMessages: typeof messagesStateReducer = (left, right) => {
   const places = Array.isArray(left) ? placesOf(left) : undefined;
   if (places === undefined || !added.every(isSound)) return messagesStateReducer(left, right);
   // Whose places are known is a list of messages.
-  const merged = [...(left as BaseMessage[])];
+  const before = left as BaseMessage[];
+  if (added.length === 0) return before;
+  const merged = areNew(added, before, places) ? appended(before, added, places) : replaced(before, added, places);
+  remember(merged, places);
+  return merged;
+};
+
+function areNew(added: readonly BaseMessage[], before: readonly BaseMessage[], places: Places): boolean {
+  const ids = new Set(added.map(({ id }) => id));
+  return ids.size === added.length && added.every(({ id }) => placeIn(before, id, places) < 0);
+}
+
+/** Made at once in its length: a long list that grows message by message is copied twice. */
+function appended(before: readonly BaseMessage[], added: readonly BaseMessage[], places: Places): BaseMessage[] {
+  added.forEach((message, index) => put(message, before.length + index, places));
+  return [...before, ...added];
+}
+
+function replaced(before: readonly BaseMessage[], added: readonly BaseMessage[], places: Places): BaseMessage[] {
+  const merged = [...before];
   for (const message of added) {
     const place = placeIn(merged, message.id, places);
     if (place >= 0) merged[place] = message;
     else put(message, merged.push(message) - 1, places);
   }
-  remember(merged, places);
   return merged;
-};
+}
 
 /** The messages of a state: LangGraph's own value but for the time that it takes. */
 export const MessageList = new ReducedValue(

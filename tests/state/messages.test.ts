@@ -23,6 +23,7 @@ const makers: ((name: string) => () => Added)[] = [
   (name) => () => new AIMessageChunk({ id: name, content: "piece" }),
   (name) => () => ({ role: "user", content: "plain", id: name }),
   (name) => () => new RemoveMessage({ id: name }),
+  () => () => [],
   () => () => [new RemoveMessage({ id: REMOVE_ALL_MESSAGES }), new HumanMessage({ id: "z", content: "anew" })],
 ];
 const steps = fc.array(
