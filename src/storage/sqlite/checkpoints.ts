@@ -35,6 +35,8 @@ function storeValue(
 ): Stored {
   if (Array.isArray(value) && value.length > 0 && !value.includes(undefined)) {
     const previous = old?.kind === "list" ? old : undefined;
+    // Steps write long lists to which they have added nothing.
+    if (previous?.live?.length === value.length && writer.goesOn(value, previous)) return previous;
     const isList =
       previous !== undefined ||
       value.some((element) => typeof element === "object" && element !== null && isMessage(element));

@@ -67,7 +67,7 @@ export class ItemWriter {
    * (or the same value in `live`) and no new bytes when it only looks the same.
    */
   list(elements: readonly unknown[], previous?: StoredList): Ranges {
-    if (previous !== undefined && this.#goesOn(elements, previous)) {
+    if (previous !== undefined && this.goesOn(elements, previous)) {
       this.weight += previous.weight;
       return this.#added(elements.slice(previous.live?.length), [...previous.ranges]);
     }
@@ -75,7 +75,7 @@ export class ItemWriter {
   }
 
   /** Whether the list begins with all that was there before, and nothing of that was stored anew since. */
-  #goesOn(elements: readonly unknown[], { live, moves }: StoredList): boolean {
+  goesOn(elements: readonly unknown[], { live, moves }: StoredList): boolean {
     return moves === this.#thread.moves && live !== undefined && beginsWith(elements, live);
   }
 
