@@ -54,7 +54,7 @@ export async function readIntent(
 /** What the user said last, and before that: two messages at most, since a conversation may be long. */
 function lastRequests(messages: readonly BaseMessage[]): BaseMessage[] {
   const at = messages.findLastIndex((message) => isHumanMessage(message));
-  const before = messages.slice(0, Math.max(0, at)).findLast((message) => isHumanMessage(message));
+  const before = messages.findLast((message, index) => index < at && isHumanMessage(message));
   return [before, messages[at]].filter((message) => message !== undefined);
 }
 
