@@ -25,6 +25,7 @@ import type { RunServices } from "./loop/services.ts";
 import { createModelLoader } from "./models/load-model.ts";
 import { ModelServices } from "./models/model-services.ts";
 import { openOllama, tellOllama } from "./models/ollama/open-ollama.ts";
+import { openItemIndex } from "./models/open-item-index.ts";
 import { openModels, type ModelRegistry } from "./models/registry.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
 import { runProgram } from "./program.ts";
@@ -90,7 +91,7 @@ export async function startServer(
     const { callBack, counter, hooks } = openWatchers(config, logger);
     const documentation = openDocumentation({ ...config, workspace }, logger);
     const settings = openSettings(config, logger);
-    const { models, ollama, modelServices, lentModel, webOf } = openModelParts(config, prompts, logger);
+    const { models, ollama, modelServices, lentModel, webOf } = openModelParts(config, custom, opened, prompts, logger);
     const lent = { ...lentServices(config, storage, workspace, logger), documentation: documentation.sources };
     const services = withLiveSettings({ ...lent, ...lentModel, hooks, toolSources, callBack }, settings, webOf);
     const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
@@ -169,8 +170,16 @@ async function openGraphs(config: Config, storage: Storage, logger: Logger): Pro
 }
 
 /** What is known of models, the local service that has some, and what stands around requests to all of them. */
-function openModelParts(config: Config, prompts: Prompts, logger: Logger) {
+function openModelParts(
+  config: Config,
+  custom: CustomParts,
+  { items }: Pick<Storage, "items">,
+  prompts: Prompts,
+  logger: Logger,
+) {
   const models = openModels(config, logger);
+  const index = openItemIndex(custom.index, models, logger);
+  if (index !== undefined) items.useIndex(index);
   const ollama = openOllama(models, logger);
   const modelServices = new ModelServices({ createRate, onEnd: tellOllama(ollama) });
   const loadModel = createModelLoader(config, { models, prompts, services: modelServices });

@@ -7,6 +7,7 @@ import { openInterfaces, type Interfaces } from "./interfaces.ts";
 import { readManifest, type Cors } from "./manifest.ts";
 import { openUserModules } from "./module-hooks.ts";
 import { bindSdkLogger } from "./sdk-globals.ts";
+import { loadIndex, type IndexSource } from "./store-index.ts";
 import { loadExport } from "./user-module.ts";
 
 /** Resources that a manifest may switch off. */
@@ -22,6 +23,8 @@ export interface CustomParts {
   interfaces: Interfaces;
   /** How long new items and threads stay. */
   times: DefaultTimes;
+  /** Who embeds the items of the store; `undefined`: nobody. */
+  index: IndexSource | undefined;
 }
 
 /**
@@ -33,7 +36,6 @@ export async function openCustomParts(path: string, logger: Logger): Promise<Cus
   const missing = await applyEnvironment(manifest);
   // That `.env` is not there is usual.
   if (missing !== undefined && basename(missing) !== ".env") logger.warn({ file: missing }, "env_file_missing");
-  if (manifest.passedOver.length > 0) logger.warn({ keys: manifest.passedOver }, "manifest_keys_passed_over");
   openUserModules(manifest.folder);
   bindSdkLogger(logger);
   const { http, folder } = manifest;
@@ -42,6 +44,7 @@ export async function openCustomParts(path: string, logger: Logger): Promise<Cus
     httpApp: http?.app === undefined ? undefined : await loadExport(folder, http.app),
     cors: http?.cors,
     times: manifest.times,
+    index: await loadIndex(folder, manifest.index),
     interfaces: openInterfaces({ folder, ...manifest.interfaces }),
     disabled: resources.filter((resource) => http?.[`disable_${resource}`] === true),
   };

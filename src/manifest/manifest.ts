@@ -4,6 +4,7 @@ import { z } from "zod";
 import { AppError, errorMessage } from "../errors.ts";
 import { defaultTimes, ItemTtl, ThreadTtl, type DefaultTimes } from "../settings/default-times.ts";
 import type { InterfaceSources } from "./interfaces.ts";
+import { StoreIndex } from "./store-index.ts";
 
 const Reference = z.string().min(1).describe("./file.ts:export");
 
@@ -40,7 +41,7 @@ const ManifestFile = z.looseObject({
   http: Http.optional(),
   ui: z.record(z.string(), z.string()).optional(),
   ui_config: z.looseObject({ shared: z.array(z.string()).default([]) }).optional(),
-  store: z.looseObject({ index: z.unknown().optional(), ttl: ItemTtl.optional() }).optional(),
+  store: z.looseObject({ index: StoreIndex.optional(), ttl: ItemTtl.optional() }).optional(),
   checkpointer: z.looseObject({ ttl: ThreadTtl.optional() }).optional(),
 });
 
@@ -57,8 +58,8 @@ export interface Manifest {
   interfaces: Pick<InterfaceSources, "modules" | "shared">;
   /** How long new items and threads stay. */
   times: DefaultTimes;
-  /** Names of parts that are not served, for the log. */
-  passedOver: string[];
+  /** By what items of the store are found that mean the same as a query. */
+  index: z.infer<typeof StoreIndex> | undefined;
 }
 
 /** Where a graph stands: `reference` is `file:export`. */
@@ -74,7 +75,6 @@ export async function readManifest(file: string): Promise<Manifest> {
     const { graphs, env, auth, http, ui, ui_config, store, checkpointer } = ManifestFile.parse(
       JSON.parse(await readFile(path, "utf8")),
     );
-    const passedOver = store?.index === undefined ? [] : ["store.index"];
     const interfaces = { modules: ui ?? {}, shared: ui_config?.shared ?? [] };
     return {
       path,
@@ -84,7 +84,7 @@ export async function readManifest(file: string): Promise<Manifest> {
       auth,
       http,
       interfaces,
-      passedOver,
+      index: store?.index,
       times: defaultTimes(store?.ttl, checkpointer?.ttl),
     };
   } catch (error) {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ItemIndex } from "./item-index.ts";
 import { JsonObject } from "./records.ts";
 
 /** An item that graphs and clients keep under a namespace and a key (wire contract, section 2.5). Dates are ISO-8601 UTC. */
@@ -11,7 +12,10 @@ export const StoreItem = z.object({
 });
 export type StoreItem = z.infer<typeof StoreItem>;
 
-/** An item that was found. `score` is the share of a query's words that stand in it; without a query there is none. */
+/**
+ * An item that was found. `score` is how near it is to a query in meaning where there is an index, else the share of the query's
+ * words that stand in it; without a query there is none.
+ */
 export interface FoundItem extends StoreItem {
   score?: number;
 }
@@ -32,7 +36,7 @@ export interface ItemQuery {
   prefix: readonly string[];
   /** What has to be in the values; see `matchesFilter`. */
   filter?: JsonObject | undefined;
-  /** Words by which what is found is ordered; without them it comes last changed first. */
+  /** By which what is found is ordered; without it what was changed last comes first. */
   query?: string | undefined;
   limit: number;
   offset: number;
@@ -63,6 +67,8 @@ export interface ItemStore {
   expire(): Promise<string | undefined>;
   /** Calls back with the time (ISO date) at which an item that was written or read just now expires. */
   onExpiry(tell: (time: string) => void): void;
+  /** From now on queries go by meaning; items of before are embedded when something is looked for among them. */
+  useIndex(index: ItemIndex): void;
   /** Removes all items of an owner. */
   clear(owner: string): Promise<void>;
 }

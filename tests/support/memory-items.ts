@@ -37,6 +37,7 @@ export function createMemoryItems(): ItemStore {
       ].slice(offset, offset + limit),
     expire: async () => undefined,
     onExpiry: () => undefined,
+    useIndex: () => undefined,
     async clear(owner) {
       for (const [place, row] of rows) if (row.owner === owner) rows.delete(place);
     },

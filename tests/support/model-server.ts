@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { EmbedBody, embedAnswer, isEmbedding, type EmbedRequest } from "./model-server-embeddings.ts";
 import { ollamaBody, ollamaError, ollamaStream } from "./model-server-ollama.ts";
 import { openaiBody, openaiError, openaiStream, type WireAnswer } from "./model-server-openai.ts";
 import { chatBodyOf, responsesBody, responsesStream } from "./model-server-responses.ts";
@@ -21,6 +22,8 @@ export { wireText } from "./model-server-script.ts";
 export interface ModelServerOptions {
   script?: ModelStep[];
   handler?: (request: ModelRequest) => ModelStep | Promise<ModelStep>;
+  /** The vector of a text for `/v1/embeddings` and `/api/embed`; a number is the status of a failure. */
+  embed?: (text: string) => number[] | number;
   /** Names that `/api/tags` and `/v1/models` list. Requests for other models are answered too. */
   models?: string[];
   /** Whether requests are kept for inspection; a benchmark turns it off. Default true. */
@@ -34,6 +37,8 @@ export interface ModelServerOptions {
 /** A model server on loopback that says what it is told, in the words of OpenAI (`url`) and of Ollama (`ollamaUrl`). */
 export class ModelServer {
   readonly requests: ModelRequest[] = [];
+  /** What was to be embedded. */
+  readonly embedded: EmbedRequest[] = [];
   /** What nobody scripted: each is also answered with an error. `assertFinished` reports them. */
   readonly unexpected: string[] = [];
   /** Chat requests so far, also when they are not recorded. */
@@ -106,6 +111,14 @@ export class ModelServer {
           ? { models: names.map((name) => ({ name, model: name })) }
           : { object: "list", data: names.map((id) => ({ id, object: "model" })) };
       sendError(response, 200, JSON.stringify(body));
+      return;
+    }
+    const { embed } = this.#options;
+    if (embed !== undefined && isEmbedding(path)) {
+      const asked = { path, headers: request.headers, body: EmbedBody.parse(parseJson(await readBody(request))) };
+      this.embedded.push(asked);
+      const { status, body } = embedAnswer(asked, embed);
+      sendError(response, status, body);
       return;
     }
     const protocol = protocolOf(path);

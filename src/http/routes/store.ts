@@ -39,7 +39,11 @@ const ItemSearch = z.object({
   filter: JsonObject.nullish().describe("Fields of the values, or operators below them such as $gt"),
   limit: z.number().int().min(1).max(1_000).nullish(),
   offset: z.number().int().min(0).nullish(),
-  query: z.string().max(10_000).nullish().describe("Words; what holds most of them comes first"),
+  query: z
+    .string()
+    .max(10_000)
+    .nullish()
+    .describe("Words; what means the same (store.index), or holds most of them, comes first"),
   refresh_ttl: z.boolean().nullish(),
 });
 const NamespaceSearch = z.object({
@@ -57,7 +61,10 @@ const ItemShape = z
     value: JsonObject,
     created_at: z.string(),
     updated_at: z.string(),
-    score: z.number().optional().describe("The share of the query's words that stand in it"),
+    score: z
+      .number()
+      .optional()
+      .describe("How near it is to the query in meaning, or the share of its words that stand in it"),
   })
   .meta({ ref: "Item" });
 const tag = "Store";

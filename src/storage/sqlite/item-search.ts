@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import { matchesFilter } from "../item-filter.ts";
 import { scoreOf } from "../item-score.ts";
+import type { JsonObject } from "../records.ts";
 import type { ItemQuery } from "../store-items.ts";
 import type { Database } from "./database.ts";
 import { rangeOf } from "./item-place.ts";
@@ -38,7 +39,7 @@ export async function searchItems(database: Database, owner: string, query: Item
   for (let at = 0; at < candidates.length; at += batchSize) {
     if (at > 0) await nextTurn();
     const contents = contentsOf(database, candidates.slice(at, at + batchSize));
-    const found = contents.filter(({ value }) => !hasFilter || (isObject(value) && matchesFilter(value, filter)));
+    const found = contents.filter(({ value }) => !hasFilter || fits(value, filter));
     hits.push(...found.map((content) => hitOf(content, words)));
     if (words !== undefined) hits = hits.toSorted(byScore).slice(0, offset + limit);
     else if (hits.length >= offset + limit) break;
@@ -46,8 +47,13 @@ export async function searchItems(database: Database, owner: string, query: Item
   return hits.slice(offset, offset + limit);
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+function fits(value: unknown, filter: JsonObject): boolean {
+  return typeof value === "object" && value !== null && matchesFilter(value, filter);
+}
+
+/** Of these items those that a filter lets through. */
+export function matching(database: Database, hits: readonly ItemHit[], filter: JsonObject): ItemHit[] {
+  return contentsOf(database, hits).flatMap(({ id, value }) => (fits(value, filter) ? [{ id }] : []));
 }
 
 function hitOf({ id, value, indexed }: Content, words: string | undefined): ItemHit {
@@ -55,11 +61,12 @@ function hitOf({ id, value, indexed }: Content, words: string | undefined): Item
 }
 
 /** What fits best comes first, what has no score last; else the order stays. */
-function byScore(one: ItemHit, other: ItemHit): number {
-  return (other.score ?? -1) - (one.score ?? -1);
+export function byScore(one: ItemHit, other: ItemHit): number {
+  return (other.score ?? -2) - (one.score ?? -2);
 }
 
-function idsBelow(
+/** The ids of the items whose namespace begins so, last changed first. */
+export function idsBelow(
   database: Database,
   owner: string,
   prefix: readonly string[],

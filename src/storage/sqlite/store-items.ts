@@ -1,10 +1,12 @@
 import { z } from "zod";
+import type { ItemIndex } from "../item-index.ts";
 import { StoreItem, type FoundItem, type ItemChange, type ItemStore } from "../store-items.ts";
 import type { Database } from "./database.ts";
 import type { GroupCommit } from "./durable.ts";
 import { listNamespaces } from "./item-namespaces.ts";
 import { joined, splitNamespace } from "./item-place.ts";
 import { isThere, searchItems, type ItemHit } from "./item-search.ts";
+import { embedItems, searchIndexed } from "./item-vectors.ts";
 import { json, readRow } from "./rows.ts";
 
 const columns = "id, namespace, key, value, created_at, updated_at, expires_at, ttl";
@@ -69,6 +71,7 @@ function rowsOf(database: Database, hits: readonly ItemHit[]): ItemRow[] {
 /** The items of the store in SQLite. */
 export function createItemStore(database: Database, commits: GroupCommit): ItemStore {
   const listeners: ((time: string) => void)[] = [];
+  let index: ItemIndex | undefined;
   const tell = (times: Iterable<string | undefined>): void => {
     for (const time of times) if (time !== undefined) for (const listener of listeners) listener(time);
   };
@@ -85,6 +88,7 @@ export function createItemStore(database: Database, commits: GroupCommit): ItemS
   return {
     async change(owner, changes) {
       tell(await commits.transaction(() => changes.map((change) => write(database, owner, change))));
+      if (index !== undefined) await embedItems({ database, commits, index }, { owner, places: changes });
     },
 
     async get(owner, namespace, key, refreshes = true) {
@@ -104,7 +108,9 @@ export function createItemStore(database: Database, commits: GroupCommit): ItemS
     },
 
     async search(owner, query) {
-      const hits = await searchItems(database, owner, query);
+      const hits = await (index === undefined
+        ? searchItems(database, owner, query)
+        : searchIndexed({ database, commits, index }, owner, query));
       const rows = database.read(() => rowsOf(database, hits));
       if (query.refresh ?? true) await refresh(rows);
       return rows.map(toItem);
@@ -121,6 +127,10 @@ export function createItemStore(database: Database, commits: GroupCommit): ItemS
     },
 
     onExpiry: (listener) => void listeners.push(listener),
+
+    useIndex(wanted) {
+      index = wanted;
+    },
 
     async clear(owner) {
       await commits.transaction(() => database.prepare("DELETE FROM store_items WHERE owner = ?").run(owner));

@@ -17,6 +17,7 @@ import { taskOwners } from "./015-task-owners.ts";
 import { webhooks } from "./016-webhooks.ts";
 import { itemsByChange } from "./017-items-by-change.ts";
 import { webhookReceivers } from "./018-webhook-receivers.ts";
+import { itemVectors } from "./019-item-vectors.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   webhooks,
   itemsByChange,
   webhookReceivers,
+  itemVectors,
 ];

@@ -1,0 +1,66 @@
+import type { EmbeddingsInterface } from "@langchain/core/embeddings";
+import { AppError } from "../errors.ts";
+import { fetchWithin } from "./fetch-within.ts";
+import { noKey, targetOf } from "./load-model.ts";
+import { toModelError } from "./model-error.ts";
+import type { ModelRegistry, ReachedModel } from "./registry.ts";
+
+/** Makes a vector of each text. Throws AppErrors, and the signal's reason. */
+export type Embed = (texts: readonly string[], signal: AbortSignal) => Promise<number[][]>;
+
+/** Models of OpenAI that are told how long their vectors are to be. */
+const hasDimensions = /^text-embedding-3/u;
+
+/**
+ * Embeds by a model, `provider:name`, at the address and with the key that its provider has at each call: Ollama by its own way,
+ * all others by OpenAI's. Throws `invalid_parameter` for a name that names no provider, and `config` for one that has no such
+ * models.
+ */
+export function embedBy(model: string, models: ModelRegistry, dims: number): Embed {
+  if (models.reach(model).connection.address === undefined) {
+    throw new AppError("config", `The model ${model} makes no vectors.`, {
+      suggestion: 'Name one that does in store.index.embed, such as "openai:text-embedding-3-small".',
+    });
+  }
+  return async (texts, signal) => {
+    const reached = models.reach(model);
+    const { provider, name } = reached;
+    if (provider.needsKey && provider.key === undefined) throw noKey(name, provider);
+    try {
+      const client = await clientOf(reached, dims, signal);
+      return await client.embedDocuments([...texts]);
+    } catch (error) {
+      throw toModelError(error, targetOf(model, name, provider));
+    }
+  };
+}
+
+async function clientOf(
+  { provider, name, connection }: ReachedModel,
+  dims: number,
+  signal: AbortSignal,
+): Promise<EmbeddingsInterface> {
+  const { address, apiKey, timeouts } = connection;
+  const within = fetchWithin(timeouts.connectMs);
+  const send: typeof fetch = (input, init) => {
+    const signals = init?.signal instanceof AbortSignal ? [init.signal, signal] : [signal];
+    // Nobody has checked where the request would be sent on to, with our key.
+    return within(input, { ...init, signal: AbortSignal.any(signals), redirect: "error" });
+  };
+  if (provider.name === "ollama") {
+    const { OllamaEmbeddings } = await import("@langchain/ollama");
+    const at = address === undefined ? {} : { baseUrl: address };
+    return new OllamaEmbeddings({ model: name, ...at, maxRetries: 0, fetch: send });
+  }
+  const { OpenAIEmbeddings } = await import("@langchain/openai");
+  return new OpenAIEmbeddings({
+    model: name,
+    apiKey: apiKey ?? "none",
+    maxRetries: 0,
+    // Servers of one's own know no other.
+    encodingFormat: "float",
+    stripNewLines: false,
+    ...(provider.name === "openai" && hasDimensions.test(name) ? { dimensions: dims } : {}),
+    configuration: { ...(address === undefined ? {} : { baseURL: address }), logLevel: "off", fetch: send },
+  });
+}

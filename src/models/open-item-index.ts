@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { AppError, errorMessage } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { IndexSource } from "../manifest/store-index.ts";
+import type { ItemIndex } from "../storage/item-index.ts";
+import { embedBy, type Embed } from "./embeddings.ts";
+import type { ModelRegistry } from "./registry.ts";
+
+const Vectors = z.array(z.array(z.number()).or(z.instanceof(Float32Array)));
+
+/** Queries whose vectors are remembered: a reader turns pages, and rules of `auth.path` ask for several. */
+const mostQueries = 100;
+
+/** The index of the store that a `langgraph.json` names; `undefined` where it names none. Throws as `embedBy` does. */
+export function openItemIndex(
+  source: IndexSource | undefined,
+  models: ModelRegistry,
+  logger: Pick<Logger, "warn">,
+): ItemIndex | undefined {
+  if (source === undefined) return undefined;
+  const { embed: by, name, dims, fields } = source;
+  const embed = typeof by === "string" ? embedBy(by, models, dims) : ofUser(by);
+  const known = new Map<string, Float32Array>();
+  const make = async (texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> =>
+    checked(await embed(texts, signal), { texts, name, dims });
+  return {
+    madeBy: JSON.stringify([name, dims, fields]),
+    fields,
+    async embed(texts, signal) {
+      const [text] = texts;
+      if (text === undefined || texts.length > 1) return await make(texts, signal);
+      const earlier = known.get(text);
+      if (earlier !== undefined) return [earlier];
+      const [vector = new Float32Array()] = await make(texts, signal);
+      const [oldest] = known.keys();
+      if (known.size >= mostQueries && oldest !== undefined) known.delete(oldest);
+      known.set(text, vector);
+      return [vector];
+    },
+    onFailure: (error, items) => logger.warn({ err: error, items, embed: name }, "items_not_embedded"),
+  };
+}
+
+/** A function of the user's, which knows no signal: who waits is let go, and its result comes to nothing. */
+function ofUser(embed: Exclude<IndexSource["embed"], string>): Embed {
+  return async (texts, signal) => {
+    const { promise: stopped, reject } = Promise.withResolvers<never>();
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      signal.throwIfAborted();
+      return Vectors.parse(await Promise.race([embed([...texts]), stopped])).map((vector) => [...vector]);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new AppError("server", `The function of store.index.embed failed: ${errorMessage(error)}`, {
+        suggestion: "It has to give a list of numbers for each text.",
+        cause: error,
+      });
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  };
+}
+
+function checked(
+  vectors: readonly number[][],
+  { texts, name, dims }: { texts: readonly string[]; name: string; dims: number },
+): Float32Array[] {
+  const wrong = vectors.find(({ length }) => length !== dims);
+  if (vectors.length === texts.length && wrong === undefined) return vectors.map((vector) => Float32Array.from(vector));
+  const said =
+    wrong === undefined ? `${vectors.length} vectors for ${texts.length} texts` : `a vector of ${wrong.length} numbers`;
+  throw new AppError("invalid_format", `${name} gave ${said}; store.index.dims says ${dims}.`, {
+    suggestion: "Set store.index.dims of langgraph.json to the length of the vectors of that model.",
+  });
+}

@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { GraphStore } from "../../../src/storage/graph-store.ts";
+import { createSqliteStorage, type SqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+
+let storage: SqliteStorage;
+/** Who waits for a vector, by the text. */
+let waiting: Map<string, () => void>;
+let held: Set<string>;
+let failures: unknown[];
+let asked: string[][];
+
+beforeEach(() => {
+  storage = createSqliteStorage(":memory:");
+  waiting = new Map();
+  held = new Set();
+  failures = [];
+  asked = [];
+  storage.items.useIndex({
+    madeBy: "test",
+    fields: ["text"],
+    async embed(texts) {
+      asked.push([...texts]);
+      for (const text of texts) {
+        if (held.has(text)) await new Promise<void>((resolve) => waiting.set(text, resolve));
+      }
+      return texts.map((text) => Float32Array.of(text.includes("sea") ? 1 : 0, text.includes("cat") ? 1 : 0));
+    },
+    onFailure: (error) => void failures.push(error),
+  });
+});
+afterEach(() => storage.close());
+
+const put = (key: string, text: string, owner = "ada"): Promise<void> =>
+  storage.items.change(owner, [{ namespace: ["n"], key, value: { text } }]);
+const find = async (query: string, owner = "ada"): Promise<[string, number | undefined][]> => {
+  const found = await storage.items.search(owner, { prefix: [], query, limit: 10, offset: 0 });
+  return found.map(({ key, score }) => [key, score]);
+};
+
+describe("the vectors of items", () => {
+  it("belong to the value of which they were made, also where that was written over meanwhile", async () => {
+    held.add("sea");
+    const first = put("k", "sea");
+    await expect.poll(() => waiting.size).toBe(1);
+    await put("k", "cat");
+    held.clear();
+    waiting.get("sea")?.();
+    await first;
+    expect(await find("cat")).toEqual([["k", 1]]);
+    expect(await find("sea")).toEqual([["k", 0]]);
+    expect(failures).toEqual([]);
+  });
+
+  it("are each owner's own, and go with their items", async () => {
+    await put("mine", "sea");
+    await put("theirs", "sea", "eve");
+    expect(await find("sea")).toEqual([["mine", 1]]);
+    await storage.items.change("ada", [{ namespace: ["n"], key: "mine", value: null }]);
+    await storage.items.clear("eve");
+    expect([await find("sea"), await find("sea", "eve")]).toEqual([[], []]);
+  });
+
+  it("are made of many items with few requests, and of none twice", async () => {
+    const changes = Array.from({ length: 45 }, (_, at) => ({
+      namespace: ["n"],
+      key: `${at}`,
+      value: { text: `cat ${at}` },
+    }));
+    await storage.items.change("ada", changes);
+    expect(asked.map(({ length }) => length)).toEqual([20, 20, 5]);
+    await find("sea");
+    expect(asked.map(({ length }) => length)).toEqual([20, 20, 5, 1]);
+  });
+
+  it("order what graphs look for, too", async () => {
+    const store = new GraphStore(storage.items, () => Promise.resolve("ada"));
+    await store.put(["n"], "a", { text: "the cat" });
+    await store.put(["n"], "b", { text: "the sea" });
+    await store.put(["n"], "c", { text: "the sea" }, false);
+    const found = await store.search(["n"], { query: "seaside" });
+    expect(found.map(({ key, score }) => [key, score])).toEqual([
+      ["b", 1],
+      ["a", 0],
+      ["c", undefined],
+    ]);
+  });
+});
