@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError, errorMessage } from "../errors.ts";
+import { AppError, errorMessage, isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { IndexSource } from "../manifest/store-index.ts";
 import type { ItemIndex } from "../storage/item-index.ts";
@@ -37,8 +37,15 @@ export function openItemIndex(
       known.set(text, vector);
       return [vector];
     },
-    onFailure: (error, items) => logger.warn({ err: error, items, embed: name }, "items_not_embedded"),
+    onFailure: (error, items) => logger.warn({ ...about(error), items, embed: name }, "items_not_embedded"),
   };
+}
+
+/** What the log says of a failure that is expected; of all others everything. */
+function about(error: unknown): object {
+  if (!isAppError(error)) return { err: error };
+  const { code, message, suggestion } = error;
+  return { error_type: code, reason: message, suggestion };
 }
 
 /** A function of the user's, which knows no signal: who waits is let go, and its result comes to nothing. */

@@ -164,6 +164,20 @@ describe("a store with an index", () => {
     expect(await keysOf(started, "ocean")).toEqual([["a", 1]]);
   });
 
+  it("tells nobody the key, where the vendor repeats it in its reason", async () => {
+    const started = await start(openai);
+    started.answer(() => 401);
+    await started.server.client.store.putItem(["notes"], "a", { text: "sea" });
+    const refused = await started.server.send("POST", "/store/items/search", {
+      namespace_prefix: ["notes"],
+      query: "sea",
+    });
+    const said = await refused.text();
+    expect(started.warned).toMatchObject([{ msg: "items_not_embedded", error_type: "auth" }]);
+    expect(said).toContain("OPENAI_API_KEY");
+    expect(JSON.stringify(started.warned) + said).not.toContain("embed-key");
+  });
+
   it("embeds at the first query what was there before, and anew what another index has embedded", async () => {
     const started = await start({ ...openai, fields: ["text"] });
     await started.server.client.store.putItem(["notes"], "a", { text: "sea", title: "cat" });

@@ -17,13 +17,15 @@ export function isEmbedding(path: string): boolean {
 
 /** The answer to a request for vectors, in its own form; a failure where one of its texts has none. */
 export function embedAnswer(
-  { path, body }: EmbedRequest,
+  { path, headers, body }: EmbedRequest,
   embed: (text: string) => number[] | number,
 ): { status: number; body: string } {
   const vectors = body.input.map((text) => embed(text));
   const failed = vectors.find((vector) => typeof vector === "number");
   if (failed !== undefined) {
-    return { status: Number(failed), body: JSON.stringify({ error: { message: "scripted failure" } }) };
+    // Some vendors repeat the key in their reason.
+    const message = `Incorrect API key provided: ${String(headers["authorization"])}.`;
+    return { status: Number(failed), body: JSON.stringify({ error: { message } }) };
   }
   const answer =
     path === "/api/embed"

@@ -116,8 +116,9 @@ function keep(
 export async function searchIndexed(parts: Parts, owner: string, query: ItemQuery): Promise<ItemHit[]> {
   const { database, index } = parts;
   if (query.query === undefined) return await searchItems(database, owner, query);
-  await embedItems(parts, { owner, prefix: query.prefix });
+  // First the query: where that fails, the items would, too.
   const [wanted = new Float32Array()] = await index.embed([query.query], AbortSignal.timeout(queryPatience));
+  await embedItems(parts, { owner, prefix: query.prefix });
   return await nearest(database, owner, query, { unit: unitVector(wanted), madeBy: index.madeBy });
 }
 
