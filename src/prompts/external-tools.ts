@@ -18,7 +18,7 @@ export const externalTools = defineTemplate({
     "{tools}",
     "",
     "A new program belongs into the folder .auto-coder/.autocodertools of the project. It must answer to help, -h or --help,",
-    "or say `Description:` and `Usage:` in comments at its head. A script must be readable, a program without an ending",
+    "or say Description: and Usage: in comments at its head. A script must be readable, a program without an ending",
     "executable; compiled programs are preferred. Hand the making of one to an agent, with a time limit such as 1800 seconds.",
   ].join("\n"),
 });

@@ -217,7 +217,7 @@ describe("external tools of the user", () => {
       `Project: ${basename(running.workspace)}`,
       "Number of programs: 2",
       "the first counts most: .autocodertools, .auto-coder/.autocodertools",
-      "It must answer to help, -h or --help, or say `Description:` and `Usage:`",
+      "It must answer to help, -h or --help, or say Description: and Usage:",
       "A script must be readable, a program without an ending executable; compiled programs are preferred",
       "Hand the making of one to an agent, with a time limit such as 1800 seconds",
     ]) {
