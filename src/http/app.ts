@@ -166,10 +166,10 @@ export interface Api {
  * who calls, and none can reach what is not the caller's (S4 in reliability.md). Apps are made at an owner's first request.
  */
 export function createApi(parts: ServerParts): Api {
-  const { apiKeys, host, maxRequests } = parts.config;
+  const { apiKeys, host, maxRequests, corsOrigins } = parts.config;
   const shared = { limit: limitRequests(maxRequests), meeting: createMeetingPoints() };
-  const { auth } = parts.custom;
-  const identify = identifyBy({ apiKeys, auth, host });
+  const { auth, cors } = parts.custom;
+  const identify = identifyBy({ apiKeys, auth, host, origins: [...corsOrigins, ...(cors?.allow_origins ?? [])] });
   if (apiKeys.length === 0 && auth === undefined) return createApp(parts, shared, { kind: "anyone" });
   const apps = new Map<string, HttpApp>();
   const appOf = (caller: Caller): HttpApp => {

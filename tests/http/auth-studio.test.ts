@@ -8,7 +8,9 @@ let server: TestServer;
 beforeAll(async () => {
   servers = await openRulesServers();
   const rules = `.authenticate(() => { throw new HTTPException(401, { message: "Who are you?" }); })`;
-  server = await servers.serve(rules, { allowedHosts: ["agents.example.org"] });
+  const corsOrigins = ["*", "https://eu.smith.langchain.com"];
+  const cors = { allow_origins: ["https://studio.example.org"] };
+  server = await servers.serve(rules, { allowedHosts: ["agents.example.org"], corsOrigins }, { http: { cors } });
 });
 afterAll(() => servers.remove());
 
@@ -38,6 +40,17 @@ describe("Studio's header", () => {
     ["via", "1.1 proxy"],
   ])("is not believed where %s says that somebody has passed the request on", async (name, value) => {
     expect(await search({ [name]: value })).toBe(401);
+  });
+
+  it.each(["https://smith.langchain.com", "https://eu.smith.langchain.com", "https://studio.example.org"])(
+    "is believed of the page %s, which is named as one that may call",
+    async (origin) => {
+      expect(await search({ origin })).toBe(200);
+    },
+  );
+
+  it("is not believed of a page that may call only because all may", async () => {
+    expect(await search({ origin: "https://any.example.org" })).toBe(401);
   });
 
   it("is not believed of who asks for another name of this server", async () => {

@@ -2,7 +2,7 @@ import { AppError } from "../../errors.ts";
 import { studioUser, type CustomAuth } from "../../manifest/auth.ts";
 import type { ApiKey } from "../../settings/api-keys.ts";
 import { createIdentify, openPaths, refusals, type Caller } from "./api-key.ts";
-import { isLoopbackHost, isLoopbackName } from "./gate.ts";
+import { isLoopbackHost, isLoopbackName, studioOrigin } from "./gate.ts";
 
 /** By what callers are told apart. */
 interface IdentifyOptions {
@@ -10,6 +10,8 @@ interface IdentifyOptions {
   auth: CustomAuth | undefined;
   /** The address the server listens on. */
   host: string;
+  /** Web pages that may call it, as far as they are named. */
+  origins: readonly string[];
 }
 
 /** What whoever passes a request on says of that. */
@@ -19,12 +21,15 @@ const forwarding = /^(forwarded|via|x-real-ip|x-forwarded-.+)$/u;
  * Tells who sends a request: by its key, then by the rules of `auth.path`. Throws `config` where nobody would be asked
  * although others can reach the server.
  */
-export function identifyBy({ apiKeys, auth, host }: IdentifyOptions): (request: Request) => Caller | Promise<Caller> {
-  requireDoorkeeper({ apiKeys, auth, host });
+export function identifyBy(options: IdentifyOptions): (request: Request) => Caller | Promise<Caller> {
+  requireDoorkeeper(options);
+  const { apiKeys, auth, host } = options;
   if (auth === undefined && apiKeys.length === 0) return () => ({ kind: "anyone" });
   const byKey = createIdentify(apiKeys);
   if (auth === undefined) return ({ headers }) => byKey(headers);
-  const believesStudio = auth.allowsStudio && isLoopbackName(host) ? isStudio : () => false;
+  const pages = new Set([studioOrigin, ...options.origins]);
+  const believesStudio = (request: Request): boolean =>
+    auth.allowsStudio && isLoopbackName(host) && isStudio(request, pages);
   return async (request) => {
     const caller = apiKeys.length === 0 ? undefined : byKey(request.headers);
     if (caller?.kind === "owner") return caller;
@@ -43,11 +48,15 @@ export function identifyBy({ apiKeys, auth, host }: IdentifyOptions): (request: 
 }
 
 /**
- * Whether Studio asks, from this machine. Its header says nothing that could be checked, so it is believed only of requests
- * that nobody has passed on from elsewhere. A proxy that neither says so nor keeps `Host` cannot be told (docs/graphs.md).
+ * Whether Studio asks, from this machine. Its header says nothing that could be checked, so it is believed only of pages
+ * that are named as callers and of programs, and of requests that nobody has passed on from elsewhere. A proxy that neither
+ * says so nor keeps `Host` cannot be told (docs/graphs.md).
  */
-function isStudio({ headers }: Request): boolean {
+function isStudio({ headers }: Request, pages: ReadonlySet<string>): boolean {
   if (headers.get("x-auth-scheme") !== "langsmith") return false;
+  const origin = headers.get("origin");
+  // That all pages may call makes none of them Studio.
+  if (origin !== null && !pages.has(origin)) return false;
   return isLoopbackHost(headers.get("host") ?? "") && ![...headers.keys()].some((name) => forwarding.test(name));
 }
 
