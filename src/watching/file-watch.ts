@@ -131,7 +131,8 @@ export class FileWatch {
     const [was, is] = [this.#known.get(path), await stateOf(this.#root, path)];
     if (was === undefined && is === undefined) return;
     seen.set(path, is);
-    if (was?.id === is?.id && was?.isFolder === is?.isFolder) return;
+    // A folder that is made where one was removed may have its number, and has no watch.
+    if (was?.id === is?.id && was?.isFolder === is?.isFolder && was?.born === is?.born) return;
     if (was?.isFolder === true) {
       // The watch of a folder goes along with it, and would tell of what is in it under the former name.
       this.#folders.shut(path);

@@ -36,7 +36,10 @@ export function createFolderWatches(
           const path = name === null ? folder : joinPath(folder, name);
           if (isWatchedFolder(path)) onSign(path);
         });
-        watcher.on("error", () => shut(folder));
+        watcher.on("error", (error) => {
+          shut(folder);
+          if (!isAbsent(error)) onLeftOut(`"${folder}" cannot be watched any more: ${errorMessage(error)}.`);
+        });
         watchers.set(folder, watcher);
       } catch (error) {
         // One that is gone is told by the folder around it.

@@ -99,6 +99,18 @@ it("tells of folders with all that is in them, and watches new ones from then on
   expect(await next(4)).toHaveLength(4);
 });
 
+it("goes on to watch a folder that was removed and made again at once, which may be given the same number", async () => {
+  await fill({ "x/a.cir": "* a\n" });
+  const { next, path } = await follow();
+  await rm(path("x"), { recursive: true });
+  await mkdir(path("x"));
+  await fill({ "last.cir": "* last\n" });
+  const told = [...(await next(1)), ...(await next(1))];
+  expect(told).toEqual(expect.arrayContaining([of("last.cir", "created"), of("x/a.cir", "deleted")]));
+  await fill({ "x/b.cir": "* b\n" });
+  expect(await next(1)).toEqual([of("x/b.cir", "created")]);
+});
+
 it("follows no link out of the folder", async () => {
   const outside = await realpath(await mkdtemp(join(tmpdir(), "millrace-outside-")));
   ends.push(() => rm(outside, { recursive: true }));
