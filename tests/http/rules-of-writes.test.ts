@@ -299,12 +299,12 @@ const writes: Record<string, Write | Write[]> = {
   "POST /api/ai/chat": { ...alone, body: () => said },
   "POST /api/ai/chat/stream": { ...alone, body: () => said },
   "POST /runs/crons": {
-    asks: ["crons:create"],
+    asks: ["crons:create", "threads:create", "threads:create_run"],
     on: async () => ({}),
     body: () => run("asking", { schedule: "0 0 1 1 *" }),
   },
   "POST /threads/{thread_id}/runs/crons": {
-    asks: ["crons:create"],
+    asks: ["crons:create", "threads:create_run"],
     on: thread,
     body: () => run("asking", { schedule: "0 0 1 1 *" }),
   },

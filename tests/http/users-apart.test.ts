@@ -1,8 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { agentFiles, hands, scriptsOf } from "../agents/agent-flow.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -48,9 +49,9 @@ const Values = z.looseObject({ messages: z.array(z.looseObject({ type: z.string(
 const calls = (name: string, args: Record<string, unknown>): ModelStep => ({ toolCalls: [{ name, arguments: args }] });
 
 /** What one caller does: a user of the rules, or with a key its owner. */
-function by(headers: Record<string, string>) {
+function by(headers: Record<string, string>, at = server) {
   const send = (method: string, path: string, body?: unknown): Promise<Response> =>
-    server.send(method, path, body, headers);
+    at.send(method, path, body, headers);
   const json = async (method: string, path: string, body?: unknown): Promise<unknown> => {
     const response = await send(method, path, body);
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
@@ -123,6 +124,38 @@ describe("the planner's tasks of users of auth.path", () => {
     expect([await eve.tasks(), await fay.tasks()]).toEqual([["of Eve"], ["of Fay", "by hand"]]);
     const runs = await eve.json("GET", `/threads/${shared}/runs`);
     expect(JSON.stringify(runs)).not.toContain("user:");
+  });
+});
+
+describe("an agent in the background", () => {
+  it("works for the user whose run has sent it, in a thread that the rules share, too", async () => {
+    const scripts = {
+      caller: [hands("background", { one: "Plan" }), { text: "Sent." }],
+      one: [calls("create_task", { title: "by the agent" }), { text: "Done." }],
+    };
+    const own = await startModelServer({ handler: scriptsOf(scripts) });
+    const other = await startTestServer({
+      graphs: join(folder, "langgraph.json"),
+      model: "openai:scripted",
+      openai: { apiKey: "test-key", baseUrl: own.url },
+    });
+    try {
+      for (const [path, text] of Object.entries(agentFiles({ one: { tools: "create_task" } }))) {
+        const file = join(other.config.workspace, path);
+        await mkdir(dirname(file), { recursive: true });
+        await writeFile(file, text);
+      }
+      const [eve, fay] = [by({ "x-user": "eve" }, other), by({ "x-user": "fay" }, other)];
+      const shared = await eve.thread({ readers: ["eve", "fay"] });
+      const input = { messages: [{ role: "user", content: "Send one" }] };
+      const body = { assistant_id: "agent", input, context: { mode: "free_work" } };
+      await fay.json("POST", `/threads/${shared}/runs/wait`, body);
+      await expect.poll(() => fay.tasks(), { timeout: 30_000 }).toEqual(["by the agent"]);
+      expect(await eve.tasks()).toEqual([]);
+    } finally {
+      await other.remove();
+      await own.close();
+    }
   });
 });
 
