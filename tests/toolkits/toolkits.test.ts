@@ -35,7 +35,7 @@ function toolkit(name: string, parts: Partial<Toolkit> = {}): Toolkit {
 
 describe("the list of toolkits", () => {
   it("names every file of the folder, each by its name", () => {
-    const machinery = ["enabled-toolkits", "index", "toolkit", "tools-of-owner"];
+    const machinery = ["enabled-toolkits", "index", "open-file-watch", "toolkit", "tools-of-owner"];
     const files = filesBelow("src/toolkits").map((path) => (path.split("/").at(-1) ?? "").replace(".ts", ""));
     expect(files.filter((name) => !machinery.includes(name)).toSorted()).toEqual(namesOf(toolkits).toSorted());
   });

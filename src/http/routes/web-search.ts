@@ -98,7 +98,6 @@ function choiceRoute(routes: HttpApp, { config, settings, models, mayAdminister 
 const errors = { 403: "The caller may not change it", 409: "The file of keys is broken", 507: "The disk is full" };
 
 function keyRoutes(routes: HttpApp, { settings, models, mayAdminister }: HttpServices): void {
-  const place = "/web-search/:engine/key";
   const store = (engine: SearchEngineName, key: string | undefined): z.infer<typeof StoredKeyShape> | null => {
     requireAdministration(mayAdminister);
     const name = searchKeyNames[engine];
@@ -112,7 +111,7 @@ function keyRoutes(routes: HttpApp, { settings, models, mayAdminister }: HttpSer
   };
   const answer = StoredKeyShape.nullable();
   routes.put(
-    place,
+    "/web-search/:engine/key",
     describe({
       tag,
       summary: "Store a search engine's key, which goes before that of the environment",
@@ -124,7 +123,7 @@ function keyRoutes(routes: HttpApp, { settings, models, mayAdminister }: HttpSer
     (context) => answerJson(context, store(context.req.valid("param").engine, context.req.valid("json").key)),
   );
   routes.delete(
-    place,
+    "/web-search/:engine/key",
     describe({ tag, summary: "Forget the stored key of a search engine", answer, errors }),
     path(EnginePath),
     (context) => answerJson(context, store(context.req.valid("param").engine, undefined)),
