@@ -69,7 +69,7 @@ export async function startMillrace(
   const server = await startServer({
     name: "millrace",
     command: process.execPath,
-    arguments: [`--inspect-port=127.0.0.1:${inspectorPort}`, ...(bundled ? [bundledServer] : startWords())],
+    arguments: [`--inspect-port=127.0.0.1:${inspectorPort}`, ...startWords(bundled ? bundledServer : undefined)],
     cwd: folder,
     environment,
     port,
@@ -115,13 +115,13 @@ export async function startPeer(peerFolder: string, modelUrl: string): Promise<S
   });
 }
 
-/** What `npm start` tells Node, its file with the whole path. */
-function startWords(): string[] {
+/** What `npm start` tells Node, with the whole path of its file, or another file in its place. */
+function startWords(file?: string): string[] {
   const { scripts } = Package.parse(JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8")));
   return scripts.start
     .replace(/^exec node /u, "")
     .split(" ")
-    .map((word) => (word.startsWith("-") ? word : join(projectFolder, word)));
+    .map((word) => (word.startsWith("-") ? word : (file ?? join(projectFolder, word))));
 }
 
 interface StartOptions {
