@@ -8,6 +8,9 @@ const lookInterval = 3_000;
 /** Of that time, the share in which a server at rest may still do something: it looks at its clocks, and answers `/ok`. */
 const quietShare = 0.02;
 
+/** Looks in a row that have to find nothing done, once the start is over: whoever talks with the server seldom waits so long. */
+const quietLooks = 10;
+
 /** Bytes that the heap has to have grown by to be worth the tenths of a second that a collection takes. */
 const worthwhile = 16 * 1024 * 1024;
 
@@ -24,13 +27,15 @@ export interface Heap {
 /**
  * Gives back what work has taken of the machine's memory once it is over (PERF-01): V8 keeps it, above all the space for
  * new objects, and a process that does nothing allocates nothing, so that nothing would ever begin a collection. It happens
- * only while `isIdle`, and not again before the heap has grown. Answers with what ends it; it keeps no process alive.
+ * only while `isIdle`: as soon as the start is over, then after half a minute in which nothing was done, and not again
+ * before the heap has grown. Answers with what ends it; it keeps no process alive.
  */
 export function returnIdleMemory(isIdle: () => boolean, heap: Heap = ownHeap()): () => void {
   let kept = 0;
+  let looks = 0;
   const timer = setInterval(() => {
-    // Asked every time, so that the answer is about this interval alone.
-    if (!heap.isQuiet() || !isIdle() || heap.size() - kept < worthwhile) return;
+    looks = heap.isQuiet() && isIdle() ? looks + 1 : 0;
+    if (looks < (kept === 0 ? 1 : quietLooks) || heap.size() - kept < worthwhile) return;
     heap.collect();
     kept = heap.size();
   }, lookInterval).unref();

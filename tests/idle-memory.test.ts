@@ -44,6 +44,24 @@ describe("the memory of a server at rest", () => {
     end();
   });
 
+  it("is given back at the first pause after the start, and later only when nobody has come for half a minute", () => {
+    const heap = new FakeHeap();
+    const end = returnIdleMemory(() => true, heap);
+    vi.advanceTimersByTime(5_000);
+    expect(heap.collections).toBe(1);
+    for (let turn = 0; turn < 5; turn += 1) {
+      heap.megabytes = 200;
+      heap.isQuietNow = false;
+      vi.advanceTimersByTime(3_000);
+      heap.isQuietNow = true;
+      vi.advanceTimersByTime(20_000);
+    }
+    expect(heap.collections).toBe(1);
+    vi.advanceTimersByTime(15_000);
+    expect(heap.collections).toBe(2);
+    end();
+  });
+
   it("is left alone while the process works, while a run walks, and when the server closes", () => {
     const heap = new FakeHeap();
     let isIdle = true;

@@ -6,8 +6,9 @@ import type { Figure, Section } from "./figures.ts";
 import { createThreads, percentile, streamRun, type RunBody } from "./load.ts";
 import { bundledServer, residentOf, startMillrace, type ServerUnderTest } from "./servers.ts";
 
-/** Milliseconds after which a server that has nothing to do has given back what it does not need. */
-const rest = 10_000;
+/** Milliseconds after which a server that has nothing to do has given back what it does not need: after its start, and later. */
+const restAfterStart = 10_000;
+const rest = 40_000;
 
 /** Resident memory beyond that of Node alone, MB. */
 interface Beyond {
@@ -53,7 +54,7 @@ async function oneStart(server: ServerUnderTest, node: number, turns: number): P
     context: { mode: "free_work" },
   };
   try {
-    await delay(rest);
+    await delay(restAfterStart);
     const started = beyond();
     const [thread = ""] = await createThreads(server.url, 1);
     let atWork = 0;
