@@ -13,10 +13,11 @@ import { createTurns } from "../../turns.ts";
 import { startCommand, type CommandEnd, type RunningCommand } from "../shell/run-command.ts";
 import { findSandbox, limiter } from "../shell/sandbox.ts";
 
-/** What an analysis may take: seconds, those at once; and where the sandbox is looked for. */
+/** What an analysis may take: seconds, those at once; folders that it never sees, and where the sandbox is looked for. */
 interface NativeOptions {
   seconds?: number;
   atOnce?: number;
+  hidden?: readonly string[];
   sandbox?: () => Promise<string | undefined>;
 }
 
@@ -33,7 +34,7 @@ const resultFile = "out.raw";
  */
 export function createNativeEngine(
   program: string,
-  { seconds = 30, atOnce = 2, sandbox = findSandbox }: NativeOptions = {},
+  { seconds = 30, atOnce = 2, hidden = [], sandbox = findSandbox }: NativeOptions = {},
 ): Engine {
   const turns = createTurns(atOnce);
   const ending = new AbortController();
@@ -49,7 +50,7 @@ export function createNativeEngine(
       await writeFile(join(folder, "deck.cir"), deckText(deck, analysis, title));
       await writeFile(join(folder, "run.cir"), commands(analysis));
       const words = wordsOf(program, seconds);
-      const running = await startCommand({ words, workspace: folder, sandbox: box, hidden: [] });
+      const running = await startCommand({ words, workspace: folder, sandbox: box, hidden });
       const isFlood = await watched(running, program, { seconds, signal });
       const raw = await resultIn(folder);
       const output = running.output.whole().toString("utf8").slice(-longestOutput);
@@ -104,10 +105,15 @@ async function watched(
 }
 
 /** The simulator that the operator has named, if any, as runs are lent it; where the operator wants no sandbox it refuses to run. */
-export function namedSimulator({ ngspice, sandbox }: Pick<Config, "ngspice" | "sandbox">): { simulator?: Engine } {
+export function namedSimulator(config: Pick<Config, "ngspice" | "sandbox" | "dataDir" | "workspace">): {
+  simulator?: Engine;
+} {
+  const { ngspice, sandbox, dataDir, workspace } = config;
   if (ngspice === undefined) return {};
   const none = (): Promise<undefined> => Promise.resolve(undefined);
-  return { simulator: createNativeEngine(ngspice, sandbox === "off" ? { sandbox: none } : {}) };
+  // Where they lie among the programs of the machine, which are shown.
+  const hidden = [dataDir, workspace];
+  return { simulator: createNativeEngine(ngspice, { hidden, ...(sandbox === "off" ? { sandbox: none } : {}) }) };
 }
 
 /** The program under its limits, which are within those of every command in a sandbox, and without the scripts of the machine, which would load compiled models. */

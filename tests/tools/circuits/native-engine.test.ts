@@ -99,7 +99,7 @@ describe.skipIf(!isThere)("ngspice of the machine, which needs bubblewrap, prlim
 
   it("ends with a stop, with everything that it has started", async () => {
     const stop = new AbortController();
-    const deck = await unruled(...control("shell sleep 600 & sleep 600"));
+    const deck = await unruled(...control("shell sleep 600"));
     const running = native.run(deck, readAnalysis(".op", "test"), stop.signal);
     setImmediate(() => stop.abort(new Error("stopped")));
     await expect(running).rejects.toThrow("stopped");
@@ -114,10 +114,11 @@ describe.skipIf(!isThere)("ngspice of the machine, which needs bubblewrap, prlim
     });
     afterEach(async () => await workspace[Symbol.asyncDispose]());
 
-    const tell = async (...lines: string[]): Promise<string> => {
+    const tell = (...lines: string[]): Promise<string> => tellBy(native, ...lines);
+    const tellBy = async (engine: Engine, ...lines: string[]): Promise<string> => {
       // It ends without a result, so that what was said is quoted.
       const deck = await unruled(...control(...lines, "quit"));
-      return await native.run(deck, readAnalysis(".op", "test"), never).then(
+      return await engine.run(deck, readAnalysis(".op", "test"), never).then(
         ({ warnings }) => warnings.join(" "),
         (error: unknown) => String(error),
       );
@@ -143,6 +144,12 @@ describe.skipIf(!isThere)("ngspice of the machine, which needs bubblewrap, prlim
       }
       expect(await readdir(workspace.outside)).toEqual(before);
       for (const path of ["/usr/escaped", "/etc/escaped"]) expect(existsSync(path)).toBe(false);
+    });
+
+    it("cannot see folders that the server hides, also among the programs", async () => {
+      const look = "shell ls -d /usr/share/doc";
+      expect(await tell(look)).not.toContain("cannot access");
+      expect(await tellBy(createNativeEngine(program, { hidden: ["/usr/share"] }), look)).toContain("cannot access");
     });
 
     it("cannot reach the network, of which this machine is a part", async () => {
