@@ -38,18 +38,24 @@ export function guardedItems(items: OwnItems, guard: Guard, turns: Turns): OwnIt
       // No item can be there, and the handler is not to blame for that.
       if (namespace.includes("")) return undefined;
       const asked = await askAbout(guard, "store:get", namespace, { key });
-      const item = await items.get(asked.namespace, asked.key ?? key, refresh);
-      return item !== undefined && isShown(contentOf(item), asked.filter) ? item : undefined;
+      const place = [asked.namespace, asked.key ?? key] as const;
+      if (asked.filter === undefined) return await items.get(...place, refresh);
+      const item = await items.get(...place, false);
+      if (item === undefined || !isShown(contentOf(item), asked.filter)) return undefined;
+      return refresh === false ? item : await items.get(...place);
     },
     async search(query) {
       const { prefix, filter, limit, offset, query: words } = query;
       const asked = await askAbout(guard, "store:search", prefix, { filter, limit, offset, query: words });
       const own = { ...query, prefix: asked.namespace };
       if (asked.filter === undefined) return await items.search(own);
-      return await pageOf(query, async (place) => {
-        const found = await items.search({ ...own, ...place });
+      const page = await pageOf(query, async (place) => {
+        const found = await items.search({ ...own, ...place, refresh: false });
         return found.map((item) => ({ item, shown: isShown(contentOf(item), asked.filter) }));
       });
+      // The time begins anew of what is shown, and of nothing else.
+      if (query.refresh !== false) await Promise.all(page.map(({ namespace, key }) => items.get(namespace, key)));
+      return page;
     },
     async namespaces(query) {
       const { prefix = [], suffix, maxDepth: max_depth, limit, offset } = query;

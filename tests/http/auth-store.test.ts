@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import BetterSqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byHeader, openRulesServers, type RulesServers } from "../support/rules-servers.ts";
 import type { TestServer } from "../support/test-server.ts";
@@ -65,6 +67,34 @@ describe("a filter on the value of items", () => {
       const winner = names[answers.findIndex(({ status }) => status === 204)] ?? "";
       expect((await storeOf(server, winner).get(`race${round}`))?.value).toEqual({ of: winner });
     }
+  });
+});
+
+/** When the item of the server goes, unless it is read before. */
+function expiryOf({ config }: TestServer): unknown {
+  const database = new BetterSqlite(join(config.dataDir, "millrace.db"), { readonly: true });
+  try {
+    return database.prepare("SELECT expires_at FROM store_items").pluck().get();
+  } finally {
+    database.close();
+  }
+}
+
+describe("the time of an item", () => {
+  it.each([
+    ["read", "GET", "/store/items?namespace=notes&key=plan", undefined],
+    ["searched for", "POST", "/store/items/search", { namespace_prefix: ["notes"] }],
+  ])("begins anew when it is %s by whom it is shown, and by nobody else", async (_name, method, path, body) => {
+    const server = await servers.serve(byValue);
+    const item = { namespace: ["notes"], key: "plan", value: { of: "ada" }, ttl: 60 };
+    await server.send("PUT", "/store/items", item, { "x-user": "ada" });
+    const read = async (user: string): Promise<unknown> => {
+      await (await server.send(method, path, body, { "x-user": user })).text();
+      return expiryOf(server);
+    };
+    const before = expiryOf(server);
+    expect(await read("bob")).toBe(before);
+    expect(await read("ada")).not.toBe(before);
   });
 });
 
