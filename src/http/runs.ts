@@ -31,6 +31,7 @@ export function toWireRun(run: Run): object {
     status: run.status,
     kwargs: { ...kwargs, subgraphs: stream_subgraphs, resumable: stream_resumable },
     multitask_strategy: run.multitask_strategy,
+    ...(run.cancel_reason !== undefined && { cancel_reason: run.cancel_reason }),
     created_at: run.created_at,
     updated_at: run.updated_at,
   };

@@ -89,6 +89,7 @@ export const RunShape = z
     status: RunStatus,
     kwargs: JsonObject,
     multitask_strategy: MultitaskStrategy,
+    cancel_reason: z.string().optional().describe("Why it was stopped, where somebody said so"),
     created_at: z.string(),
     updated_at: z.string(),
   })

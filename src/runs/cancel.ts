@@ -18,6 +18,8 @@ interface Cancelling {
 interface StopOrder {
   action: StopAction;
   reason: StopReason;
+  /** Why, in the words of who asked. */
+  said?: string | undefined;
 }
 
 /** One that walks is aborted at once; one that waits is ended by `Dispatch.endWaiting`. */
@@ -33,7 +35,7 @@ function stopNow(active: ActiveRun, { action, reason }: StopOrder): void {
 export async function cancelRun(active: ActiveRun, order: StopOrder, { dispatch, storage }: Cancelling): Promise<void> {
   stopNow(active, order);
   // Asked before the end is written: a crash must not come between the end of a run and its rollback.
-  const noted = storage.runs.requestStop(active.run.run_id, order.action);
+  const noted = storage.runs.requestStop(active.run.run_id, order.action, order.said);
   await Promise.all([dispatch.endWaiting(active), noted]);
 }
 

@@ -46,6 +46,8 @@ export interface CancelOptions {
   action: StopAction;
   /** Default `user_requested`. */
   reason?: StopReason;
+  /** Why, in the words of who asked; the run's `cancel_reason`. */
+  said?: string | undefined;
   wait: boolean;
   clearQueue?: boolean;
 }

@@ -238,13 +238,13 @@ export class Runs {
    * cancels the runs of its session that wait behind it (QUEUE-05). `undefined` for an unknown run.
    */
   async cancel(runId: string, options: CancelOptions): Promise<Run | undefined> {
-    const { action, reason = "user_requested", wait, clearQueue = false } = options;
+    const { action, reason = "user_requested", said, wait, clearQueue = false } = options;
     const active = this.#dispatch.active.get(runId);
     const run = active?.run ?? (await this.#storage.runs.get(runId));
     if (run === undefined) return undefined;
     const asked = Promise.all([
       clearQueue ? cancelBehind(run, this.#cancelling) : undefined,
-      active === undefined ? undefined : cancelRun(active, { action, reason }, this.#cancelling),
+      active === undefined ? undefined : cancelRun(active, { action, reason, said }, this.#cancelling),
       active === undefined ? undefined : cancelSent(run.session_id, this.#cancelling),
     ]);
     if (active === undefined || !wait) {

@@ -100,7 +100,8 @@ export type StopAction = z.infer<typeof StopAction>;
 /**
  * One walk through a graph. `event_mark` is the first event id no attempt has used yet, `crashes` counts the attempts that
  * ended with the process (a server's own stop is none), `expired_events` is the newest event id that retention has removed
- * (-1: none). `stop_requested` is what somebody asked of it before it was over: such a run is never walked again.
+ * (-1: none). `stop_requested` is what somebody asked of it before it was over: such a run is never walked again;
+ * `cancel_reason` is why, in the words of the first who said so.
  */
 export const Run = z.object({
   run_id: z.string(),
@@ -116,6 +117,7 @@ export const Run = z.object({
   event_mark: z.number().int(),
   expired_events: z.number().int(),
   stop_requested: StopAction.nullable(),
+  cancel_reason: z.string().optional(),
   error: RunError.nullable(),
   created_at: z.string(),
   updated_at: z.string(),

@@ -119,7 +119,7 @@ export interface RunStore {
   /** Marks every running run as let go of by a server that stops: its next reclaim counts no crash. */
   park(): Promise<void>;
   /** Writes down what is asked of a run that is not over. A `rollback` stays one. On disk before the promise resolves. */
-  requestStop(runId: string, action: StopAction): Promise<void>;
+  requestStop(runId: string, action: StopAction, reason?: string): Promise<void>;
   /** Only a pending or running run can end, and when `attempt` is given only that one; `undefined` when it cannot. */
   finish(runId: string, outcome: RunOutcome, attempt?: number): Promise<Run | undefined>;
   delete(runId: string): Promise<boolean>;

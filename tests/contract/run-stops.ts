@@ -28,6 +28,21 @@ export function describeRunStops(fixture: StorageFixture): void {
       expect(await asked("kept", "removed", "twice", "other")).toEqual(["interrupt", "rollback", "rollback", null]);
     });
 
+    it("says why, in the words of the first who did, also after a restart and when the run is over", async () => {
+      for (const id of ["said", "silent", "over"]) await admit(id, id);
+      const { runs } = fixture.storage;
+      await runs.finish("over", stopped);
+      await runs.requestStop("over", "interrupt", "too late");
+      await runs.requestStop("silent", "interrupt");
+      await runs.requestStop("said", "interrupt");
+      await runs.requestStop("said", "interrupt", "wrong file");
+      await runs.requestStop("said", "rollback", "another one");
+      expect(await runs.finish("said", stopped)).toMatchObject({ cancel_reason: "wrong file" });
+      await fixture.reopen();
+      const reasons = ["said", "silent", "over"].map(async (id) => (await fixture.storage.runs.get(id))?.cancel_reason);
+      expect(await Promise.all(reasons)).toEqual(["wrong file", undefined, undefined]);
+    });
+
     it("keeps a run that waits from being begun, but not the one behind it", async () => {
       await admit("first", "s1");
       await admit("second", "s1");

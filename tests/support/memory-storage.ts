@@ -90,9 +90,10 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
     if ((batch[0]?.id ?? 0) <= last) throw new Error(`event id ${batch[0]?.id} used twice`);
     events.set(run_id, [...log, ...batch]);
   };
-  const askToStop = (run: Run, action: StopAction): void => {
+  const askToStop = (run: Run, action: StopAction, reason = run.cancel_reason): void => {
     if (unfinished(run)) {
-      runs.set(run.run_id, { ...run, stop_requested: run.stop_requested === "rollback" ? "rollback" : action });
+      const stop_requested = run.stop_requested === "rollback" ? "rollback" : action;
+      runs.set(run.run_id, { ...run, stop_requested, cancel_reason: run.cancel_reason ?? reason });
     }
   };
   return {
@@ -198,10 +199,10 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         const crashes = run.crashes + (parked.delete(id) ? 0 : 1);
         return change(runs, id, { attempt: run.attempt + 1, crashes });
       },
-      requestStop: async (id, action) => {
+      requestStop: async (id, action, reason) => {
         check("requestStop");
         const run = runs.get(id);
-        if (run !== undefined) askToStop(run, action);
+        if (run !== undefined) askToStop(run, action, reason);
       },
       park: async () => {
         for (const run of runs.values()) if (run.status === "running") parked.add(run.run_id);

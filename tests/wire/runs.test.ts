@@ -424,6 +424,18 @@ describe("cancelling", () => {
     expect(await server.client.threads.get(threadId)).toMatchObject({ status: "interrupted" });
   });
 
+  test("says why, where that was said", async () => {
+    const threadId = await newThread();
+    const run = await waiting(threadId);
+    await server.client.runs.cancel(threadId, run.run_id, true, "interrupt", { reason: "taken" });
+    expect(await server.client.runs.get(threadId, run.run_id)).toMatchObject({ cancel_reason: "taken" });
+    const found = await send("GET", `/threads/${threadId}/runs?select=cancel_reason`);
+    expect(found).toEqual([200, JSON.stringify([{ cancel_reason: "taken" }])]);
+    const other = await waiting(threadId, { multitask_strategy: "enqueue" });
+    await server.client.runs.cancel(threadId, other.run_id, true);
+    expect(await server.client.runs.get(threadId, other.run_id)).not.toHaveProperty("cancel_reason");
+  });
+
   test("POST /threads/:thread_id/runs/:run_id/cancel 204: when it has ended; rolled back it is gone", async () => {
     const threadId = await newThread();
     const run = await waiting(threadId);

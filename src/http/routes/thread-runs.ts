@@ -23,6 +23,7 @@ const ListQuery = z.object({
 const CancelQuery = z.object({
   wait: QueryFlag.optional(),
   action: z.enum(["interrupt", "rollback"]).default("interrupt"),
+  reason: z.string().max(2_000).optional().describe("Why; the run's cancel_reason"),
   queue: z.enum(["keep", "clear"]).default("keep").describe("clear: the runs that wait behind it are cancelled too"),
 });
 const JoinQuery = z.object({ cancel_on_disconnect: QueryFlag.optional() });
@@ -156,9 +157,9 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     path(RunPath),
     query(CancelQuery),
     async (context) => {
-      const { wait = false, action, queue } = context.req.valid("query");
+      const { wait = false, action, reason: said, queue } = context.req.valid("query");
       const run = await requireRun(services, context.req.valid("param"));
-      const stopped = await runs.cancel(run.run_id, { action, wait, clearQueue: queue === "clear" });
+      const stopped = await runs.cancel(run.run_id, { action, said, wait, clearQueue: queue === "clear" });
       if (stopped === undefined) throw notFound("Run not found");
       return context.body(null, wait ? 204 : 202);
     },

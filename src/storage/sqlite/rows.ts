@@ -28,6 +28,10 @@ export const RunRow = Run.extend({
   kwargs: json(Run.shape.kwargs),
   metadata: json(Run.shape.metadata),
   error: json(Run.shape.error),
+  cancel_reason: z
+    .string()
+    .nullable()
+    .transform((reason) => reason ?? undefined),
 });
 
 /** An assistant at the version in use; SQLite keeps truth as 0 and 1. */

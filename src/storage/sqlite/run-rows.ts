@@ -8,7 +8,7 @@ import { CountRow, parseRow, readRow, readRows, RunRow, SubmissionRow } from "./
 // The statements on the run table. All are synchronous; the caller opens the transaction.
 
 const columns = `runs.run_id, assistant_id, graph_id, runs.status, kwargs, runs.metadata, multitask_strategy, attempt,
-  crashes, event_mark, expired_events, stop_requested, error, runs.created_at, runs.updated_at,
+  crashes, event_mark, expired_events, stop_requested, cancel_reason, error, runs.created_at, runs.updated_at,
   (SELECT session_id FROM sessions WHERE sessions.id = runs.session) AS session_id`;
 const ofSession = "session = (SELECT id FROM sessions WHERE session_id = @session_id)";
 /** Written as the partial index `runs_unfinished` has it, or SQLite does not use the index. */
@@ -94,9 +94,10 @@ export function listLeftRollbacks(database: Database): Run[] {
 
 const stopped = "UPDATE runs SET stop_requested = CASE stop_requested WHEN 'rollback' THEN 'rollback' ELSE @action END";
 
-/** Notes what is asked of a run that is not over. A rollback stays one. */
-export function markStop(database: Database, run_id: string, action: StopAction): void {
-  database.prepare(`${stopped} WHERE run_id = @run_id AND ${isUnfinished}`).run({ run_id, action });
+/** Notes what is asked of a run that is not over, and why. A rollback stays one, and the first reason stands. */
+export function markStop(database: Database, run_id: string, action: StopAction, reason: string | undefined): void {
+  const sql = `${stopped}, cancel_reason = coalesce(cancel_reason, @reason) WHERE run_id = @run_id AND ${isUnfinished}`;
+  database.prepare(sql).run({ run_id, action, reason: reason ?? null });
 }
 
 /** `markStop` for everything in a session that is not over. */

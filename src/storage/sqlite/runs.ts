@@ -102,7 +102,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
 
     reclaim: (runId) => commits.transaction(() => reclaimRun(database, runId)),
 
-    requestStop: (runId, action) => commits.durably(() => markStop(database, runId, action)),
+    requestStop: (runId, action, reason) => commits.durably(() => markStop(database, runId, action, reason)),
 
     park: () => commits.durably(() => parkRuns(database)),
 

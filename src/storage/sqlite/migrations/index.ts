@@ -18,6 +18,7 @@ import { webhooks } from "./016-webhooks.ts";
 import { itemsByChange } from "./017-items-by-change.ts";
 import { webhookReceivers } from "./018-webhook-receivers.ts";
 import { itemVectors } from "./019-item-vectors.ts";
+import { cancelReasons } from "./020-cancel-reasons.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   itemsByChange,
   webhookReceivers,
   itemVectors,
+  cancelReasons,
 ];
