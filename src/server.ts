@@ -193,12 +193,13 @@ function watchersOf(parts: {
   tracing: ReturnType<typeof createTracing>;
   titles: ReturnType<typeof startTitleWriter>;
   webhooks: WebhookSender;
-}): Pick<RunsOptions, "callBack" | "tracer" | "feedbackUrls" | "onOver" | "webhookBody"> {
+}): Pick<RunsOptions, "callBack" | "tracer" | "tracerFor" | "feedbackUrls" | "onOver" | "webhookBody"> {
   const { callBack, tracing, titles, webhooks } = parts;
   return {
     callBack,
     webhookBody,
-    ...(tracing && { tracer: tracing.tracer, feedbackUrls: (runId, keys) => tracing.feedbackUrls(runId, keys) }),
+    // It has what runs need of it under their own names.
+    ...tracing,
     onOver: (run) => {
       titles.consider(run);
       if (run.kwargs.webhook !== undefined) webhooks.wake();

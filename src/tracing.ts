@@ -15,8 +15,10 @@ const secretPatterns = [
 /** The process's way to LangSmith. `flush` sends what waits, within `limitMs`; an unreachable server never holds it up. */
 export interface Tracing {
   tracer: LangChainTracer;
+  /** The same for a run whose spans go to another project as well, or that stands for an example of a data set. */
+  tracerFor: (place: { project_name?: string | undefined; example_id?: string | undefined }) => LangChainTracer;
   /** Addresses by which anybody may judge a run, one for each key. Throws what the server answers. */
-  feedbackUrls(runId: string, keys: readonly string[]): Promise<Record<string, string>>;
+  feedbackUrls: (runId: string, keys: readonly string[]) => Promise<Record<string, string>>;
   flush(limitMs: number): Promise<void>;
 }
 
@@ -48,6 +50,13 @@ export function createTracing(config: Config, storedKeys: () => string[] = () =>
   const { project } = config.langsmith;
   return {
     tracer: new LangChainTracer({ client, ...(project === undefined ? {} : { projectName: project }) }),
+    tracerFor({ project_name, example_id }) {
+      const own = project ?? "default";
+      const besides = project_name === undefined || project_name === own ? [] : [{ projectName: own }];
+      const updates = example_id === undefined ? {} : { updates: { reference_example_id: example_id } };
+      const replicas = [{ projectName: project_name ?? own, ...updates }, ...besides];
+      return new LangChainTracer({ client, projectName: own, replicas });
+    },
     feedbackUrls: async (runId, keys) => {
       const tokens = await Promise.all(keys.map((key) => client.createPresignedFeedbackToken(runId, key)));
       return Object.fromEntries(tokens.map(({ url }, index) => [keys[index], url]));

@@ -40,6 +40,10 @@ export const RunBody = z
     on_completion: z.enum(["delete", "keep", "complete", "continue"]).nullish(),
     after_seconds: z.number().nonnegative().nullish(),
     feedback_keys: z.array(z.string().min(1).max(100)).max(20).nullish(),
+    langsmith_tracer: z
+      .object({ project_name: z.string().min(1).max(200).nullish(), example_id: Id.nullish() })
+      .nullish()
+      .describe("Where LangSmith traces: the project that gets the spans as well, the example that the run stands for"),
     strict_resume: z.boolean().nullish().describe("An answer to a question that is not open fails the run"),
     webhook: z
       .string()
@@ -92,6 +96,7 @@ export function toRunRequest(
     ...(body.interrupt_after && { interrupt_after: body.interrupt_after }),
     ...(body.webhook && { webhook: body.webhook }),
     ...(body.feedback_keys && { feedback_keys: body.feedback_keys }),
+    ...tracerOf(body),
     ...(body.strict_resume && { strict_resume: true }),
     ...(checkpoint && { checkpoint }),
     ...(body.after_seconds && { after_seconds: body.after_seconds }),
@@ -102,6 +107,12 @@ export function toRunRequest(
 function ownMetadata(session: Session): JsonObject {
   const { graph_id: _graphId, assistant_id: _assistantId, ...own } = session.metadata;
   return own;
+}
+
+function tracerOf({ langsmith_tracer }: RunBody): Pick<RunRequest, "langsmith_tracer"> {
+  const { project_name, example_id } = langsmith_tracer ?? {};
+  if (!project_name && !example_id) return {};
+  return { langsmith_tracer: { ...(project_name && { project_name }), ...(example_id && { example_id }) } };
 }
 
 function olderDurability({ checkpoint_during: during }: RunBody): RunRequest["durability"] {

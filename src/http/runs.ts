@@ -22,7 +22,14 @@ import { toWireJson } from "./wire.ts";
 
 /** The wire's Run (wire contract, section 2). */
 export function toWireRun(run: Run): object {
-  const { stream_subgraphs, stream_resumable, protocol: _protocol, owner: _owner, ...kwargs } = run.kwargs;
+  const {
+    stream_subgraphs,
+    stream_resumable,
+    protocol: _protocol,
+    owner: _owner,
+    langsmith_tracer: _tracer,
+    ...kwargs
+  } = run.kwargs;
   return {
     run_id: run.run_id,
     thread_id: run.session_id,

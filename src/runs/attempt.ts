@@ -21,7 +21,7 @@ import { readToldMessages } from "./told-messages.ts";
 
 /** One walk of a run, from its input or from its checkpoint; whatever fails on the way is its ending. Never throws. */
 export async function attempt(active: ActiveRun, performance: Performance): Promise<WalkResult> {
-  const { storage, graphs, services, tracer } = performance;
+  const { storage, graphs, services } = performance;
   const { run, told, log, stop } = active;
   const looping = crashLoop(run, performance.crashBudget);
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
@@ -63,7 +63,7 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
       saver: active.fence.saver,
       store: storeOf(run, storage),
       control: stop.control,
-      tracer,
+      tracer: tracerOf(run, performance),
       tell: (event) => {
         if (!active.ended) log.emit(stampOurs(active, event));
       },
@@ -98,4 +98,9 @@ async function allowedTools(
   if (ownerTools === undefined || Object.keys(ownerTools).length === 0) return undefined;
   const owner = kwargs.owner ?? (await sessions.get(session_id))?.owner ?? null;
   return toolsOfOwner(ownerTools, owner, toolkits ?? enabledToolkits());
+}
+
+function tracerOf({ kwargs }: Run, { tracer, tracerFor }: Performance): Performance["tracer"] {
+  const { langsmith_tracer: place } = kwargs;
+  return place === undefined ? tracer : (tracerFor?.(place) ?? tracer);
 }

@@ -6,6 +6,7 @@ import type { RunServices } from "../loop/services.ts";
 import type { StopReason } from "../events.ts";
 import type { Run, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { Performance } from "./performance.ts";
 import type { ToldEnd } from "./webhook-of.ts";
 
 /** What the runs of a server need. */
@@ -19,6 +20,8 @@ export interface RunsOptions {
   callBack?: CallBack;
   /** Receives the spans of every run (TRACE-01); absent where nobody traces. */
   tracer?: BaseCallbackHandler | undefined;
+  /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
+  tracerFor?: Performance["tracerFor"];
   /** Runs that walk at the same time, over all sessions. */
   maxConcurrent: number;
   /** Attempts that may end with the process before a run is set aside as `crash_loop`. Default 3 (reliability R5). */

@@ -4,7 +4,7 @@ import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
 import type { BackgroundService } from "../loop/background-service.ts";
 import type { RunServices } from "../loop/services.ts";
-import type { Run } from "../storage/records.ts";
+import type { Run, RunKwargs } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { ToldEnd } from "./webhook-of.ts";
 
@@ -18,6 +18,8 @@ export interface Performance {
   callBack?: CallBack | undefined;
   /** Receives the spans of every run (TRACE-01); absent where nobody traces. */
   tracer?: BaseCallbackHandler | undefined;
+  /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
+  tracerFor?: ((place: NonNullable<RunKwargs["langsmith_tracer"]>) => BaseCallbackHandler) | undefined;
   /** Attempts that may end with the process before a run is set aside. */
   crashBudget: number;
   /** Milliseconds that an attempt may take; absent: as long as it takes. */

@@ -84,6 +84,8 @@ export const RunKwargs = z.object({
   webhook: z.string().optional(),
   /** What of it is to be judged; where LangSmith traces, its readers are told where. */
   feedback_keys: z.array(z.string()).optional(),
+  /** The project its spans go to as well, and the example of a data set that it stands for; where LangSmith traces. */
+  langsmith_tracer: z.object({ project_name: z.string().optional(), example_id: z.string().optional() }).optional(),
   /** An answer to a question that is not open fails the run, instead of being passed over. */
   strict_resume: z.boolean().optional(),
   temporary: z.boolean(),

@@ -1,21 +1,41 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { readEvents } from "../support/read-events.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 /** Takes traces, and gives an address for each key that is asked for, but for `refused`. */
 let langsmith: Server;
 let server: TestServer;
+/** The beginnings of spans, as they were sent. */
+const spans: Span[] = [];
+const Span = z.looseObject({
+  name: z.string(),
+  session_name: z.string(),
+  reference_example_id: z.string().nullish(),
+  extra: z.looseObject({ metadata: z.looseObject({ run_id: z.string().optional() }) }),
+});
+type Span = z.infer<typeof Span>;
+const Sent = z.looseObject({ post: z.array(Span).default([]) });
 beforeAll(async () => {
   langsmith = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
     request.on("end", () => {
       response.setHeader("content-type", "application/json");
-      if (request.url?.endsWith("/feedback/tokens") !== true) return response.end("{}");
-      const asked: { feedback_key: string; run_id: string } = JSON.parse(Buffer.concat(parts).toString("utf8"));
+      const body = Buffer.concat(parts);
+      if (request.url?.endsWith("/info") === true) {
+        return response.end(JSON.stringify({ batch_ingest_config: { use_multipart_endpoint: false } }));
+      }
+      if (request.url?.endsWith("/feedback/tokens") !== true) {
+        const text = (request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString("utf8");
+        if (text.startsWith("{")) spans.push(...Sent.parse(JSON.parse(text)).post);
+        return response.end("{}");
+      }
+      const asked: { feedback_key: string; run_id: string } = JSON.parse(body.toString("utf8"));
       response.statusCode = asked.feedback_key === "refused" ? 400 : 200;
       const url = `https://judge.example/${asked.run_id}/${asked.feedback_key}`;
       return response.end(JSON.stringify({ id: "1", url, expires_at: "2999-01-01T00:00:00Z" }));
@@ -53,4 +73,40 @@ test("feedback_keys give an event with an address for each", async () => {
 test("a run does not fail because nobody may judge it", async () => {
   const { events } = await eventsOf(["refused"]);
   expect(events.map(({ event }) => event)).toEqual(["metadata", "values", "values"]);
+});
+
+test("langsmith_tracer sends the spans of a run to its project as well, as the example that it stands for", async () => {
+  const [thread, example_id] = [await server.client.threads.create(), crypto.randomUUID()];
+  const own = { langsmith_tracer: { project_name: "study", example_id } };
+  const body = { assistant_id: "counter", input: { value: 1 }, ...own };
+  const run = z
+    .looseObject({ run_id: z.string(), kwargs: z.looseObject({}) })
+    .parse(await (await server.send("POST", `/threads/${thread.thread_id}/runs`, body)).json());
+  expect(run.kwargs).not.toHaveProperty("langsmith_tracer");
+  const plain = await server.client.runs.create(thread.thread_id, "counter", {
+    input: { value: 1 },
+    multitaskStrategy: "enqueue",
+  });
+  const placesOf = (runId: string): unknown[] =>
+    spans
+      .filter(({ name, extra }) => name === "LangGraph" && extra.metadata.run_id === runId)
+      .map(({ session_name, reference_example_id = null }) => [session_name, reference_example_id])
+      .toSorted(([one], [other]) => String(one).localeCompare(String(other)));
+  const patience = { timeout: 10_000 };
+  await expect.poll(() => placesOf(plain.run_id), patience).toEqual([["test", null]]);
+  await expect
+    .poll(() => placesOf(run.run_id), patience)
+    .toEqual([
+      ["study", example_id],
+      ["test", null],
+    ]);
+});
+
+test("a langsmith_tracer that names nothing is none, and one of a wrong form is refused", async () => {
+  const start = async (langsmith_tracer: unknown): Promise<number> => {
+    const { thread_id } = await server.client.threads.create();
+    const body = { assistant_id: "counter", input: { value: 1 }, langsmith_tracer };
+    return (await server.send("POST", `/threads/${thread_id}/runs/wait`, body)).status;
+  };
+  expect([await start({}), await start(null), await start({ project_name: 7 })]).toEqual([200, 200, 400]);
 });
