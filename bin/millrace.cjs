@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
+#!/usr/bin/env node
 "use strict";
 // The start for any Node: plain CommonJS that old versions can read. What the program needs (better-sqlite3 13 crashes
 // below 22.14, TypeScript runs as it is from 22.18) is given by the pinned Node of node_modules when ours is too old.

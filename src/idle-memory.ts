@@ -14,6 +14,9 @@ const quietLooks = 10;
 /** Bytes that the heap has to have grown by to be worth the tenths of a second that a collection takes. */
 const worthwhile = 16 * 1024 * 1024;
 
+/** Bytes of a heap that is left as it is: what is alive in it would take a second and more to look through. */
+const tooLarge = 384 * 1024 * 1024;
+
 /** A heap that can be looked at. */
 export interface Heap {
   /** Bytes that it takes of the machine's memory, garbage and empty pages too. */
@@ -35,7 +38,9 @@ export function returnIdleMemory(isIdle: () => boolean, heap: Heap = ownHeap()):
   let looks = 0;
   const timer = setInterval(() => {
     looks = heap.isQuiet() && isIdle() ? looks + 1 : 0;
-    if (looks < (kept === 0 ? 1 : quietLooks) || heap.size() - kept < worthwhile) return;
+    if (looks < (kept === 0 ? 1 : quietLooks)) return;
+    const size = heap.size();
+    if (size - kept < worthwhile || size > tooLarge) return;
     heap.collect();
     kept = heap.size();
   }, lookInterval).unref();

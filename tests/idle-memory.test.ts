@@ -62,6 +62,15 @@ describe("the memory of a server at rest", () => {
     end();
   });
 
+  it("is left alone where so much is there that the pause would be long", () => {
+    const heap = new FakeHeap();
+    heap.megabytes = 400;
+    const end = returnIdleMemory(() => true, heap);
+    vi.advanceTimersByTime(aWhile);
+    expect(heap.collections).toBe(0);
+    end();
+  });
+
   it("is left alone while the process works, while a run walks, and when the server closes", () => {
     const heap = new FakeHeap();
     let isIdle = true;

@@ -43,11 +43,12 @@ it("starts where nothing can be kept", async () => {
   expect(await start()).toEqual({ said: "served", code: 0 });
 });
 
-it("has the same space for new objects whichever way it is started", () => {
+it("has the same space for new objects by npm start and where it starts the Node beside it", () => {
   const limit = "--max-semi-space-size=8";
-  const [first = "", ...rest] = readFileSync(join(projectFolder, "bin/millrace.cjs"), "utf8").split("\n");
-  expect(first).toBe(`#!/usr/bin/env -S node ${limit}`);
-  expect(rest.join("\n")).toContain(`const youngSpace = "${limit}";`);
+  const text = readFileSync(join(projectFolder, "bin/millrace.cjs"), "utf8");
+  // Not every `env` takes more than the name of a program.
+  expect(text.split("\n")[0]).toBe("#!/usr/bin/env node");
+  expect(text).toContain(`const youngSpace = "${limit}";`);
   const { scripts } = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
   expect(scripts.start).toBe(`exec node ${limit} bin/millrace.cjs`);
 });
