@@ -30,10 +30,7 @@ export function embedBy(model: string, models: ModelRegistry, dims: number): Emb
       const client = await clientOf(reached, dims, signal);
       return await client.embedDocuments([...texts]);
     } catch (error) {
-      const told = toModelError(error, targetOf(model, name, provider));
-      // The vendor's own words may repeat the key, and whoever logs an error logs its cause.
-      told.cause = undefined;
-      throw told;
+      throw toModelError(error, targetOf(model, name, provider));
     }
   };
 }

@@ -46,18 +46,16 @@ interface Signs {
 
 /**
  * Turns whatever a model client threw into one of our errors, with what the reader can do (table 18.3, LLM-16).
- * `recoverable` says that the same call may work later. The original stays as `cause`; keys are never repeated.
+ * `recoverable` says that the same call may work later. The original stays as `cause`, unless it repeats the key: whoever logs
+ * an error logs its cause (SEC-01).
  */
 export function toModelError(error: unknown, target?: ModelTarget): AppError {
   if (isAppError(error)) return error.code === "timeout" ? advised(error, target) : error;
   const signs = readSigns(error);
   const [who, where] = namesOf(target);
-  const make = (code: ErrorCode, message: string, suggestion: string, recoverable = false): AppError => {
-    const advice = target?.advise?.(code, signs.text);
-    const suggested = advice?.en ?? suggestion;
-    return withAdvice(new AppError(code, message, { suggestion: suggested, recoverable, cause: error }), advice);
-  };
-  const said = cleanText(target?.withoutKey?.(signs.text) ?? signs.text);
+  const words = target?.withoutKey?.(signs.text) ?? signs.text;
+  const said = cleanText(words);
+  const make = makerOf(words === signs.text ? error : undefined, signs.text, target);
 
   switch (kindOf(signs)) {
     case "cancelled":
@@ -108,6 +106,14 @@ export function toModelError(error: unknown, target?: ModelTarget): AppError {
     case "unknown":
       return make("server", `${who}${where} failed: ${said}`, "Look at the server's log for the cause.");
   }
+}
+
+function makerOf(cause: unknown, text: string, target: ModelTarget | undefined) {
+  return (code: ErrorCode, message: string, suggestion: string, recoverable = false): AppError => {
+    const advice = target?.advise?.(code, text);
+    const options = { suggestion: advice?.en ?? suggestion, recoverable, cause };
+    return withAdvice(new AppError(code, message, options), advice);
+  };
 }
 
 /** Which model it is about, and at which address. */
