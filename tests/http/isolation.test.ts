@@ -108,7 +108,7 @@ function missingIds(): Ids {
 }
 
 /** Path parameters that name what all owners share. */
-const shared = new Set(["assistant_id", "namespace", "name", "context", "agent", "basename"]);
+const shared = new Set(["assistant_id", "namespace", "name", "context", "agent", "basename", "engine"]);
 const ownedNames = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => String(name)).filter((name) => !shared.has(name));
 
