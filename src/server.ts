@@ -16,21 +16,18 @@ import { cronRequest } from "./http/cron-request.ts";
 import { listen } from "./http/listen.ts";
 import { webhookBody } from "./http/webhook-body.ts";
 import { createLogger, type Logger } from "./logger.ts";
-import { openCustomParts, type CustomParts } from "./manifest/custom-parts.ts";
+import { openCustomParts } from "./manifest/custom-parts.ts";
 import { bindSdkClient } from "./manifest/sdk-globals.ts";
 import { openSettings } from "./live-settings/live-settings.ts";
 import { withLiveSettings } from "./loop/live-services.ts";
 import { openAgents } from "./loop/own-services.ts";
 import type { RunServices } from "./loop/services.ts";
-import { createModelLoader } from "./models/load-model.ts";
-import { ModelServices } from "./models/model-services.ts";
-import { openOllama, tellOllama } from "./models/ollama/open-ollama.ts";
-import { openItemIndex } from "./models/open-item-index.ts";
-import { openModels, type ModelRegistry } from "./models/registry.ts";
+import { openModelParts } from "./models/open-model-parts.ts";
+import type { ModelRegistry } from "./models/registry.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
 import { runProgram } from "./program.ts";
-import type { Prompts } from "./prompts/prompts.ts";
 import type { RunsOptions } from "./runs/options.ts";
+import { runLimits } from "./runs/run-limits.ts";
 import { Runs } from "./runs/runs.ts";
 import { WebhookSender } from "./runs/webhook-sender.ts";
 import { createManualTools } from "./sessions/manual-run.ts";
@@ -50,7 +47,6 @@ import { createToolCounter } from "./tools/tool-counter.ts";
 import { toolLog } from "./tools/tool-log.ts";
 import { enabledToolkits } from "./toolkits/enabled-toolkits.ts";
 import { openFileWatch } from "./toolkits/open-file-watch.ts";
-import { openWeb } from "./web/open-web.ts";
 import { plannerTasks } from "./tools/planner/task-service.ts";
 import { Shell } from "./tools/shell/shell.ts";
 import { createTracing, skipIdleTracing } from "./tracing.ts";
@@ -64,9 +60,6 @@ export interface RunningServer {
   /** Takes no new runs, parks the running ones, at the latest after `drainSeconds`, then closes everything. */
   close(): Promise<void>;
 }
-
-/** Milliseconds that answers which are ready get to reach their clients when the server closes. */
-const flushMilliseconds = 500;
 
 /** Milliseconds that spans get to leave; a LangSmith server that is away must not hold up a stop. */
 const traceFlushMilliseconds = 2000;
@@ -91,42 +84,43 @@ export async function startServer(
     const { callBack, counter, hooks } = openWatchers(config, logger);
     const documentation = openDocumentation({ ...config, workspace }, logger);
     const settings = openSettings(config, logger);
-    const { models, ollama, modelServices, lentModel, webOf } = openModelParts(config, custom, opened, prompts, logger);
+    const forModels = { custom, items: opened.items, prompts, createRate, logger };
+    const { models, ollama, modelServices, lentModel, webOf } = openModelParts(config, forModels);
     const lent = { ...lentServices(config, storage, workspace, logger), documentation: documentation.sources };
     const services = withLiveSettings({ ...lent, ...lentModel, hooks, toolSources, callBack }, settings, webOf);
     const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
     const tracing = openTracing(config, models);
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
     const told = watchersOf({ callBack, tracing, titles, webhooks });
-    const runs = new Runs({ storage, graphs, services: () => services, logger, ...runLimits(config, custom), ...told });
+    const limits = runLimits(config, custom.auth);
+    const runs = new Runs({ storage, graphs, services: () => services, logger, ...limits, ...told });
     const operations = openOperations(storage, services, runs);
     const manual = createManualTools({ services, storage, runs, graphs, counter });
     const files = openFileWatch(config, services, logger);
     const tokens = createTokenCounter(logger);
     const shared = { config, prompts, models, modelServices, ollama, tokens, documentation, graphs, custom, logger };
     const api = createApi({ ...shared, agents: lent.agents, files, settings, storage, runs, operations, manual });
-    // The port is taken first, so that a second start by mistake touches no run; requests wait for the recovery.
-    const recovered = Promise.withResolvers<void>();
-    const { server, sockets, url } = await listen(config, (request, bindings) =>
-      recovered.promise.then(() => api.fetch(request, bindings)),
-    );
-    const unbindClient = bindSdkClient(url);
+    const port = await takePort(config, api);
+    const unbindClient = bindSdkClient(port.url);
     await takeUp(runs, logger);
-    recovered.resolve();
+    port.admit();
     const toRequest = cronRequest.bind(undefined, { runnable: storage, graphs });
     const clockwork = startClockwork({ config, storage, runs, toRequest, logger });
-    webhooks.start(url);
+    webhooks.start(port.url);
     const learning = describeAhead(graphs, config, logger);
     ollama.lookSoon();
     files?.start();
     return {
-      url,
+      url: port.url,
       isIdle: () => runs.isIdle(),
       close: async () => {
         ollama.close();
         unbindClient();
         await Promise.all([learning.stop(), clockwork.stop(), titles.stop(), webhooks.stop(), files?.close()]);
-        await closeAll({ server, sockets }, runs, storage, config);
+        // While runs finish, their readers stay and new runs are refused with 503 (R7 in reliability.md).
+        await runs.drain(config.drainSeconds * 1_000);
+        await port.close();
+        await storage.close();
         await Promise.all([...[tokens, ...toolSources].map((source) => source.close()), services.shell?.close()]);
         await tracing?.flush(traceFlushMilliseconds);
       },
@@ -142,6 +136,13 @@ function prepareFolders(config: Config): string {
   const workspace = prepareWorkspace(config);
   prepareDataFolder(config.dataDir, workspace, "MILLRACE_DATA_DIR");
   return workspace;
+}
+
+/** The port is taken first, so that a second start by mistake touches no run; requests wait until they are admitted. */
+async function takePort(config: Config, api: ReturnType<typeof createApi>) {
+  const { promise, resolve: admit } = Promise.withResolvers<void>();
+  const listener = await listen(config, (request, bindings) => promise.then(() => api.fetch(request, bindings)));
+  return { ...listener, admit };
 }
 
 async function takeUp(runs: Runs, logger: Logger): Promise<void> {
@@ -167,24 +168,6 @@ async function openGraphs(config: Config, storage: Storage, logger: Logger): Pro
   const replaced = graphs.ids().filter((id) => graphs.get(id).store !== undefined);
   if (replaced.length > 0) logger.info({ graphs: replaced }, "stores_of_graphs_replaced");
   return graphs;
-}
-
-/** What is known of models, the local service that has some, and what stands around requests to all of them. */
-function openModelParts(
-  config: Config,
-  custom: CustomParts,
-  { items }: Pick<Storage, "items">,
-  prompts: Prompts,
-  logger: Logger,
-) {
-  const models = openModels(config, logger);
-  const index = openItemIndex(custom.index, models, logger);
-  if (index !== undefined) items.useIndex(index);
-  const ollama = openOllama(models, logger);
-  const modelServices = new ModelServices({ createRate, onEnd: tellOllama(ollama) });
-  const loadModel = createModelLoader(config, { models, prompts, services: modelServices });
-  const webOf = (web: Config["web"]) => openWeb(web, () => models.storedKeys());
-  return { models, ollama, modelServices, lentModel: { loadModel, models, prompts }, webOf };
 }
 
 /** Who is told what runs do, and of their ends. */
@@ -219,22 +202,6 @@ function openWatchers({ toolHooks }: Config, logger: Logger) {
   const counter = createToolCounter();
   const hooks = toolHooks ? [toolLog(logger), callbackHook(callBack), counter.hook] : [];
   return { callBack, counter, hooks };
-}
-
-function runLimits(
-  config: Config,
-  { auth }: Pick<CustomParts, "auth">,
-): Pick<
-  RunsOptions,
-  "maxConcurrent" | "queueLimit" | "ownerQueueLimit" | "crashBudget" | "runTimeout" | "turnPatience"
-> {
-  const { maxConcurrentRuns, queueLimit, crashBudget, runSeconds, conversations } = config;
-  // One key or user must not keep the others out (S4): half of the queue is for them.
-  const isShared = auth !== undefined || new Set(config.apiKeys.map(({ owner }) => owner)).size > 1;
-  const ownerQueueLimit = isShared ? Math.ceil(queueLimit / 2) : undefined;
-  const runTimeout = runSeconds === undefined ? undefined : runSeconds * 1000;
-  const turnPatience = conversations.lockSeconds * 1000;
-  return { maxConcurrent: maxConcurrentRuns, queueLimit, ownerQueueLimit, crashBudget, runTimeout, turnPatience };
 }
 
 function lentServices(
@@ -272,24 +239,6 @@ function openStorage({ dataDir, conversations, planner }: Config, workspace: str
   const limits = { threads: cachedSessions, seconds: cacheSeconds };
   const storage = createSqliteStorage(join(folder, "millrace.db"), undefined, limits);
   return { ...storage, tasks: plannerTasks(planner, storage.tasks) };
-}
-
-async function closeAll(
-  { server, sockets }: Omit<Awaited<ReturnType<typeof listen>>, "url">,
-  runs: Runs,
-  storage: Storage,
-  config: Config,
-): Promise<void> {
-  // While runs finish, their readers stay and new runs are refused with 503 (R7 in reliability.md).
-  await runs.drain(config.drainSeconds * 1_000);
-  sockets.close();
-  const closed = Promise.withResolvers<void>();
-  server.close(() => closed.resolve());
-  const timer = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), flushMilliseconds);
-  if ("closeIdleConnections" in server) server.closeIdleConnections();
-  await closed.promise;
-  clearTimeout(timer);
-  await storage.close();
 }
 
 /** The program: serves by the environment until it is told to stop. `defaults` stand for variables that nobody has set. */

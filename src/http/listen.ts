@@ -17,14 +17,22 @@ function requestLimits({ requestSeconds }: Config): ServerOptions {
   };
 }
 
+/** A port that is listened on. */
+interface Listener {
+  /** Where, without a slash at the end. */
+  url: string;
+  /** Ends all connections, after answers that are ready have had half a second to reach their clients. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds that answers which are ready get to reach their clients when the server closes. */
+const flushMilliseconds = 500;
+
 /**
- * Listens at the address of the configuration; `url` has no slash at the end. Throws `config` when the address is in use, or
+ * Listens at the address of the configuration. Throws `config` when the address is in use, or
  * is not this machine's or this user's.
  */
-export async function listen(
-  config: Config,
-  fetch: Fetch,
-): Promise<{ server: ServerType; sockets: Sockets; url: string }> {
+export async function listen(config: Config, fetch: Fetch): Promise<Listener> {
   const { host, port } = config;
   const server = createAdaptorServer({ createServer, serverOptions: requestLimits(config), fetch });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -42,7 +50,18 @@ export async function listen(
   // A server that listens on a port has an address with one.
   const address = server.address() as AddressInfo;
   const name = host.includes(":") ? `[${host.replace(/^\[|\]$/g, "")}]` : host;
-  return { server, sockets: acceptSockets(server, fetch, config.bodyLimit), url: `http://${name}:${address.port}` };
+  const sockets = acceptSockets(server, fetch, config.bodyLimit);
+  return { url: `http://${name}:${address.port}`, close: () => close(server, sockets) };
+}
+
+async function close(server: ServerType, sockets: Sockets): Promise<void> {
+  sockets.close();
+  const closed = Promise.withResolvers<void>();
+  server.close(() => closed.resolve());
+  const timer = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), flushMilliseconds);
+  if ("closeIdleConnections" in server) server.closeIdleConnections();
+  await closed.promise;
+  clearTimeout(timer);
 }
 
 function listenError(error: unknown, host: string, port: number): unknown {

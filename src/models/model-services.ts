@@ -42,7 +42,7 @@ export interface ServiceStatus {
 }
 
 /** Bounds how often something begins; `take` waits for its turn and rejects with the signal's reason. */
-interface Rate {
+export interface Rate {
   take(signal: AbortSignal): Promise<void>;
 }
 

@@ -1,0 +1,33 @@
+import type { Config } from "../config.ts";
+import type { Logger } from "../logger.ts";
+import type { CustomParts } from "../manifest/custom-parts.ts";
+import type { Prompts } from "../prompts/prompts.ts";
+import type { Storage } from "../storage/storage.ts";
+import { openWeb } from "../web/open-web.ts";
+import { createModelLoader } from "./load-model.ts";
+import { ModelServices, type Rate } from "./model-services.ts";
+import { openOllama, tellOllama } from "./ollama/open-ollama.ts";
+import { openItemIndex } from "./open-item-index.ts";
+import { openModels } from "./registry.ts";
+
+/** What models need of the other parts of a server. */
+interface Needed {
+  custom: Pick<CustomParts, "index">;
+  items: Storage["items"];
+  prompts: Prompts;
+  /** Makes what bounds the requests of a provider. */
+  createRate: (perSecond: number) => Rate;
+  logger: Logger;
+}
+
+/** What is known of models, the local service that has some, and what stands around requests to all of them. */
+export function openModelParts(config: Config, { custom, items, prompts, createRate, logger }: Needed) {
+  const models = openModels(config, logger);
+  const index = openItemIndex(custom.index, models, logger);
+  if (index !== undefined) items.useIndex(index);
+  const ollama = openOllama(models, logger);
+  const modelServices = new ModelServices({ createRate, onEnd: tellOllama(ollama) });
+  const loadModel = createModelLoader(config, { models, prompts, services: modelServices });
+  const webOf = (web: Config["web"]) => openWeb(web, () => models.storedKeys());
+  return { models, ollama, modelServices, lentModel: { loadModel, models, prompts }, webOf };
+}
