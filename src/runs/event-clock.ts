@@ -1,9 +1,12 @@
 /** The newest time given; one clock for all runs of the process, so that times compare between them. */
 let newest = 0;
+/** Whether something was told at that time; else it only parts what was told from what will be. */
+let isTold = true;
 
 /** Now in milliseconds since 1970, never less than a time given before. */
 export function eventTime(): number {
   newest = Math.max(newest, Date.now());
+  isTold = true;
   return newest;
 }
 
@@ -13,5 +16,16 @@ export function eventTime(): number {
  */
 export function freshTime(): number {
   newest = Math.max(newest + 1, Date.now());
+  isTold = true;
+  return newest;
+}
+
+/**
+ * A millisecond after everything told so far, and before or at all that is told from now on. The same one until something
+ * is told: however often it is asked for, the clock does not run ahead.
+ */
+export function partingTime(): number {
+  if (isTold) newest = Math.max(newest + 1, Date.now());
+  isTold = false;
   return newest;
 }

@@ -2,7 +2,7 @@ import { HTTPException } from "hono/http-exception";
 import { explain, isAppError, type ErrorCode } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { Refusal as Refused } from "../../manifest/refusal.ts";
-import { freshTime } from "../../runs/event-clock.ts";
+import { partingTime } from "../../runs/event-clock.ts";
 
 /** Why a command was refused, in the words of the protocol (wire contract, section 4). */
 export type ProtocolErrorCode =
@@ -38,7 +38,7 @@ export interface Refusal {
 
 /** The place that everything told so far has at most, and nothing that is told from now on. */
 export function metaOf(threadId: string): AnswerMeta {
-  return { thread_id: threadId, applied_through_seq: freshTime() * 1000 - 1 };
+  return { thread_id: threadId, applied_through_seq: partingTime() * 1000 - 1 };
 }
 
 const codes: Partial<Record<ErrorCode, ProtocolErrorCode>> = {

@@ -1,0 +1,37 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { metaOf } from "../../src/http/protocol/protocol-answer.ts";
+import { eventTime, freshTime } from "../../src/runs/event-clock.ts";
+
+const placeNow = (): number => metaOf("a-thread").applied_through_seq;
+
+describe("the clock of events", () => {
+  it("is not moved by commands, however many are answered while nothing is told", () => {
+    const place = placeNow();
+    const places = Array.from({ length: 5000 }, placeNow);
+    expect(new Set(places)).toEqual(new Set([place]));
+  });
+
+  it("gives places that come after all that was told, and before all that is told from then on", () => {
+    const deed = fc.constantFrom("tell" as const, "begin" as const, "answer" as const);
+    fc.assert(
+      fc.property(fc.array(deed, { maxLength: 40 }), (deeds) => {
+        let told = 0;
+        let place = 0;
+        for (const one of deeds) {
+          if (one === "answer") {
+            place = placeNow();
+            expect(place).toBeGreaterThanOrEqual(told * 1000);
+            continue;
+          }
+          const time = one === "tell" ? eventTime() : freshTime();
+          if (one === "begin") expect(time).toBeGreaterThan(told);
+          // The end of a run has the last place before its millisecond, and no command has named that one.
+          if (one === "begin") expect(time * 1000 - 1).toBeGreaterThan(place);
+          expect(time * 1000).toBeGreaterThan(place);
+          told = time;
+        }
+      }),
+    );
+  });
+});
