@@ -35,28 +35,36 @@ function longer(best: Rule | undefined, rule: Rule): Rule {
   return rule.length === best.length && rule.allows ? rule : best;
 }
 
-/** The rules of each name in the file; groups of one name are one. */
+/**
+ * The rules of the names that can count here; groups of one name are one. However many names a file gives to a group, and however
+ * often: each of its lines costs the same.
+ */
 function rulesOf(text: string): Map<string, Rule[]> {
   const groups = new Map<string, Rule[]>();
-  let current: Rule[][] = [];
+  const current = new Set<Rule[]>();
   let isNaming = false;
   for (const line of text.replace(/^\u{feff}/u, "").split(/\r\n|\r|\n/u)) {
     const [key = "", ...rest] = line.replace(/#.*$/u, "").split(":");
+    const field = key.trim().toLowerCase();
     const value = rest.join(":").trim();
-    switch (key.trim().toLowerCase()) {
+    switch (field) {
       case "user-agent": {
+        if (!isNaming) current.clear();
+        isNaming = true;
         const name = (value.split(/[/\s]/u)[0] ?? "").toLowerCase();
+        if (name !== ownName && name !== "*") break;
         const rules = groups.get(name) ?? [];
         groups.set(name, rules);
-        current = isNaming ? [...current, rules] : [rules];
-        isNaming = true;
+        current.add(rules);
         break;
       }
       case "allow":
       case "disallow": {
         isNaming = false;
         // A rule without a path says nothing.
-        if (value !== "") for (const rules of current) rules.push(ruleOf(value, key.trim().toLowerCase() === "allow"));
+        if (value === "" || current.size === 0) break;
+        const rule = ruleOf(value, field === "allow");
+        for (const rules of current) rules.push(rule);
         break;
       }
     }

@@ -73,4 +73,20 @@ describe("the rules of a host (RFC 9309)", () => {
     const rules = readRobots(cruel);
     expect(rules.allows(new URL(path, "https://example.com"))).toBe(true);
   });
+
+  it.each<[string, string]>([
+    ["one name", "User-agent: *\n"],
+    ["this program's name", "User-agent: millrace\n"],
+  ])("count once in their group, however often a file gives %s to it", (_, name) => {
+    const cruel = `${name.repeat(5000)}${"Allow: /\n".repeat(5000)}Disallow: /a\n`;
+    expect(allows(cruel, "/a")).toBe(false);
+    expect(allows(cruel, "/b")).toBe(true);
+  });
+
+  it("are read in time where a group has very many names", () => {
+    const names = Array.from({ length: 10_000 }, (_, place) => `User-agent: n${place}\n`).join("");
+    const cruel = `${names}User-agent: *\n${"Allow: /\n".repeat(10_000)}Disallow: /a\n`;
+    expect(allows(cruel, "/a")).toBe(false);
+    expect(allows(cruel, "/b")).toBe(true);
+  });
 });
