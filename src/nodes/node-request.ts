@@ -107,7 +107,7 @@ export function nodeRequest(
   const profile = profileOf(context, config);
   const conversation_summary = summaryFor(model, state, context, config);
   // An answer that is for the program follows its own task alone.
-  const session = options.silent === true ? "" : instructionsIn(state.messages, prompts);
+  const session = options.silent === true ? "" : instructionsIn(state.messages, model, config);
   const asked = { session, task, workspace, prompts, profile, gathered: options.gathered };
   const parts = systemOf({ ...state, conversation_summary }, context, asked);
   return {

@@ -6,9 +6,11 @@ export const sessionInstructions = defineTemplate({
   title: { en: "Instructions of the conversation", zh: "会话指令" },
   description: "Stands before the system texts that the conversation was given.",
   required: ["instructions"],
+  optional: ["left"],
   marker: "layer: session",
   content: [
     "For this conversation you were told besides, as far as it does not go against the above:",
+    "Of older ones, left out because there were too many: {left}",
     "",
     "{instructions}",
   ].join("\n"),

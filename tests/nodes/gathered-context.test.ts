@@ -220,4 +220,36 @@ describe("system texts in the conversation", () => {
     // The conversation itself keeps them where they were.
     expect((await app.state()).messages.filter(({ type }) => type === "system")).toHaveLength(2);
   });
+
+  it("stand there up to a share of the window: the first, those of the newest request, and how many are left out", async () => {
+    app = await startWorkflow({ handler: () => ({ text: "Yes." }), contextLimit: 40_000 });
+    const clock = (turn: number) => `It is turn ${turn} by the clock. ${"tick ".repeat(200)}`.trim();
+    const said = Array.from({ length: 100 }, (_, turn) => [
+      new SystemMessage({ id: `t${turn}`, content: clock(turn) }),
+      new HumanMessage({ id: `h${turn}`, content: `question ${turn}` }),
+      new AIMessage({ id: `a${turn}`, content: "word" }),
+    ]);
+    const brief = (id: string) => new SystemMessage({ id, content: "Answer in verse." });
+    await app.update({ messages: [brief("s1"), ...said.flat()] });
+    await app.send("and now", { mode: "free_work" });
+    const text = systemOf(0);
+    expect(text).toContain("Answer in verse.");
+    expect(text).toContain(clock(0));
+    expect(text).toContain(clock(99));
+    expect(text).toContain(clock(90));
+    expect(text).not.toContain(clock(50));
+    const shown = text.split("by the clock").length - 1;
+    expect(text).toContain(`there were too many: ${100 - shown}`);
+    // 15 % of the window, at four characters for a token.
+    expect(shown * clock(0).length).toBeLessThan(40_000 * 0.15 * 4 + clock(0).length);
+
+    // Those that come with one request are never cut.
+    const long = ["first", "second"].map((name) => new SystemMessage(`${name} rule: ${"obey ".repeat(4000)}`));
+    await app.update({ messages: long });
+    await app.send("and then", { mode: "free_work" });
+    const later = systemOf(app.model.requests.length - 1);
+    for (const kept of ["first rule", "second rule", "Answer in verse.", "there were too many: 99"]) {
+      expect(later).toContain(kept);
+    }
+  });
 });
