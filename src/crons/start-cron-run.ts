@@ -1,8 +1,9 @@
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
+import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { RunRequest, Runs } from "../runs/runs.ts";
 import { createSession } from "../sessions/sessions.ts";
-import { isUser } from "../settings/api-keys.ts";
+import { isUser, ownerOfUser } from "../settings/api-keys.ts";
 import type { Cron } from "../storage/crons.ts";
 import { JsonObject, type Run, type Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -10,6 +11,9 @@ import { datesBetween, nextDate } from "./schedule.ts";
 
 /** Where a payload keeps what the rules of `auth.path` write on the threads that its cron makes. */
 export const threadMetadata = "thread_metadata";
+
+/** What a payload says of who has asked for it. */
+const Asker = z.object({ config: z.object({ configurable: z.object({ langgraph_auth_user_id: z.string() }) }) });
 
 /** What the run of a cron is started with. */
 export interface CronRunParts {
@@ -34,7 +38,8 @@ export async function startCronRun(cron: Cron & { next_run_date: string }, parts
   const { cron_id, next_run_date: due } = cron;
   const now = new Date();
   const missed = datesBetween(cron, new Date(due), now);
-  const session = await sessionOf(cron, parts);
+  const asker = askerOf(cron);
+  const session = await sessionOf(cron, asker, parts);
   try {
     const temporary = cron.session_id === null && cron.on_run_completed === "delete";
     const request = await parts.toRequest(cron.payload, session, temporary);
@@ -44,7 +49,7 @@ export async function startCronRun(cron: Cron & { next_run_date: string }, parts
       metadata: { ...request.metadata, ...cron.metadata, ...told },
       cron: { cron_id, due, next: nextDate(cron, now) },
       // The thread may be one that somebody else has shared.
-      ...(isUser(cron.owner) && { owner: cron.owner }),
+      ...(isUser(asker) && { owner: asker }),
     });
     return { run, missed };
   } catch (error) {
@@ -53,9 +58,23 @@ export async function startCronRun(cron: Cron & { next_run_date: string }, parts
   }
 }
 
+/**
+ * Whose the runs are: the cron's, or who has changed what it asks for since, as the rules of `auth.path` were told then. Only
+ * they have written that into the payload of a user's cron.
+ */
+function askerOf({ owner, payload }: Cron): string | null {
+  if (!isUser(owner)) return owner;
+  const asker = Asker.safeParse(payload).data?.config.configurable.langgraph_auth_user_id;
+  return asker === undefined ? owner : ownerOfUser(asker);
+}
+
 /** The session of a thread's cron, or a new one. The same date gives the same one, so that a crash leaves no second. */
-async function sessionOf(cron: Cron & { next_run_date: string }, { storage }: CronRunParts): Promise<Session> {
-  const { session_id, owner, cron_id, next_run_date, payload } = cron;
+async function sessionOf(
+  cron: Cron & { next_run_date: string },
+  owner: string | null,
+  { storage }: CronRunParts,
+): Promise<Session> {
+  const { session_id, cron_id, next_run_date, payload } = cron;
   if (session_id === null) {
     const { sessions } = storage;
     const marks = JsonObject.safeParse(payload[threadMetadata]).data;

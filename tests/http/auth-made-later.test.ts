@@ -106,6 +106,29 @@ describe("a cron that is changed", () => {
   });
 });
 
+describe("what a cron's runs may use", () => {
+  it("is what those may who have said last what it asks for (TOOL-13)", async () => {
+    const model = await startModelServer({ script: [{ text: "Done." }] });
+    try {
+      const { openai } = loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url });
+      const agent = { agent: join(projectFolder, "src/graph/workflow.ts:workflow") };
+      const config = { openai, model: "openai:scripted", ownerTools: { bob: ["read_tasks"] } };
+      const first = await servers.serve(rules, config, { graphs: agent });
+      const asking = (text: string) => ({ input: { messages: [{ role: "user", content: text }] } });
+      const body = { assistant_id: "agent", schedule: yearly, context: { mode: "free_work" }, ...asking("Work") };
+      const { cron_id } = Cron.parse((await by(first, "ada", "POST", "/runs/crons", body)).json());
+      expect((await by(first, "bob", "PATCH", `/runs/crons/${cron_id}`, asking("Work for me"))).status).toBe(200);
+      const server = await untilDue(first, cron_id);
+      await expect.poll(() => model.requests.length, { timeout: 30_000 }).toBe(1);
+      expect(model.requests[0]?.toolNames).toContain("read_tasks");
+      expect(model.requests[0]?.toolNames).not.toContain("create_task");
+      await server.close();
+    } finally {
+      await model.close();
+    }
+  });
+});
+
 describe("a thread that an agent in the background works in", () => {
   it("is shown to whom the thread is shown that has sent it", async () => {
     const model = await startModelServer({
