@@ -17,13 +17,15 @@ import { threadMetadata } from "./start-cron-run.ts";
  */
 async function ofUser(
   payload: JsonObject,
-  { assistant_id, session_id }: Pick<Cron, "assistant_id" | "session_id">,
+  { assistant_id, session_id, metadata }: Pick<Cron, "assistant_id" | "session_id" | "metadata">,
   { sessions }: Pick<Storage, "sessions">,
   guard: Guard,
 ): Promise<JsonObject> {
   const config = withUser({ config: JsonObject.safeParse(payload["config"]).data ?? {} }, guard);
   const ofThread = session_id === null ? await ofNewThread(guard) : (await sessions.get(session_id))?.metadata;
-  const run = { ...(session_id !== null && { thread_id: session_id }), assistant_id, metadata: {}, kwargs: payload };
+  // The runs carry what the cron does, so the rules see it before they write.
+  const value = { assistant_id, metadata: { ...metadata }, kwargs: payload };
+  const run = { ...(session_id !== null && { thread_id: session_id }), ...value };
   const filter = await ask(guard, "threads:create_run", run);
   if (filter !== undefined && !contains(ofThread, filter)) {
     throw new AppError("permission", "The rules of auth.path let this user start no runs in the thread of this cron.");
@@ -64,18 +66,23 @@ export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons" | "
       const value = { schedule, payload, thread_id, end_time, assistant_id, metadata: { ...cron.metadata } };
       await ask(guard, "crons:create", value);
       const { metadata } = value;
-      return await crons.create({ ...cron, payload: await ofUser(payload, cron, storage, guard), metadata });
+      return await crons.create({
+        ...cron,
+        payload: await ofUser(payload, { ...cron, metadata }, storage, guard),
+        metadata,
+      });
     },
     async update(cron_id, change) {
       const value = { cron_id, ...change, metadata: { ...change.metadata } };
       const found = await requireAllowed(cron_id, "crons:update", value);
       const { payload = {} } = change;
       // Another date of the same is not another's.
-      const asksAnew = Object.keys(payload).length > 0;
+      const asksAnew = Object.keys(payload).length > 0 || change.metadata !== undefined;
       const asked = { ...found.payload, ...payload };
+      const metadata = { ...found.metadata, ...(change.metadata && value.metadata) };
       return await crons.update(cron_id, {
         ...change,
-        ...(asksAnew && { payload: await ofUser(asked, { ...found, ...change }, storage, guard) }),
+        ...(asksAnew && { payload: await ofUser(asked, { ...found, ...change, metadata }, storage, guard) }),
         ...(change.metadata && { metadata: value.metadata }),
       });
     },

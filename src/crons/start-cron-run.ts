@@ -46,7 +46,8 @@ export async function startCronRun(cron: Cron & { next_run_date: string }, parts
     const told = { cron_id, cron_date: due, ...(missed > 0 && { cron_missed: missed }) };
     const run = await parts.runs.start(session, {
       ...request,
-      metadata: { ...request.metadata, ...cron.metadata, ...told },
+      // What the rules of `auth.path` wrote is the request's, and no client writes over it.
+      metadata: { ...cron.metadata, ...request.metadata, ...told },
       cron: { cron_id, due, next: nextDate(cron, now) },
       // The thread may be one that somebody else has shared.
       ...(isUser(asker) && { owner: asker }),

@@ -106,6 +106,35 @@ describe("a cron that is changed", () => {
   });
 });
 
+describe("what a cron's runs are marked with", () => {
+  const marking = `
+    .authenticate(({ headers }) => ({ identity: headers.get("x-user") }))
+    .on("threads:create_run", ({ value, user }) => {
+      if (value.metadata.priority === "high") return false;
+      Object.assign(value.metadata, { owner: user.identity });
+    })`;
+
+  it("is asked about with the metadata of the cron, and what the rules write goes before it", async () => {
+    const first = await servers.serve(marking, {}, { graphs });
+    const body = { assistant_id: "caller", schedule: yearly, input: {}, on_run_completed: "keep" };
+    const make = (metadata: object) => by(first, "ada", "POST", "/runs/crons", { ...body, metadata });
+    expect((await make({ priority: "high" })).status).toBe(403);
+    const { cron_id } = Cron.parse((await make({ owner: "bob", priority: "low" })).json());
+    const change = (metadata: object) => by(first, "ada", "PATCH", `/runs/crons/${cron_id}`, { metadata });
+    expect((await change({ priority: "high" })).status).toBe(403);
+    expect((await change({ owner: "carl", note: 1 })).status).toBe(200);
+    const server = await untilDue(first, cron_id);
+    const found = async () =>
+      z.array(Thread).parse((await by(server, "ada", "POST", "/threads/search", { metadata: { cron_id } })).json());
+    await expect.poll(found, { timeout: 30_000 }).toHaveLength(1);
+    const path = `/threads/${(await found())[0]?.thread_id}/runs`;
+    const runs = async () => z.array(Run).parse((await by(server, "ada", "GET", path)).json());
+    await expect.poll(runs, { timeout: 30_000 }).toHaveLength(1);
+    expect((await runs())[0]?.metadata).toMatchObject({ cron_id, owner: "ada", priority: "low", note: 1 });
+    await server.close();
+  });
+});
+
 describe("what a cron's runs may use", () => {
   it("is what those may who have said last what it asks for (TOOL-13)", async () => {
     const model = await startModelServer({ script: [{ text: "Done." }] });
