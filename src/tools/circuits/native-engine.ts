@@ -11,7 +11,7 @@ import { deckText, type Deck } from "../../simulation/deck.ts";
 import { readAnswer, tooLong, type AnalysisResult, type Engine } from "../../simulation/engine.ts";
 import { createTurns } from "../../turns.ts";
 import { startCommand, type CommandEnd, type RunningCommand } from "../shell/run-command.ts";
-import { findSandbox, limiter } from "../shell/sandbox.ts";
+import { createSandboxSearch, limiter } from "../shell/sandbox.ts";
 
 /** What an analysis may take: seconds, those at once; folders that it never sees, and where the sandbox is looked for. */
 interface NativeOptions {
@@ -34,14 +34,13 @@ const resultFile = "out.raw";
  */
 export function createNativeEngine(
   program: string,
-  { seconds = 30, atOnce = 2, hidden = [], sandbox = findSandbox }: NativeOptions = {},
+  { seconds = 30, atOnce = 2, hidden = [], sandbox = createSandboxSearch() }: NativeOptions = {},
 ): Engine {
   const turns = createTurns(atOnce);
   const ending = new AbortController();
-  let found: Promise<string | undefined> | undefined;
 
   async function analyse(deck: Deck, analysis: Analysis, signal: AbortSignal): Promise<AnalysisResult> {
-    const box = await (found ??= sandbox());
+    const box = await sandbox();
     if (box === undefined || !existsSync(limiter)) throw noSandbox(box);
     refuseBuiltIn(deck);
     const title = `millrace ${randomUUID()}`;

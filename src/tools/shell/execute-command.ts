@@ -5,7 +5,7 @@ import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
 import { replaceFile, writeNewFile } from "../files/file-access.ts";
 import { locate } from "../files/workspace-path.ts";
 import { lookAtCommand, operationOf } from "./look-at-command.ts";
-import type { CommandResult, Shell } from "./shell.ts";
+import type { CommandResult } from "./shell.ts";
 
 /** How long a command may take: a little less than the tool, so that its output so far is told. In seconds. */
 const commandSeconds = 55;
@@ -57,11 +57,11 @@ async function execute(input: z.infer<typeof CommandInput>, context: ToolContext
     return success(`Started ${task.id}.`, { content, data: task });
   }
   const result = await shell.run(request, signal, commandSeconds * 1000);
-  return await toResult(result, context, shell);
+  return await toResult(result, context);
 }
 
-async function toResult(result: CommandResult, context: ToolContext, shell: Shell): Promise<ToolResult> {
-  const { end, seconds, shown, isWhole } = result;
+async function toResult(result: CommandResult, context: ToolContext): Promise<ToolResult> {
+  const { end, seconds, shown, isWhole, isSandboxed } = result;
   if (end?.kind === "not_started") {
     return failure("not_found", `It was not started: ${end.problem}.`, "Use a program that is there.");
   }
@@ -73,7 +73,7 @@ async function toResult(result: CommandResult, context: ToolContext, shell: Shel
     exit_code: code,
     seconds: Number(seconds.toFixed(2)),
     output_file: file,
-    is_sandboxed: (await shell.sandbox()) !== undefined,
+    is_sandboxed: isSandboxed,
   };
   if (end === null) {
     const message = `The command took longer than ${commandSeconds} seconds and was ended with all it had started.`;

@@ -46,6 +46,28 @@ export async function findSandbox(): Promise<string | undefined> {
   return undefined;
 }
 
+/** Milliseconds after which a sandbox is looked for again where none could be made: the machine may have been slow only then. */
+const againMilliseconds = 60_000;
+
+/** Looks for the sandbox when it is asked, and keeps what it finds; where there was none it looks again after a minute. */
+export function createSandboxSearch(
+  look: () => Promise<string | undefined> = findSandbox,
+  now: () => number = () => performance.now(),
+): () => Promise<string | undefined> {
+  let latest: { answer: Promise<string | undefined>; until: number } | undefined;
+  return () => {
+    if (latest !== undefined && now() < latest.until) return latest.answer;
+    const one = { answer: look(), until: Infinity };
+    latest = one;
+    // Whoever asked hears of a failure.
+    one.answer.then(
+      (program) => (one.until = program === undefined ? now() + againMilliseconds : Infinity),
+      () => (one.until = 0),
+    );
+    return one.answer;
+  };
+}
+
 async function makesSandboxes(program: string): Promise<boolean> {
   const workspace = tmpdir();
   const given = sandboxArguments(["true"], { workspace, hidden: [], environment: { PATH: searchPath() } });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AppError } from "../../errors.ts";
 import { startCommand, type CommandEnd, type RunningCommand } from "./run-command.ts";
-import { findSandbox } from "./sandbox.ts";
+import { createSandboxSearch } from "./sandbox.ts";
 
 /** Commands of one session that may run in the background at once, and for how long each, in seconds. */
 const [mostInBackground, backgroundSeconds] = [4, 1800];
@@ -28,6 +28,7 @@ export interface CommandResult {
   seconds: number;
   shown: string;
   isWhole: boolean;
+  isSandboxed: boolean;
   whole: () => Buffer;
 }
 
@@ -35,6 +36,13 @@ export interface CommandResult {
 export interface ShellRequest {
   words: readonly string[];
   workspace: string;
+}
+
+/** How commands run: `hidden` are folders that none in a sandbox sees (the program's own data), `search` looks for the sandbox. */
+interface ShellSettings {
+  sandbox: "auto" | "off";
+  hidden: readonly string[];
+  search?: () => Promise<string | undefined>;
 }
 
 interface Task {
@@ -50,29 +58,28 @@ interface Task {
 
 /** Runs commands for the tools: in a sandbox where there is one, in the foreground and in the background. */
 export class Shell {
-  readonly #settings: { sandbox: "auto" | "off"; hidden: readonly string[] };
+  readonly #settings: ShellSettings;
+  readonly #search: () => Promise<string | undefined>;
   readonly #tasks = new Map<string, Task>();
   /** Of which sessions commands are being started, which takes a moment; those count already. */
   readonly #starting = new Set<{ sessionId: string }>();
-  #sandbox: Promise<string | undefined> | undefined;
   #isClosed = false;
 
-  /** `hidden` are folders that no command in a sandbox sees: the program's own data. */
-  constructor(settings: { sandbox: "auto" | "off"; hidden: readonly string[] }) {
+  constructor(settings: ShellSettings) {
     this.#settings = settings;
+    this.#search = settings.search ?? createSandboxSearch();
   }
 
-  /** The program of the sandbox; `undefined` where commands run without one. Looked for once. */
+  /** The program of the sandbox, which is kept once it is found; `undefined` where commands run without one now. */
   sandbox(): Promise<string | undefined> {
-    this.#sandbox ??= this.#settings.sandbox === "off" ? Promise.resolve(undefined) : findSandbox();
-    return this.#sandbox;
+    return this.#settings.sandbox === "off" ? Promise.resolve(undefined) : this.#search();
   }
 
   /** Runs a command to its end, or until its time is over or `signal` aborts; then it is ended with all its children. */
   async run(request: ShellRequest, signal: AbortSignal, milliseconds: number): Promise<CommandResult> {
     signal.throwIfAborted();
     const began = performance.now();
-    const running = await this.#start(request);
+    const { running, isSandboxed } = await this.#start(request);
     let isLate = false;
     const stop = (): void => running.stop();
     const timer = setTimeout(() => {
@@ -85,7 +92,8 @@ export class Shell {
       const end = await running.ended;
       signal.throwIfAborted();
       const seconds = (performance.now() - began) / 1000;
-      return { end: isLate ? null : end, seconds, ...running.output.text(), whole: () => running.output.whole() };
+      const { output } = running;
+      return { end: isLate ? null : end, seconds, isSandboxed, ...output.text(), whole: () => output.whole() };
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
@@ -116,7 +124,7 @@ export class Shell {
     const id = `command-${randomUUID().slice(0, 8)}`;
     const place = { sessionId };
     this.#starting.add(place);
-    const running = await this.#start(request).finally(() => this.#starting.delete(place));
+    const { running } = await this.#start(request).finally(() => this.#starting.delete(place));
     if (signal.aborted) {
       running.stop();
       await running.ended;
@@ -182,10 +190,11 @@ export class Shell {
     await Promise.all(running.map((task) => task.running.ended));
   }
 
-  async #start(request: ShellRequest): Promise<RunningCommand> {
+  async #start(request: ShellRequest): Promise<{ running: RunningCommand; isSandboxed: boolean }> {
     const sandbox = await this.sandbox();
     if (this.#isClosed) throw new AppError("invalid_state", "The server is closing: nothing is started any more.");
-    return await startCommand({ ...request, sandbox, hidden: this.#settings.hidden });
+    const running = await startCommand({ ...request, sandbox, hidden: this.#settings.hidden });
+    return { running, isSandboxed: sandbox !== undefined };
   }
 
   #stop(task: Task, why: "stopped" | "timed_out"): void {

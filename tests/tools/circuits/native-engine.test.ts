@@ -188,6 +188,13 @@ it("is not run where no sandbox can be made, and says what to do", async () => {
   });
 });
 
+it("is run as soon as a sandbox can be made, also where that failed before", async () => {
+  const found = [undefined, "/no-such-sandbox"];
+  const engine = createNativeEngine(program, { sandbox: async () => found.shift() });
+  await expect(run(".op", lowPass, engine)).rejects.toThrow("bubblewrap makes no sandbox");
+  await expect(run(".op", lowPass, engine)).rejects.not.toThrow("bubblewrap makes no sandbox");
+});
+
 it("is what run_simulation runs where the operator has named it", async () => {
   await using workspace = await aWorkspace();
   await workspace.fill({ "rc.cir": ["RC", ...lowPass, ".op", ".end"].join("\n") });

@@ -5,7 +5,7 @@ import { createLocks } from "../../../src/tools/locks.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { prepareCall, runTool } from "../../../src/tools/run-tool.ts";
 import { createOutput, readable } from "../../../src/tools/shell/command-output.ts";
-import { findSandbox } from "../../../src/tools/shell/sandbox.ts";
+import { createSandboxSearch, findSandbox } from "../../../src/tools/shell/sandbox.ts";
 import { Shell } from "../../../src/tools/shell/shell.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../src/tools/tool.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
@@ -210,6 +210,41 @@ it("looks for its sandbox once, also where two ask for it at the same time (ARCH
   expect(one).toBe(other);
   expect(shell.sandbox()).toBe(one);
   await one;
+});
+
+it("has a sandbox from the next look on, where one slow moment let none be made", async () => {
+  const found = [undefined, "/usr/bin/bwrap"];
+  let [now, looks] = [0, 0];
+  const look = async () => found[looks++];
+  shell = new Shell({ sandbox: "auto", hidden: [], search: createSandboxSearch(look, () => now) });
+  for (const [time, program, times] of [
+    [0, undefined, 1],
+    [59_999, undefined, 1],
+    [60_000, "/usr/bin/bwrap", 2],
+    [1e9, "/usr/bin/bwrap", 2],
+  ] as const) {
+    now = time;
+    expect(await shell.sandbox()).toBe(program);
+    expect(looks).toBe(times);
+  }
+});
+
+it("looks for a sandbox again where the look itself failed", async () => {
+  let looks = 0;
+  const search = createSandboxSearch(async () => {
+    looks += 1;
+    if (looks === 1) throw new Error("no memory for a process");
+    return "/usr/bin/bwrap";
+  });
+  await expect(search()).rejects.toThrow("no memory");
+  expect(await search()).toBe("/usr/bin/bwrap");
+});
+
+it("tells of a command how it ran, also where a sandbox was found since", async () => {
+  const found = [undefined, "/usr/bin/bwrap"];
+  shell = new Shell({ sandbox: "auto", hidden: [], search: async () => found.shift() });
+  const result = await execute("echo made");
+  expect(result).toMatchObject({ success: true, data: { is_sandboxed: false } });
 });
 
 describe.runIf(sandbox !== undefined)("the sandbox", () => {
