@@ -12,6 +12,8 @@ const connectionCodes = [
   "ENETUNREACH",
 ];
 const timeoutCodes = ["ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"];
+/** Words of a limit that can be no other than that of the context. */
+const contextWords = /context.{0,20}(length|window|size|limit|exceed)|maximum context|上下文/iu;
 /** How vendors say that a conversation is too long (COMP-15), by OpenAI, Anthropic, Qwen, SiliconFlow, Zhipu and others. */
 const overflowWords = new RegExp(
   [
@@ -26,6 +28,16 @@ const overflowWords = new RegExp(
     "length of prompt_tokens.{0,40}less than",
     "(输入|提示词|上下文|对话|prompt).{0,12}(超出|超过|超长|过长|超限)",
     "(超出|超过).{0,12}(上下文|最大长度|长度限制)",
+  ].join("|"),
+  "iu",
+);
+/** What else has a limit that can be exceeded: none of it is mended by a shorter conversation. */
+const otherLimitWords = new RegExp(
+  [
+    "max_(completion_|output_|new_)?tokens\\b.{0,40}exceed",
+    "\\brate\\b|per (second|minute|hour|day)\\b|\\b[rt]p[md]\\b",
+    "(number|count) of (images|files)|images?\\b.{0,40}exceed",
+    "次数|速率|频率|并发|每分钟",
   ].join("|"),
   "iu",
 );
@@ -147,7 +159,7 @@ type Kind =
 
 function kindOf(signs: Signs): Kind {
   const { names, codes, status, text } = signs;
-  if (names.includes("ContextOverflowError") || (isClientError(status) && overflowWords.test(text))) {
+  if (names.includes("ContextOverflowError") || (mayBeOverflow(status) && saysOverflow(text))) {
     return "context_overflow";
   }
   if (status !== undefined) return kindOfStatus(status, codes, text);
@@ -162,8 +174,14 @@ function kindOf(signs: Signs): Kind {
   return "unknown";
 }
 
-function isClientError(status: number | undefined): boolean {
-  return status === undefined || (status >= 400 && status < 500 && status !== 401 && status !== 403);
+/** Keys, credit and the number of requests have statuses of their own. */
+function mayBeOverflow(status: number | undefined): boolean {
+  return status === undefined || (status >= 400 && status < 500 && ![401, 402, 403, 429].includes(status));
+}
+
+/** Whether it is the conversation that is too long: it costs the window what is taken for that and is something else. */
+function saysOverflow(text: string): boolean {
+  return overflowWords.test(text) && (contextWords.test(text) || !otherLimitWords.test(text));
 }
 
 function kindOfStatus(status: number, codes: string[], text: string): Kind {
