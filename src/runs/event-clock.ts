@@ -2,6 +2,8 @@
 let newest = 0;
 /** Whether something was told at that time; else it only parts what was told from what will be. */
 let isTold = true;
+/** A stored time that is further ahead, in milliseconds, is the mistake of a wrong clock and not one of ours. */
+const mostAhead = 24 * 60 * 60 * 1000;
 
 /** Now in milliseconds since 1970, never less than a time given before. */
 export function eventTime(): number {
@@ -28,4 +30,11 @@ export function partingTime(): number {
   if (isTold) newest = Math.max(newest + 1, Date.now());
   isTold = false;
   return newest;
+}
+
+/** Lets the clock go on from a time that a former process has given, also where the machine's clock was set back since. */
+export function goOnFrom(time: number): void {
+  if (time <= newest || time > Date.now() + mostAhead) return;
+  newest = time;
+  isTold = true;
 }

@@ -1,5 +1,7 @@
 import type { Run } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
 import { keptForRepeats, type Dispatch } from "./dispatch.ts";
+import { goOnFrom } from "./event-clock.ts";
 import type { Performance } from "./performance.ts";
 import { rollBack } from "./remove-run.ts";
 import { isSuspect } from "./recover.ts";
@@ -9,6 +11,7 @@ import { isSuspect } from "./recover.ts";
  * asked to stop is ended without being walked again. Resolves before they are over; throws what the store throws.
  */
 export async function recoverRuns(dispatch: Dispatch, performance: Performance): Promise<{ resumed: number }> {
+  await goOnWithClock(performance.storage);
   await removeLeftovers(dispatch, performance);
   const unfinished = await performance.storage.runs.unfinished();
   for (const run of unfinished) dispatch.admit(dispatch.track(run));
@@ -18,6 +21,21 @@ export async function recoverRuns(dispatch: Dispatch, performance: Performance):
   for (const run of unfinished) if (!held.has(run.session_id)) dispatch.schedule(run);
   void tryAlone(suspects, unfinished, dispatch);
   return { resumed: unfinished.filter((run) => run.status === "running" && run.stop_requested === null).length };
+}
+
+/**
+ * Lets the clock of events go on from the newest time that was told: who comes back with a place would miss what came before
+ * it, where the machine's clock was set back in between.
+ */
+async function goOnWithClock({ runs, events }: Pick<Storage, "runs" | "events">): Promise<void> {
+  const change = await runs.lastChange();
+  if (change !== undefined) goOnFrom(Date.parse(change));
+  for (const { run_id, status } of await runs.unfinished()) {
+    if (status !== "running") continue;
+    const last = await events.last(run_id);
+    const [event] = await events.read(run_id, last - 1, 1);
+    if (event?.at !== undefined) goOnFrom(event.at);
+  }
 }
 
 /** What was left because the process ended in between: half-made sessions, those for one run only, and rolled back runs. */

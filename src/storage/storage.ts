@@ -134,6 +134,8 @@ export interface RunStore {
   leftTemporary(keyedBefore: string): Promise<string[]>;
   /** Runs that are over and were to be rolled back: what a stop in between has left of them. */
   leftRollbacks(): Promise<Run[]>;
+  /** When a run was last changed (ISO date), of those whose log is kept; `undefined` without any. */
+  lastChange(): Promise<string | undefined>;
 }
 
 /** Events of one run in their order, for its log; see `EventStore.append`. */

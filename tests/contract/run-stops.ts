@@ -72,6 +72,15 @@ export function describeRunStops(fixture: StorageFixture): void {
     });
   });
 
+  it("knows when a run was last changed", async () => {
+    expect(await fixture.storage.runs.lastChange()).toBeUndefined();
+    for (const id of ["early", "late", "waits"]) await admit(id, id);
+    await fixture.storage.runs.finish("late", { ...stopped, ended_at: "2999-01-02T00:00:00.000Z" });
+    await fixture.storage.runs.finish("early", { ...stopped, ended_at: "2999-01-01T00:00:00.000Z" });
+    await fixture.reopen();
+    expect(await fixture.storage.runs.lastChange()).toBe("2999-01-02T00:00:00.000Z");
+  });
+
   describe("the admission of a run that comes instead of others", () => {
     it.each(["interrupt", "rollback"] as const)("asks them to stop in the same write (%s)", async (strategy) => {
       for (const id of ["over", "walks", "waits"]) await admit(id, "s1");

@@ -37,6 +37,53 @@ async function crashAtGate(calls: Record<string, number>, patch: Parameters<type
   return { ...bench, run, seen: await seen };
 }
 
+describe("the clock of events after a restart", () => {
+  const ahead = (hours: number): number => Date.now() + hours * 3_600_000;
+
+  it("goes on from the end of the last run, also where the machine's clock was set back", async () => {
+    const bench = await createBench({ agent: plainGraph() });
+    const run = await bench.runs.start(bench.session, request("agent"));
+    await bench.runs.wait(run.run_id, never);
+    const row = bench.storage.rows.runs.get(run.run_id) ?? run;
+    const end = ahead(1);
+    bench.storage.rows.runs.set(run.run_id, { ...row, updated_at: new Date(end).toISOString() });
+    const runs = restart(bench.storage, { agent: plainGraph() });
+    await runs.recover();
+    const next = await runs.start(bench.session, request("agent"));
+    const events = await collect(runs.follow(next.run_id, -1, never));
+    for (const { at } of events) expect(at).toBeGreaterThan(end);
+    await runs.drain(0);
+  });
+
+  it("goes on from what a run had told that was under way", async () => {
+    const { storage, run } = await crashAtGate({});
+    const last = await storage.events.last(run.run_id);
+    const told = ahead(2);
+    const toldThen = { id: last + 1, at: told, event: "values" as const, namespace: [], data: {} };
+    await storage.events.append(run.session_id, run.run_id, [toldThen]);
+    const runs = restart(storage, { agent: plainGraph() });
+    await runs.recover();
+    const events = await collect(runs.follow(run.run_id, last + 1, never));
+    expect(events).not.toEqual([]);
+    for (const { at } of events) expect(at).toBeGreaterThan(told);
+    await runs.drain(0);
+  });
+
+  it("is not set by a time that no clock of ours has given", async () => {
+    const bench = await createBench({ agent: plainGraph() });
+    const run = await bench.runs.start(bench.session, request("agent"));
+    await bench.runs.wait(run.run_id, never);
+    const row = bench.storage.rows.runs.get(run.run_id) ?? run;
+    bench.storage.rows.runs.set(run.run_id, { ...row, updated_at: "2999-01-01T00:00:00.000Z" });
+    const runs = restart(bench.storage, { agent: plainGraph() });
+    await runs.recover();
+    const next = await runs.start(bench.session, request("agent"));
+    const events = await collect(runs.follow(next.run_id, -1, never));
+    for (const { at } of events) expect(at).toBeLessThan(Date.parse("2998-01-01T00:00:00.000Z"));
+    await runs.drain(0);
+  });
+});
+
 describe("a drain", () => {
   it("refuses new runs at once", async () => {
     const { runs, session } = await createBench({ agent: plainGraph() });

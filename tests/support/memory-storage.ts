@@ -236,6 +236,11 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
       },
       leftRollbacks: async () =>
         [...runs.values()].filter((run) => run.stop_requested === "rollback" && !unfinished(run)),
+      lastChange: async () =>
+        [...runs.values()]
+          .map(({ updated_at }) => updated_at)
+          .toSorted()
+          .at(-1),
     },
     events: {
       reserve: async (id, mark, attempt) => {

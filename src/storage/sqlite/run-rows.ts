@@ -21,6 +21,8 @@ const isUnfinished = "status IN ('pending', 'running')";
  */
 const isTrulyUnfinished = "runs.status || '' IN ('pending', 'running')";
 
+const ChangeRow = z.object({ updated_at: z.string() });
+
 function read(row: unknown): Run | undefined {
   return readRow(RunRow, "runs", row);
 }
@@ -90,6 +92,13 @@ export function listLeftRollbacks(database: Database): Run[] {
   const sql = `SELECT ${columns} FROM runs WHERE id IN (SELECT id FROM runs WHERE stop_requested = 'rollback')
     AND stop_requested || '' = 'rollback' AND NOT ${isTrulyUnfinished} ORDER BY runs.id`;
   return readRows(RunRow, "runs", database.prepare(sql).all());
+}
+
+/** When a run was last changed, of those whose log is kept. */
+export function lastChangeOfRuns(database: Database): string | undefined {
+  // The condition of the index `runs_with_log`: its last entry is the answer.
+  const sql = "SELECT updated_at FROM runs WHERE log_kept = 1 ORDER BY updated_at DESC LIMIT 1";
+  return readRow(ChangeRow, "runs", database.prepare(sql).get())?.updated_at;
 }
 
 const stopped = "UPDATE runs SET stop_requested = CASE stop_requested WHEN 'rollback' THEN 'rollback' ELSE @action END";

@@ -14,6 +14,7 @@ import {
   findSubmission,
   hasUnfinished,
   insertRun,
+  lastChangeOfRuns,
   listLeftRollbacks,
   listLeftTemporary,
   listRuns,
@@ -134,5 +135,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
     leftTemporary: async (keyedBefore) => database.read(() => listLeftTemporary(database, keyedBefore)),
 
     leftRollbacks: async () => database.read(() => listLeftRollbacks(database)),
+
+    lastChange: async () => database.read(() => lastChangeOfRuns(database)),
   };
 }
