@@ -2,7 +2,6 @@ import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError, isAppError } from "../errors.ts";
 import { findAssistant } from "../graph/find-assistant.ts";
 import type { Graphs } from "../graph/load.ts";
-import { Refusal } from "../manifest/refusal.ts";
 import type { AssistantPatch, AssistantStore, AssistantVersion } from "../storage/assistants.ts";
 import { contains } from "../storage/contains.ts";
 import type { Assistant } from "../storage/records.ts";
@@ -121,18 +120,7 @@ export async function deleteAssistant(
     const { sessions } = await storage.sessions.search({ metadata: { assistant_id }, limit: 100, offset: kept });
     if (sessions.length === 0) return;
     const parts = { storage, runs };
-    const deleted = await Promise.all(sessions.map(({ session_id }) => isDone(deleteAllowed(parts, session_id))));
+    const deleted = await Promise.all(sessions.map(({ session_id }) => isDone(deleteSession(parts, session_id))));
     if (!deleted.includes(true)) kept += sessions.length;
-  }
-}
-
-/** False where the rules of `auth.path` say no: the assistant has gone, and that is what was asked for. */
-async function deleteAllowed(parts: { storage: SessionStorage; runs: SessionRuns }, id: string): Promise<boolean> {
-  try {
-    await deleteSession(parts, id);
-    return true;
-  } catch (error) {
-    if (error instanceof Refusal && error.status === 403) return false;
-    throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError, isAppError } from "../errors.ts";
+import { Refusal } from "../manifest/refusal.ts";
 import { readNewest } from "../runs/newest-state.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { noSession } from "./access.ts";
@@ -69,13 +70,15 @@ export async function deleteSession(
 
 /**
  * Whether something was done to one of many: the work may say no itself. What is not there, or may not be touched by the
- * caller (`not_found`), is passed over.
+ * caller (`not_found`, or a no of the rules of `auth.path`), is passed over.
  */
 export async function isDone(work: Promise<boolean | void>): Promise<boolean> {
   try {
     return (await work) !== false;
   } catch (error) {
-    if (!isAppError(error) || error.code !== "not_found") throw error;
+    const isPassedOver =
+      error instanceof Refusal ? error.status === 403 : isAppError(error) && error.code === "not_found";
+    if (!isPassedOver) throw error;
     return false;
   }
 }

@@ -62,6 +62,6 @@ async function deleteRuns(runs: Door["runs"], sessionId: string): Promise<void> 
   for (let kept = 0; ;) {
     const found = await runs.list(sessionId, { limit: page, offset: kept });
     if (found.length === 0) return;
-    for (const { run_id } of found) if (!(await runs.delete(run_id))) kept += 1;
+    for (const { run_id } of found) if (!(await isDone(runs.delete(run_id)))) kept += 1;
   }
 }

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { runsToCancel } from "../../sessions/cancel-many.ts";
-import { createSession } from "../../sessions/sessions.ts";
+import { createSession, isDone } from "../../sessions/sessions.ts";
 import type { Run } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
@@ -122,10 +122,12 @@ function manyRoutes(routes: HttpApp, services: HttpServices): void {
       const { action } = context.req.valid("query");
       const wanted = { session_id: thread_id ?? undefined, run_ids: run_ids ?? undefined, status: status ?? "all" };
       const runs = await runsToCancel(services, wanted);
-      const stopped = await Promise.all(runs.map((run) => services.runs.cancel(run.run_id, { action, wait: false })));
+      const stop = async (id: string): Promise<boolean> =>
+        (await services.runs.cancel(id, { action, wait: false })) !== undefined;
       // Of all that there are, those that the caller may not stop are passed over.
+      const stopped = await Promise.all(runs.map(({ run_id }) => isDone(stop(run_id))));
       const isOfThread = wanted.session_id !== undefined && stopped.length > 0;
-      if (isOfThread && stopped.every((run) => run === undefined)) throw notFound("Run not found");
+      if (isOfThread && !stopped.includes(true)) throw notFound("Run not found");
       return context.body(null, 204);
     },
   );
