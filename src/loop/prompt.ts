@@ -3,6 +3,7 @@ import { lastLines } from "../context/compaction.ts";
 import { fitSummary, plainSummary } from "../context/compress.ts";
 import { shorten } from "../context/shorten.ts";
 import { noteOf } from "../guardrails/manager.ts";
+import { noteMessage } from "../models/note-message.ts";
 import { closingNote } from "../prompts/closing-note.ts";
 import { goOn } from "../prompts/go-on.ts";
 import { systemMessage } from "../prompts/injector.ts";
@@ -41,14 +42,10 @@ export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
   return [
     systemMessage(systemInView(state, call)),
     ...(call.documentation ?? []),
-    ...leftNote(shown.earlier, call).map(toNote),
+    ...leftNote(shown.earlier, call).map(noteMessage),
     ...body,
-    ...notes.map(toNote),
+    ...notes.map(noteMessage),
   ];
-}
-
-function toNote(text: string): HumanMessage {
-  return new HumanMessage(text.toWellFormed());
 }
 
 /** How much is left of a view that was too long: messages, and characters of each (COMP-15, ERR-07). */
@@ -81,7 +78,7 @@ function withForcedRounds(messages: readonly BaseMessage[], prompts: Prompts | u
   return messages.flatMap((message, index) => {
     const before = messages[index - 1];
     const follows = before !== undefined && isAIMessage(before) && isAIMessage(message);
-    return follows ? [new HumanMessage(goOn(prompts)), message] : [message];
+    return follows ? [noteMessage(goOn(prompts)), message] : [message];
   });
 }
 

@@ -1,7 +1,8 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { answerBeginning } from "../models/answer-beginning.ts";
 import { toModelError } from "../models/model-error.ts";
+import { noteMessage } from "../models/note-message.ts";
 import { brokeMidStream } from "../models/watch-stream.ts";
 import { continueReply } from "../prompts/continue-reply.ts";
 import type { Prompts } from "../prompts/prompts.ts";
@@ -36,7 +37,7 @@ export function* restRequests(
     yield { messages: [...messages, answerBeginning(said.text, said.reasoning)], seam: begunSeam };
   }
   // A cut may fall into a character; strict providers refuse half of one.
-  const asked = [new AIMessage(said.text.toWellFormed()), new HumanMessage(continueReply(prompts))];
+  const asked = [new AIMessage(said.text.toWellFormed()), noteMessage(continueReply(prompts))];
   yield { messages: [...messages, ...asked], seam: askedSeam };
 }
 

@@ -1,5 +1,6 @@
-import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { isAnswerBeginning } from "../answer-beginning.ts";
+import { placeOfRequest } from "../note-message.ts";
 import { callDefaults, thinksFirst } from "../call-defaults.ts";
 import type { ModelProfile } from "../model-profile.ts";
 import type { ModelOptions } from "../provider.ts";
@@ -119,7 +120,7 @@ function withReasoning(
   back: Quirks["reasoningBack"],
 ): readonly SentMessage[] {
   if (back === "none") return sent;
-  const turn = messages.findLastIndex((message) => isHumanMessage(message));
+  const turn = placeOfRequest(messages);
   const thoughts = messages.flatMap((message, index) => {
     if (!isAIMessage(message)) return [];
     const kept: unknown = message.additional_kwargs["reasoning_content"];

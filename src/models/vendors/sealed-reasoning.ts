@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { AIMessageChunk, isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessageChunk, isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { z } from "zod";
+import { placeOfRequest } from "../note-message.ts";
 
 /** What a request asks for, so that the thoughts come sealed: only who has written them can read them. */
 export const sealedInclude = ["reasoning.encrypted_content"];
@@ -69,7 +70,7 @@ export async function* withSealed(
  * Those of others are left out, and so are those of earlier turns, which the vendor would not read.
  */
 export function sealedInput(input: readonly unknown[], messages: readonly BaseMessage[], from: string): unknown[] {
-  const turn = messages.slice(messages.findLastIndex((message) => isHumanMessage(message)) + 1);
+  const turn = messages.slice(placeOfRequest(messages) + 1);
   const byCall = new Map<string, unknown[]>();
   const byWords = new Map<string, unknown[]>();
   for (const message of turn) {

@@ -4,6 +4,7 @@ import type { ModelOptions } from "../../../src/models/provider.ts";
 import type { ProfileRows } from "../../../src/models/profiles.ts";
 import { startModelServer, type ModelRequest, type ModelServer } from "../../support/model-server.ts";
 import { answerBeginning } from "../../../src/models/answer-beginning.ts";
+import { noteMessage } from "../../../src/models/note-message.ts";
 import { vendorModel } from "./vendor-model.ts";
 
 const servers: ModelServer[] = [];
@@ -72,6 +73,19 @@ const thoughtsIn = ({ messages }: ModelRequest["body"]): unknown[] =>
 const installed: ProfileRows = { "ollama:qwen3:8b": { thinking: "optional" } };
 
 describe("thoughts on their way back", () => {
+  it("goes on through the notes of the program, before and behind what the model was forced to", async () => {
+    const messages = [
+      ...twoTurns,
+      new AIMessage("all done"),
+      noteMessage("Go on."),
+      assistant("newest thoughts", "a4"),
+      new ToolMessage({ tool_call_id: "a4", content: "6" }),
+      noteMessage("Two iterations are left."),
+    ];
+    const own = ["new thoughts", undefined, undefined, "newest thoughts"];
+    expect(thoughtsIn(await sent("zhipu:glm-4.7", { messages }))).toEqual([undefined, undefined, ...own]);
+  });
+
   it.each([
     // Without the thoughts before a call the vendor refuses every later request; what is not known is empty.
     ["deepseek:deepseek-reasoner", ["old thoughts", undefined, "new thoughts", ""]],

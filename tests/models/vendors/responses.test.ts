@@ -11,6 +11,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/config.ts";
 import type { AppError } from "../../../src/errors.ts";
 import { toModelError } from "../../../src/models/model-error.ts";
+import { noteMessage } from "../../../src/models/note-message.ts";
 import { wireRequest } from "../../../src/models/wire-request.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
 import { vendorModel, wire } from "./vendor-model.ts";
@@ -209,6 +210,30 @@ describe("a model that has no chat completions", () => {
         expect(await inputOf([asked, answer, ...results])).toMatchObject([user, first, words, second, a, ...rest]);
       },
     );
+
+    it("has them back behind the notes of the program too", async () => {
+      const more = new AIMessage({
+        content: "",
+        tool_calls: [{ name: "read_file", args: { path: "c.txt" }, id: "c" }],
+      });
+      const forced = [new AIMessage("Both are read."), noteMessage("Go on."), more];
+      const third = new ToolMessage({ tool_call_id: "c", content: "C" });
+      const messages = [asked, await answered(true), ...results, ...forced, third, noteMessage("Two are left.")];
+      const [user, words, a, ...rest] = plain;
+      expect(await inputOf(messages)).toMatchObject([
+        user,
+        first,
+        words,
+        second,
+        a,
+        ...rest,
+        { role: "assistant", content: "Both are read." },
+        { role: "user", content: "Go on." },
+        call("c.txt", "c"),
+        result("C", "c"),
+        { role: "user", content: "Two are left." },
+      ]);
+    });
 
     it("keeps those that were before the words before its calls where the words are gone", async () => {
       const answer = await answered(true);

@@ -70,9 +70,14 @@ it("is the same conversation in the history, in which form ever it came, streame
   }
 });
 
-it.each([true, false])(
-  "holds the sealed thoughts of a turn, which go back with its results (streamed: %s)",
-  async (stream) => {
+it.each([
+  [true, 25],
+  [false, 25],
+  // A note stands behind the results.
+  [false, 1],
+])(
+  "holds the sealed thoughts of a turn, which go back with its results (streamed: %s, warned from iteration %i)",
+  async (stream, soft_warning_at) => {
     const script = [{ wire: wire(`openai-sealed.${stream ? "sse" : "json"}`) }, { text: "1 and 3." }, { text: "Bye." }];
     const flow = await startWorkflow({ script, files: { "a.txt": "1\n", "b.txt": "3\n" }, stream });
     flows.push(flow);
@@ -80,7 +85,7 @@ it.each([true, false])(
     flow.services.loadModel = (name, options) =>
       typeof name === "string" ? createModel(name, { ...options, fetch: towards(flow.model) }, config) : name;
     flow.services.defaultModel = "openai:gpt-5-codex";
-    const limits = { max_force_continue: 0 };
+    const limits = { max_force_continue: 0, soft_warning_at };
     const { messages } = await flow.send("What do a.txt and b.txt say?", { limits });
     expect(messages.at(-1)?.text).toBe("1 and 3.");
     await flow.send("Thanks", { limits });
