@@ -1,9 +1,17 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { loadConfig, type Config } from "../config.ts";
+import { loadConfig, valuesOf, type Config } from "../config.ts";
 import { AppError, errorMessage, isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { OverrideFile, type WarnOfFile } from "../prompts/override-file.ts";
+import {
+  searchAddressNames,
+  searchEngineNames,
+  searchKeyNames,
+  type SearchEngineName,
+  type SearchSettings,
+  type WebSettings,
+} from "../settings/web-settings.ts";
 import { changeable } from "./changeable.ts";
 
 /** The name of the file in the data folder, where no tool can reach it. */
@@ -96,11 +104,29 @@ function readLive(started: Config, text: string): { value: Live } | { problem: s
 /** Only what was changed is taken from the new configuration. Throws `config` for what cannot be. */
 function merged(started: Config, changed: ChangedSettings): Config {
   if (Object.keys(changed).length === 0) return started;
-  const fresh = loadConfig({ ...started.given, ...changed });
-  const { allowed } = started.web;
+  const moved = movedEngines(started, changed);
+  // The environment's keys are for the environment's addresses.
+  const keys = moved.map((engine) => searchKeyNames[engine]);
+  const given = Object.fromEntries(Object.entries(started.given).filter(([name]) => !keys.includes(name)));
+  const fresh = loadConfig({ ...given, ...changed });
   const fields = new Set(Object.keys(changed).map((name) => changeable[name]));
   const taken = Object.fromEntries(
     [...fields].flatMap((field) => (field === undefined ? [] : [[field, fresh[field]]])),
   );
-  return { ...started, ...taken, web: fields.has("web") ? { ...fresh.web, allowed } : started.web };
+  return { ...started, ...taken, web: fields.has("web") ? webOf(started.web, fresh.web, moved) : started.web };
+}
+
+/** Search engines that were given another address than the environment has. */
+function movedEngines({ given }: Config, changed: ChangedSettings): SearchEngineName[] {
+  const before = valuesOf(given);
+  return searchEngineNames.filter((engine) => {
+    const name = searchAddressNames[engine];
+    return Object.hasOwn(changed, name) && before[name] !== changed[name];
+  });
+}
+
+/** Inner addresses are the environment's to name (S13): those that were changed are none. */
+function webOf({ allowed }: WebSettings, fresh: WebSettings, moved: readonly SearchEngineName[]): WebSettings {
+  const told = (one: SearchSettings): SearchSettings => (moved.includes(one.engine) ? { ...one, isMoved: true } : one);
+  return { ...fresh, allowed, search: fresh.search && told(fresh.search), lackKey: fresh.lackKey.map(told) };
 }

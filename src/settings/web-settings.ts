@@ -11,6 +11,13 @@ export const searchKeyNames: Readonly<Record<SearchEngineName, string | undefine
   searxng: undefined,
 };
 
+/** The name of each engine's address in the environment. */
+export const searchAddressNames = {
+  google: "GOOGLE_SEARCH_URL",
+  bing: "BING_SEARCH_URL",
+  searxng: "SEARXNG_URL",
+} as const satisfies Record<SearchEngineName, string>;
+
 /** The engine that searches: where it is asked, and by which key. A key is a secret: never log, trace or send this object. */
 export interface SearchSettings {
   engine: SearchEngineName;
@@ -18,6 +25,8 @@ export interface SearchSettings {
   apiKey?: string | undefined;
   /** Google's id of the search engine (cx). */
   engineId?: string | undefined;
+  /** Whether the address is not the environment's: then it must be in the public internet, or be allowed (S13). */
+  isMoved?: boolean;
 }
 
 /** How far models may go into the web. */

@@ -22,12 +22,12 @@ export interface WebSearch {
   search(query: string, signal: AbortSignal, count?: number): Promise<SearchResult[]>;
 }
 
-/** The search by an engine. Its host is one that the operator has named, so it may be in a private network. */
+/** The search by an engine. Its host may be in a private network where the environment has named it (S13). */
 export function createWebSearch(settings: SearchSettings, rules: WebRules, within: number = patience): WebSearch {
   const engine = searchEngines[settings.engine];
   const ownHost = new URL(settings.address);
   const hostAndPort = ownHost.port === "" ? ownHost.hostname : ownHost.host;
-  const allowed = [...rules.allowed, hostAndPort];
+  const allowed = settings.isMoved === true ? rules.allowed : [...rules.allowed, hostAndPort];
   return {
     engine: settings.engine,
     title: engine.title,

@@ -1,9 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { LiveSettings } from "../../src/live-settings/live-settings.ts";
+import { withStoredKeys } from "../../src/settings/web-settings.ts";
 
 let dataDir = "";
 let file = "";
@@ -86,4 +87,33 @@ it("a change by hand counts from the next look on, and of a broken file the last
   expect(warned).toHaveLength(broken.length);
   rmSync(file);
   expect(settings.current().toolRate).toBeUndefined();
+});
+
+describe("a search engine at another address", () => {
+  const key = "secret-key-of-the-environment";
+  const here = "https://search.example/v7.0/search";
+  const elsewhere = "https://elsewhere.example/v7.0/search";
+
+  it.each([
+    ["google", { GOOGLE_SEARCH_API_KEY: key, GOOGLE_SEARCH_CX: "cx", GOOGLE_SEARCH_URL: here }, "GOOGLE_SEARCH_URL"],
+    ["bing", { BING_SEARCH_API_KEY: key, BING_SEARCH_URL: here }, "BING_SEARCH_URL"],
+    ["bing", { BING_SEARCH_API_KEY: key }, "BING_SEARCH_URL"],
+  ])("is %s without the environment's key: it searches there by a stored one", (engine, env, address) => {
+    const settings = open(env);
+    settings.change({ [address]: elsewhere });
+    const { web } = settings.current();
+    expect(web.search).toBeUndefined();
+    expect(JSON.stringify(web)).not.toContain(key);
+    const stored = withStoredKeys(web, { GOOGLE_SEARCH_API_KEY: "stored", BING_SEARCH_API_KEY: "stored" });
+    expect(stored.search).toMatchObject({ engine, address: elsewhere, apiKey: "stored", isMoved: true });
+    settings.change({ [address]: null });
+    expect(settings.current().web.search).toMatchObject({ engine, apiKey: key });
+    expect(settings.current().web.search).not.toHaveProperty("isMoved");
+  });
+
+  it("keeps the key where only something else is changed, or the same address is said again", () => {
+    const settings = open({ BING_SEARCH_API_KEY: key, BING_SEARCH_URL: here });
+    settings.change({ MILLRACE_WEB_FETCH: "off", BING_SEARCH_URL: here });
+    expect(settings.current().web.search).toEqual({ engine: "bing", address: here, apiKey: key });
+  });
 });

@@ -155,3 +155,13 @@ describe("results", () => {
     );
   });
 });
+
+it("an address that is not the environment's own is no way into a private network, unless that is allowed", async () => {
+  const first = await searchBy("searxng", () => ({ body: JSON.stringify(answers["searxng"]) }));
+  expect(await first.search("sea", never)).toHaveLength(1);
+  const [address, host] = [`${server?.url}/searx/`, server?.host ?? ""];
+  const moved = { engine: "searxng", address, isMoved: true } as const;
+  const failure = await failureOf(createWebSearch(moved, { allowed: [] }).search("sea", never));
+  expect([failure.code, server?.hits.length]).toEqual(["blocked", 1]);
+  expect(await createWebSearch(moved, { allowed: [host] }).search("sea", never)).toHaveLength(1);
+});
