@@ -100,7 +100,7 @@ export function openDoor(
       ? ownItems(all.items, ownerOfItems(owner))
       : guardedItems(ownItems(all.items, ownerOfItems(null)), guard, meeting.items);
   if (owner === null) {
-    const { sessions, fresh } = knowFresh(all.sessions, all.ttls, all);
+    const { sessions, fresh } = knowFresh(all.sessions, all.ttls, everything);
     const storage = { ...all, sessions: tellDeletions(sessions, changes) };
     return {
       ...everything,
@@ -113,7 +113,7 @@ export function openDoor(
     };
   }
   const own = guard === undefined ? ownStorage(all, owner) : guardedStorage(all, guard);
-  const { sessions, fresh } = knowFresh(own.sessions, own.ttls, all);
+  const { sessions, fresh } = knowFresh(own.sessions, own.ttls, everything);
   const storage = { ...own, sessions: tellDeletions(sessions, changes) };
   const access = accessTo(sessions, all, guard);
   const runnable = guard === undefined ? storage : { assistants: runnableAssistants(all.assistants, guard) };

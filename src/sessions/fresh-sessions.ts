@@ -1,7 +1,13 @@
 import type { Session } from "../storage/records.ts";
 import type { SessionTtl, SessionTtlStore } from "../storage/session-ttls.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./door.ts";
+
+/** What a session's row and states are written with. */
+export interface FillParts {
+  storage: { sessions: Pick<SessionStorage["sessions"], "update"> };
+  runs: Pick<SessionRuns, "between">;
+}
 
 /**
  * What a caller may do with a session that the caller's door has just made, whatever may be done with others: the row that
@@ -10,6 +16,8 @@ import type { SessionStorage } from "./door.ts";
 export interface FreshSessions {
   /** For any other session the caller must be allowed to change it. */
   setTtl(session: Session, ttl: Parameters<SessionTtlStore["set"]>[1]): Promise<SessionTtl | undefined>;
+  /** What it is filled with; for any other session what the caller has for that. A row that `update` gives is known as well. */
+  lend(session: Session, own: FillParts): FillParts;
   /** Removes it, because nothing came of it. Any other stays. */
   discard(session: Session): Promise<void>;
 }
@@ -18,9 +26,14 @@ export interface FreshSessions {
 export function knowFresh<Sessions extends Pick<SessionStorage["sessions"], "create">>(
   sessions: Sessions,
   ttls: SessionStorage["ttls"],
-  all: Pick<Storage, "sessions" | "ttls">,
+  { storage: all, runs }: { storage: Pick<Storage, "sessions" | "ttls">; runs: FillParts["runs"] },
 ): { sessions: Sessions; fresh: FreshSessions } {
   const made = new WeakSet<Session>();
+  const update: FillParts["storage"]["sessions"]["update"] = async (id, patch) => {
+    const updated = await all.sessions.update(id, patch);
+    if (updated !== undefined) made.add(updated);
+    return updated;
+  };
   return {
     sessions: {
       ...sessions,
@@ -32,6 +45,7 @@ export function knowFresh<Sessions extends Pick<SessionStorage["sessions"], "cre
     },
     fresh: {
       setTtl: (session, ttl) => (made.has(session) ? all.ttls : ttls).set(session.session_id, ttl),
+      lend: (session, own) => (made.has(session) ? { storage: { sessions: { update } }, runs } : own),
       async discard(session) {
         if (made.has(session)) await all.sessions.delete(session.session_id);
       },

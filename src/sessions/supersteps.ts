@@ -2,7 +2,8 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Graphs } from "../graph/load.ts";
 import { readPause, toCommand } from "../runs/execute.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
-import type { EditParts } from "./edit-messages.ts";
+import { noSession } from "./access.ts";
+import type { FillParts } from "./fresh-sessions.ts";
 import { checksMessages, readInputMessages } from "./run-input.ts";
 import { checkpointConfig, graphOf, noGraph, throwRefusal } from "./state.ts";
 
@@ -13,14 +14,14 @@ export interface Superstep {
 
 /**
  * Writes the states of a past that happened elsewhere into a session, step by step; what the last one waits for, the session
- * waits for (wire contract, 2.3: `supersteps`). Throws `invalid_parameter` when the session has no graph, or the graph refuses
+ * waits for (wire contract, 2.3: `supersteps`). Gives the session as it is then. Throws `invalid_parameter` when the session has no graph, or the graph refuses
  * the values or a node.
  */
 export async function applySupersteps(
-  { storage, graphs, runs }: EditParts & { graphs: Graphs },
+  { storage, graphs, runs }: FillParts & { graphs: Graphs },
   session: Session,
   supersteps: readonly Superstep[],
-): Promise<void> {
+): Promise<Session> {
   const graph = await graphOf(graphs, session, "threads.update");
   if (graph === undefined) throw noGraph(session.session_id);
   const readMessages = (values: unknown): unknown =>
@@ -31,10 +32,13 @@ export async function applySupersteps(
       asNode,
     })),
   }));
-  await runs.between(session.session_id, async () => {
+  return await runs.between(session.session_id, async () => {
     const config: RunnableConfig = checkpointConfig(session, {});
     await graph.bulkUpdateState(config, steps).catch(throwRefusal);
     const { interrupts, waiting } = await readPause(graph, session.session_id);
-    await storage.sessions.update(session.session_id, { interrupts, status: waiting ? "interrupted" : "idle" });
+    const rest = { interrupts, status: waiting ? ("interrupted" as const) : ("idle" as const) };
+    const updated = await storage.sessions.update(session.session_id, rest);
+    if (updated === undefined) throw noSession(session.session_id);
+    return updated;
   });
 }

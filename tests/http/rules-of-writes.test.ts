@@ -203,7 +203,7 @@ const writes: Record<string, Write | Write[]> = {
   "POST /threads": [
     { asks: ["threads:create"], on: async () => ({}), body: () => ({ ttl: 60 }) },
     {
-      asks: ["threads:create", "threads:update"],
+      asks: ["threads:create"],
       on: async () => ({}),
       body: () => ({
         metadata: { graph_id: "asking" },
@@ -491,6 +491,17 @@ describe("who may make threads and not change them", () => {
       expect((await user.send("POST", path, body, noDeletion)).status).toBe(404);
     }
     expect(await user.json("POST", "/threads/search", { limit: 1000 })).toEqual(before);
+  });
+
+  it.each(["no", "by a filter"])("gives a new one its past and its time (%s)", async (how) => {
+    const user = somebody();
+    const updates = [{ as_node: "ask_age", values: { name: "Ada" } }];
+    const body = { metadata: { graph_id: "asking" }, supersteps: [{ updates }], ttl: 60 };
+    const made = await user.send("POST", "/threads", body, { "x-refuses": "threads:update", "x-how": how });
+    const thread: unknown = await made.json();
+    expect([made.status, thread]).toMatchObject([200, { values: { name: "Ada" }, ttl: { ttl_minutes: 60 } }]);
+    const path = `/threads/${idOf(thread, "thread_id")}`;
+    expect(await user.json("GET", path)).toMatchObject({ status: "idle", values: { name: "Ada" } });
   });
 });
 

@@ -73,8 +73,9 @@ async function newSession(services: HttpServices, body: z.infer<typeof ThreadCre
   const session = await createSession(storage, { session_id, metadata, if_exists: body.if_exists ?? undefined });
   if (isThere || supersteps.length === 0) return session;
   try {
-    await applySupersteps(services, session, supersteps);
-    return await requireSession(storage, session_id);
+    // Who may make a thread may make it with its past.
+    const parts = { graphs: services.graphs, ...fresh.lend(session, services) };
+    return await applySupersteps(parts, session, supersteps);
   } catch (error) {
     // Half a past is none.
     await fresh.discard(session);
