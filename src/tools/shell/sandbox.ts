@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { environmentVariable } from "../../config.ts";
+import { hasCode } from "../files/file-access.ts";
 
 /** Folders of the machine that programs need; nothing else of it is there. Read only, and left out where they are missing. */
 const systemFolders = [
@@ -81,7 +82,7 @@ async function makesSandboxes(program: string): Promise<boolean> {
 /**
  * The arguments by which bubblewrap runs `words` in `workspace` (S11): no network, nothing of the machine but its programs,
  * nothing writable but the workspace and a folder in memory, processes that end with it, limits on what they use. `hidden` are folders that are not
- * there even if they lie among the programs.
+ * there even if they lie, or a link to them leads, among the programs.
  */
 export function sandboxArguments(
   words: readonly string[],
@@ -94,7 +95,6 @@ export function sandboxArguments(
   // The runtime may lie in the user's own folder, of which nothing else is to be seen.
   const own = dirname(process.execPath);
   const shown = [...systemFolders, own, join(dirname(own), "lib/node_modules")];
-  const covered = hidden.filter((folder) => shown.some((one) => folder.startsWith(`${one}/`)));
   return [
     "--unshare-all",
     "--die-with-parent",
@@ -105,7 +105,7 @@ export function sandboxArguments(
     ...Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]),
     ...ownFolders,
     ...shown.flatMap((folder) => ["--ro-bind-try", folder, folder]),
-    ...covered.flatMap((folder) => ["--tmpfs", folder]),
+    ...placesOf(hidden, shown).flatMap((folder) => ["--tmpfs", folder]),
     "--bind",
     workspace,
     workspace,
@@ -115,6 +115,26 @@ export function sandboxArguments(
     ...(existsSync(limiter) ? [limiter, ...limits, "--"] : []),
     ...words,
   ];
+}
+
+/** Where folders are seen in a sandbox that shows others: those may be links, and the folders may be reached by links. */
+function placesOf(folders: readonly string[], shown: readonly string[]): string[] {
+  const reals = folders.map(realOf);
+  const places = shown.flatMap((place) => {
+    const around = realOf(place);
+    const inside = reals.filter((real) => real === around || real.startsWith(`${around}/`));
+    return inside.map((real) => place + real.slice(around.length));
+  });
+  return [...new Set(places)];
+}
+
+function realOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENOTDIR", "EACCES")) return folder;
+    throw error;
+  }
 }
 
 /** The search path of commands: the runtime's own folder, and the machine's. */

@@ -1,11 +1,11 @@
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir, readFile, realpath, stat, symlink, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLocks } from "../../../src/tools/locks.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { prepareCall, runTool } from "../../../src/tools/run-tool.ts";
 import { createOutput, readable } from "../../../src/tools/shell/command-output.ts";
-import { createSandboxSearch, findSandbox } from "../../../src/tools/shell/sandbox.ts";
+import { createSandboxSearch, findSandbox, sandboxArguments } from "../../../src/tools/shell/sandbox.ts";
 import { Shell } from "../../../src/tools/shell/shell.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../src/tools/tool.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
@@ -247,6 +247,31 @@ it("tells of a command how it ran, also where a sandbox was found since", async 
   expect(result).toMatchObject({ success: true, data: { is_sandboxed: false } });
 });
 
+it.each([
+  ["by its own name", "/usr/share", ["/usr/share"]],
+  ["by a link", "link", ["/usr/share"]],
+  ["which is not there yet", "/usr/no-such-folder", ["/usr/no-such-folder"]],
+  ["outside of what is shown", "", []],
+])("a folder that is hidden %s is covered wherever the sandbox shows it", async (_, name, expected) => {
+  shell = new Shell({ sandbox: "off", hidden: [] });
+  await symlink("/usr/share", join(workspace.outside, "link"));
+  expect(covered(resolve(workspace.outside, name))).toEqual(expected);
+});
+
+it("a folder that is hidden is covered under both names of the folder around it", async () => {
+  shell = new Shell({ sandbox: "off", hidden: [] });
+  // On most machines /bin is a link to /usr/bin, and a sandbox shows both.
+  const real = await realpath("/bin");
+  expect(covered(join(real, "data")).toSorted()).toEqual([...new Set(["/bin/data", join(real, "data")])].toSorted());
+});
+
+/** What a sandbox has in memory in place of a folder, besides what all have so. */
+function covered(folder: string): string[] {
+  const given = sandboxArguments(["true"], { workspace: workspace.root, hidden: [folder], environment: {} });
+  const places = given.flatMap((word, index) => (given[index - 1] === "--tmpfs" ? [word] : []));
+  return places.filter((place) => place !== "/tmp" && place !== "/run");
+}
+
 describe.runIf(sandbox !== undefined)("the sandbox", () => {
   beforeEach(() => {
     shell = new Shell({ sandbox: "auto", hidden: [] });
@@ -265,6 +290,15 @@ describe.runIf(sandbox !== undefined)("the sandbox", () => {
       expect(content).not.toMatch(/canary-7719|root:|CANARY/u);
     }
     expect((await execute("ls /home /root /var /mnt")).success).toBe(false);
+  });
+
+  it("shows no folder that is hidden, also where that is reached by a link", async () => {
+    const link = join(workspace.outside, "data");
+    await symlink("/usr/share", link);
+    expect((await execute("ls -d /usr/share/doc")).success).toBe(true);
+    shell = new Shell({ sandbox: "auto", hidden: [link] });
+    expect((await execute("ls -d /usr/share/doc")).success).toBe(false);
+    expect((await execute("ls -d /usr/share")).success).toBe(true);
   });
 
   it("lets nothing be written outside of the workspace", async () => {
