@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { currentConfig } from "../src/config.ts";
 import { AppError, explain, isAppError } from "../src/errors.ts";
-import { prepareDataFolder, prepareWorkspace } from "../src/folders.ts";
+import { prepareFolders } from "../src/folders.ts";
 import { createLibraries, type LoadedLibraries } from "../src/library-docs/libraries.ts";
 import { createLogger } from "../src/logger.ts";
 
@@ -37,9 +37,8 @@ async function perform(signal: AbortSignal): Promise<string> {
   const { positionals } = parseArgs({ allowPositionals: true, options: {} });
   const [command = "list", ...rest] = positionals;
   const config = currentConfig();
-  const workspace = prepareWorkspace(config);
+  const workspace = prepareFolders(config);
   const { dataDir, logLevel } = config;
-  prepareDataFolder(dataDir, workspace, "MILLRACE_DATA_DIR");
   const libraries = createLibraries({ dataDir, workspace, logger: createLogger(logLevel) });
   switch (command) {
     case "list":

@@ -3,8 +3,15 @@ import { isAbsolute, relative } from "node:path";
 import type { Config } from "./config.ts";
 import { AppError, errorMessage, isAppError } from "./errors.ts";
 
+/** The workspace with its links resolved, beside a data folder that it does not hold. Throws `config` as the two below do. */
+export function prepareFolders(config: Config): string {
+  const workspace = prepareWorkspace(config);
+  prepareDataFolder(config.dataDir, workspace, "MILLRACE_DATA_DIR");
+  return workspace;
+}
+
 /** The workspace with its links resolved; made where it is the default. Throws `config` when it cannot be used. */
-export function prepareWorkspace(config: Config): string {
+function prepareWorkspace(config: Config): string {
   const { workspace } = config;
   const remedy = { suggestion: "Create it, or set MILLRACE_WORKSPACE to a folder that exists and may be written." };
   try {

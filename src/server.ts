@@ -6,7 +6,7 @@ import { callbacks } from "./callbacks/index.ts";
 import type { Config } from "./config.ts";
 import { openDocumentation } from "./context/open-documentation.ts";
 import { startClockwork } from "./crons/clockwork.ts";
-import { prepareDataFolder, prepareWorkspace } from "./folders.ts";
+import { prepareDataFolder, prepareFolders } from "./folders.ts";
 import { createTokenCounter } from "./context/token-counter.ts";
 import { countText } from "./context/tokens.ts";
 import { describeAhead } from "./graph/describe-ahead.ts";
@@ -121,7 +121,7 @@ export async function startServer(
         await runs.drain(config.drainSeconds * 1_000);
         await port.close();
         await storage.close();
-        await Promise.all([...[tokens, ...toolSources].map((source) => source.close()), services.shell?.close()]);
+        await Promise.all([tokens, ...toolSources, lent.shell, lent.simulator].map(async (part) => part?.close()));
         await tracing?.flush(traceFlushMilliseconds);
       },
     };
@@ -129,13 +129,6 @@ export async function startServer(
     await opened.close();
     throw error;
   }
-}
-
-/** The workspace with its links resolved, beside a data folder that it does not hold. */
-function prepareFolders(config: Config): string {
-  const workspace = prepareWorkspace(config);
-  prepareDataFolder(config.dataDir, workspace, "MILLRACE_DATA_DIR");
-  return workspace;
 }
 
 /** The port is taken first, so that a second start by mistake touches no run; requests wait until they are admitted. */

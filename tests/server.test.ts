@@ -1,13 +1,16 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { access, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { access, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
 import { loadConfig, type Config } from "../src/config.ts";
 import { startServer } from "../src/server.ts";
+import { findSandbox, limiter } from "../src/tools/shell/sandbox.ts";
 import { startTestServer } from "./support/test-server.ts";
 import { openDoor } from "./support/test-graphs.ts";
 
@@ -195,3 +198,39 @@ test("a start that fails says why in one paragraph and ends with 1", async () =>
   expect(text).not.toContain("    at ");
   expect((await exit)[0]).toBe(1);
 });
+
+const hasNgspice = existsSync("/usr/bin/ngspice") && existsSync(limiter) && (await findSandbox()) !== undefined;
+
+test.runIf(hasNgspice)(
+  "a server that stops ends ngspice, which somebody runs by hand, and nothing of it stays",
+  async () => {
+    const temporary = join(folder, "temporary");
+    await mkdir(temporary);
+    vi.stubEnv("TMPDIR", temporary);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const folders = async () => (await readdir(temporary)).filter((name) => name.includes("spice"));
+    const server = await startServer({ ...config, ngspice: "/usr/bin/ngspice" });
+    try {
+      await writeFile(join(folder, "workspace/endless.cir"), endless);
+      const post = { method: "POST", headers: { "content-type": "application/json" } };
+      const made = await fetch(`${server.url}/threads`, { ...post, body: "{}" });
+      const { thread_id } = z.object({ thread_id: z.string() }).parse(await made.json());
+      const path = `${server.url}/threads/${thread_id}/tools/run_simulation/run`;
+      // Whether it is answered or cut off is not what this is about.
+      fetch(path, { ...post, body: JSON.stringify({ args: { circuit: "endless.cir" } }) }).catch(() => undefined);
+      while ((await folders()).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      await server.close();
+    }
+    expect(await folders()).toEqual([]);
+  },
+);
+
+const endless = [
+  "Endless",
+  "V1 in 0 pulse(0 1 0 1p 1p 1n 2n)",
+  "R1 in out 1k",
+  "C1 out 0 1n",
+  ".tran 1n 400u",
+  ".end",
+].join("\n");

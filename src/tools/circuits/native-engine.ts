@@ -38,6 +38,7 @@ export function createNativeEngine(
 ): Engine {
   const turns = createTurns(atOnce);
   const ending = new AbortController();
+  const working = new Set<Promise<AnalysisResult>>();
 
   async function analyse(deck: Deck, analysis: Analysis, signal: AbortSignal): Promise<AnalysisResult> {
     const box = await sandbox();
@@ -63,11 +64,17 @@ export function createNativeEngine(
   return {
     run(deck, analysis, signal) {
       const either = AbortSignal.any([signal, ending.signal]);
-      return turns.take(either, () => analyse(deck, analysis, either));
+      const work = turns.take(either, () => analyse(deck, analysis, either));
+      working.add(work);
+      // Whoever asked hears of a failure.
+      const forget = () => working.delete(work);
+      work.then(forget, forget);
+      return work;
     },
-    close() {
+    async close() {
       ending.abort(new AppError("invalid_state", "The server is closing: nothing is simulated any more."));
-      return Promise.resolve();
+      // The folder of each goes with it.
+      await Promise.allSettled(working);
     },
   };
 }

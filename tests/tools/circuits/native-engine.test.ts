@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -193,6 +193,22 @@ it("is run as soon as a sandbox can be made, also where that failed before", asy
   const engine = createNativeEngine(program, { sandbox: async () => found.shift() });
   await expect(run(".op", lowPass, engine)).rejects.toThrow("bubblewrap makes no sandbox");
   await expect(run(".op", lowPass, engine)).rejects.not.toThrow("bubblewrap makes no sandbox");
+});
+
+it.runIf(existsSync(limiter))("ends what runs when it is closed, and waits until nothing is left of it", async () => {
+  await using workspace = await aWorkspace();
+  const [box, begun] = [join(workspace.outside, "box"), join(workspace.outside, "begun")];
+  // It stands in for the sandbox, tells where it was started, and goes on without end.
+  await writeFile(box, `#!/bin/sh\npwd > ${begun}.new && mv ${begun}.new ${begun}\nexec sleep 1000\n`, { mode: 0o755 });
+  const engine = createNativeEngine(program, { sandbox: async () => box });
+  const running = run(".op", lowPass, engine).catch((error: unknown) => error);
+  while (!existsSync(begun)) await new Promise((resolve) => setImmediate(resolve));
+  const folder = (await readFile(begun, "utf8")).trim();
+  expect(existsSync(folder)).toBe(true);
+  await engine.close();
+  expect(existsSync(folder)).toBe(false);
+  expect(await running).toMatchObject({ message: expect.stringContaining("closing") });
+  await expect(run(".op", lowPass, engine)).rejects.toThrow("closing");
 });
 
 it("is what run_simulation runs where the operator has named it", async () => {
