@@ -29,10 +29,13 @@ export type ChangedSettings = Readonly<Record<string, string>>;
 export class LiveSettings {
   readonly #started: Config;
   readonly #file: OverrideFile<Live>;
+  readonly #taken: (now: Config, before: Config) => void;
   #last: Live;
 
-  constructor(started: Config, warn: WarnOfFile) {
+  /** `taken` is told whenever something else begins to count. */
+  constructor(started: Config, warn: WarnOfFile, taken: (now: Config, before: Config) => void = () => undefined) {
     this.#started = started;
+    this.#taken = taken;
     this.#last = { changed: {}, config: started };
     this.#file = new OverrideFile(join(started.dataDir, fileName), (text) => readLive(started, text), warn);
   }
@@ -67,22 +70,29 @@ export class LiveSettings {
       throw new AppError("invalid_parameter", error.message, { suggestion: "GET /settings says what each may be." });
     }
     this.#file.write(`${JSON.stringify(changed, null, 2)}\n`);
+    this.#live();
   }
 
   #live(): Live {
     const found = this.#file.read();
+    const { config: before } = this.#last;
     if (found.kind === "value") this.#last = found.value;
-    if (found.kind === "none" && this.#last.config !== this.#started) {
-      this.#last = { changed: {}, config: this.#started };
-    }
+    if (found.kind === "none" && before !== this.#started) this.#last = { changed: {}, config: this.#started };
+    if (this.#last.config !== before) this.#taken(this.#last.config, before);
     return this.#last;
   }
 }
 
-/** Opens the settings of a data folder, whose file need not be there, and lets the log say as much as they want. */
+/**
+ * Opens the settings of a data folder, whose file need not be there, and lets the log say as much as they want, also after a
+ * change by hand.
+ */
 export function openSettings(config: Config, logger: Pick<Logger, "error" | "level">): LiveSettings {
-  const settings = new LiveSettings(config, (warning) => logger.error(warning, "settings_file_not_used"));
-  if (Object.hasOwn(settings.changed(), "MILLRACE_LOG_LEVEL")) logger.level = settings.current().logLevel;
+  const warn: WarnOfFile = (warning) => logger.error(warning, "settings_file_not_used");
+  const settings = new LiveSettings(config, warn, ({ logLevel }, before) => {
+    if (logLevel !== before.logLevel) logger.level = logLevel;
+  });
+  settings.current();
   return settings;
 }
 

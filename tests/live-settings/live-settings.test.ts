@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig, type Config } from "../../src/config.ts";
-import { LiveSettings } from "../../src/live-settings/live-settings.ts";
+import { LiveSettings, openSettings } from "../../src/live-settings/live-settings.ts";
 import { withStoredKeys } from "../../src/settings/web-settings.ts";
 
 let dataDir = "";
@@ -87,6 +87,30 @@ it("a change by hand counts from the next look on, and of a broken file the last
   expect(warned).toHaveLength(broken.length);
   rmSync(file);
   expect(settings.current().toolRate).toBeUndefined();
+});
+
+it("the log says as much as the settings want as soon as they want it, also where they were changed by hand", () => {
+  const config = { ...loadConfig({ MILLRACE_LOG_LEVEL: "warn" }), dataDir };
+  const logger = { level: "warn", error: (warning: object) => void warned.push(warning) };
+  const settings = openSettings(config, logger);
+  const levels: [string, string][] = [];
+  const look = () => void levels.push([settings.current().logLevel, logger.level]);
+  look();
+  writeFileSync(file, JSON.stringify({ MILLRACE_LOG_LEVEL: "debug" }));
+  look();
+  settings.change({ MILLRACE_LOG_LEVEL: "trace" });
+  levels.push(["changed", logger.level]);
+  rmSync(file);
+  look();
+  expect(levels).toEqual([
+    ["warn", "warn"],
+    ["debug", "debug"],
+    ["changed", "trace"],
+    ["warn", "warn"],
+  ]);
+  writeFileSync(file, JSON.stringify({ MILLRACE_LOG_LEVEL: "error" }));
+  openSettings(config, logger);
+  expect([logger.level, warned]).toEqual(["error", []]);
 });
 
 describe("a search engine at another address", () => {

@@ -53,7 +53,6 @@ export function settingRoutes(services: HttpServices): HttpApp {
       const changes = context.req.valid("json");
       for (const name of Object.keys(changes)) requireChangeable(name);
       settings.change(Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, textOf(value)])));
-      if (Object.hasOwn(changes, "MILLRACE_LOG_LEVEL")) logger.level = settings.current().logLevel;
       logger.info({ names: Object.keys(changes) }, "settings_changed");
       return answerJson(context, listOf(services));
     },
