@@ -4,17 +4,30 @@ import { isOver } from "./status.ts";
 
 const runsAtOnce = 20;
 
+/** The runs of a session, newest first, in pages. */
+interface RunList {
+  list(sessionId: string, page: Page): Promise<Run[]>;
+}
+
 /**
  * The run that has asked what a session waits for: the newest one that has worked and is over. One that waits, for its turn
  * or its time, and one that was stopped before it began have asked nothing.
  */
-export async function askingRun(
-  runs: { list(sessionId: string, page: Page): Promise<Run[]> },
-  sessionId: string,
-): Promise<Run | undefined> {
-  for (let offset = 0; ; offset += runsAtOnce) {
-    const page = await runs.list(sessionId, { limit: runsAtOnce, offset });
-    const asking = page.find(({ status, attempt }) => isOver(status) && attempt > 0);
-    if (asking !== undefined || page.length < runsAtOnce) return asking;
+export async function askingRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
+  return findRun(runs, sessionId, ({ status, attempt }) => isOver(status) && attempt > 0);
+}
+
+/** The newest run of a session that works or has worked; before the first has begun, the newest one. */
+export async function lastWorkedRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
+  const worked = await findRun(runs, sessionId, ({ attempt }) => attempt > 0);
+  return worked ?? (await runs.list(sessionId, { limit: 1, offset: 0 }))[0];
+}
+
+async function findRun(runs: RunList, sessionId: string, isWanted: (run: Run) => boolean): Promise<Run | undefined> {
+  // Nearly always it is the first one.
+  for (let offset = 0, limit = 1; ; offset += limit, limit = runsAtOnce) {
+    const page = await runs.list(sessionId, { limit, offset });
+    const found = page.find(isWanted);
+    if (found !== undefined || page.length < limit) return found;
   }
 }

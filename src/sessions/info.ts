@@ -1,6 +1,7 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { usage } from "../context/compaction.ts";
+import { lastWorkedRun } from "../runs/asking-run.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, WorkMode } from "../state.ts";
@@ -85,9 +86,9 @@ export async function readDetails(
   session: Session,
   server: UsualModel,
 ): Promise<SessionDetails> {
-  const [values, [last]] = await Promise.all([
+  const [values, last] = await Promise.all([
     readValues(storage, session.session_id),
-    runs.list(session.session_id, { limit: 1, offset: 0 }),
+    lastWorkedRun(runs, session.session_id),
   ]);
   const messages = messagesIn(values);
   const { model: chosen } = last?.kwargs.context ?? copiedContext(session);

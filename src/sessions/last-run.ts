@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import { askingRun } from "../runs/asking-run.ts";
+import { askingRun, lastWorkedRun } from "../runs/asking-run.ts";
 import { JsonObject, type Run, type Session } from "../storage/records.ts";
 import type { SessionRuns } from "./door.ts";
 
@@ -24,7 +24,7 @@ export async function lastRunOf(runs: Pick<SessionRuns, "list">, session: Sessio
 
 /** The configuration of a copy. Runs stay behind; what the last one chose goes with it, so that the copy can go on alike. */
 export async function copiedConfig(runs: Pick<SessionRuns, "list">, source: Session): Promise<JsonObject> {
-  const [run] = await runs.list(source.session_id, { limit: 1, offset: 0 });
+  const run = await lastWorkedRun(runs, source.session_id);
   const context = run?.kwargs.context ?? {};
   return Object.keys(context).length === 0 ? source.config : { ...source.config, context };
 }

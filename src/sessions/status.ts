@@ -3,6 +3,7 @@ import { usage } from "../context/compaction.ts";
 import { modelLimits } from "../models/model-limits.ts";
 import type { UsualModel } from "./usual-model.ts";
 import type { LiveActivity } from "../runs/activity.ts";
+import { lastWorkedRun } from "../runs/asking-run.ts";
 import { streamStateOf, streamStates } from "../runs/conversation.ts";
 import { restingState } from "../runs/resting-state.ts";
 import { stopStates, type StopState } from "../runs/stop.ts";
@@ -80,12 +81,14 @@ export async function readActivity(
   usual: UsualModel,
 ): Promise<SessionActivity> {
   const { session_id: id } = session;
-  const [values, [last], waiting] = await Promise.all([
+  const [values, worked, waiting] = await Promise.all([
     readValues(storage, id),
-    runs.list(id, { limit: 1, offset: 0 }),
+    lastWorkedRun(runs, id),
     runs.list(id, { limit: queueCounted, offset: 0, status: "pending" }),
   ]);
   const isBusy = session.status === "busy";
+  // What was stopped before it began has changed nothing.
+  const last = waiting[0] ?? worked;
   const live = isBusy ? runs.activityOf(id) : undefined;
   const stop_state = (isBusy ? runs.stopOf(id)?.state : undefined) ?? "idle";
   const messages = messagesIn(values);

@@ -2,6 +2,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
+import { askingRun } from "../../runs/asking-run.ts";
 import { messagesIn } from "../../sessions/conversation.ts";
 import { LlmMetadata } from "../../sessions/message-fields.ts";
 import { readQuestion } from "../../sessions/questions.ts";
@@ -201,8 +202,8 @@ async function questionsOf({ storage, runs }: HttpServices, context: HttpContext
   const waiting = await storage.approvals.pending(run.session_id);
   if (waiting.length === 0) return [];
   // Of an answer that is read again, what a later one asks is no part.
-  const [latest] = await runs.list(run.session_id, { limit: 1, offset: 0 });
-  if (latest?.run_id !== run.run_id) return [];
+  const asking = await askingRun(runs, run.session_id);
+  if (asking?.run_id !== run.run_id) return [];
   return waiting.flatMap(({ interrupt_id, value }): ChatItem[] => {
     const asked = readQuestion(value);
     const question = questionText(asked, languageOf(context)) ?? "";
