@@ -77,7 +77,7 @@ export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons" | "
       const found = await requireAllowed(cron_id, "crons:update", value);
       const { payload = {} } = change;
       // Another date of the same is not another's.
-      const asksAnew = Object.keys(payload).length > 0 || change.metadata !== undefined;
+      const asksAnew = Object.keys({ ...payload, ...change.metadata }).length > 0;
       const asked = { ...found.payload, ...payload };
       const metadata = { ...found.metadata, ...(change.metadata && value.metadata) };
       return await crons.update(cron_id, {

@@ -95,7 +95,8 @@ describe("a cron that is changed", () => {
     const change = async (user: string, fields: object) =>
       Cron.parse((await by(server, user, "PATCH", `/runs/crons/${cron_id}`, fields)).json()).payload;
     const ofAda = { own: 1, langgraph_auth_user_id: "ada" };
-    expect(await change("bob", { schedule: "0 0 2 1 *" })).toMatchObject({ config: { configurable: ofAda } });
+    const later = { schedule: "0 0 2 1 *", metadata: {} };
+    expect(await change("bob", later)).toMatchObject({ config: { configurable: ofAda } });
     const ofBob = { own: 1, langgraph_auth_user_id: "bob" };
     expect(await change("bob", { input: { answer: "x" } })).toMatchObject({
       input: { answer: "x" },
