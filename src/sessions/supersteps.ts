@@ -14,8 +14,8 @@ export interface Superstep {
 
 /**
  * Writes the states of a past that happened elsewhere into a session, step by step; what the last one waits for, the session
- * waits for (wire contract, 2.3: `supersteps`). Gives the session as it is then. Throws `invalid_parameter` when the session has no graph, or the graph refuses
- * the values or a node.
+ * waits for (wire contract, 2.3: `supersteps`). Gives the session as it is then. Throws `invalid_parameter` when the session
+ * has no graph, or the graph refuses the values or a node.
  */
 export async function applySupersteps(
   { storage, graphs, runs }: FillParts & { graphs: Graphs },
