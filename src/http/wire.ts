@@ -1,4 +1,5 @@
 import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
+import { withoutSealed } from "../models/sealed-field.ts";
 
 /** Levels of nesting that are written out; deeper ones become a text, so that a value that holds itself has an end. */
 const maximumDepth = 100;
@@ -52,14 +53,17 @@ function wireObject(object: object, depth: number): object {
   return copy ?? object;
 }
 
-/** The fields of every kind of message, in LangChain's spelling; JSON leaves out those that are undefined. */
+/**
+ * The fields of every kind of message, in LangChain's spelling; JSON leaves out those that are undefined. Thoughts that only
+ * their vendor can read are for no client.
+ */
 function wireMessage(message: BaseMessage, depth: number): Record<string, unknown> {
   // The kinds differ in their fields; reading one that a kind has not gives undefined.
   const fields = message as BaseMessage & Record<string, unknown>;
   return {
     type: message.getType(),
     content: message.content,
-    additional_kwargs: toWire(message.additional_kwargs, depth + 1),
+    additional_kwargs: toWire(withoutSealed(message.additional_kwargs), depth + 1),
     response_metadata: toWire(message.response_metadata, depth + 1),
     id: message.id,
     name: message.name,

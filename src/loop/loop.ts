@@ -12,6 +12,7 @@ import { recursionLimit } from "./limits.ts";
 import { stateAfterLoop, type TurnState } from "./orchestration.ts";
 import { loopReport, type LoopReport } from "./report.ts";
 import { withLoopCall, type LoopRequest } from "./request.ts";
+import { dropSealed } from "../models/sealed-field.ts";
 import { spanInput } from "../tracing.ts";
 import { afterAssemble, afterModel, routed } from "./route.ts";
 import { LoopState, type EndReason } from "./state.ts";
@@ -83,7 +84,8 @@ async function run(
   );
   return {
     ...loopReport(outcome, Date.now()),
-    messages: outcome.messages,
+    // A later call of the turn begins with words of its own, so no vendor reads them any more.
+    messages: dropSealed(outcome.messages),
     end_reason: outcome.end_reason ?? "answered",
     iterations: outcome.iteration_count,
     total_tokens: outcome.total_tokens_used,

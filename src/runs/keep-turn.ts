@@ -19,6 +19,7 @@ import { loop } from "../loop/loop.ts";
 import { toPartial } from "../loop/partial-answer.ts";
 import { addMessages, HeardAnswer, type Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
+import { dropSealed } from "../models/sealed-field.ts";
 import { LoopLimits } from "../state.ts";
 import type { Run, ToolCallRecord } from "../storage/records.ts";
 import type { ToolResult } from "../tools/tool.ts";
@@ -67,7 +68,8 @@ export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Pr
   const state = await graph.getState(config, { subgraphs: true });
   const stored = new Set(messagesOf(state.values).map(({ id }) => id));
 
-  const turn: BaseMessage[] = unfinishedTurn(state, loopNodes, services.progress).filter(({ id }) => !stored.has(id));
+  const unfinished = unfinishedTurn(state, loopNodes, services.progress).filter(({ id }) => !stored.has(id));
+  const turn: BaseMessage[] = dropSealed(unfinished);
   const ledger = turn.length === 0 ? [] : await services.ledger.list(thread_id);
   const { messages, executed, pending } = withResults(turn, ledger, reason);
   const told = toldAnswers(heardIn(state, loopNodes, services.progress), isFormer ? "user_requested" : reason, stored);

@@ -1,6 +1,7 @@
 import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { repairToolPairs } from "../../src/context/repair.ts";
+import { wire } from "../models/vendors/vendor-model.ts";
 import type { ModelStep } from "../support/model-server.ts";
 import { createGate } from "./fixtures.ts";
 import { startStopBench, type Reader, type StopBench } from "./stop-bench.ts";
@@ -121,6 +122,19 @@ const creates = (...titles: string[]): ModelStep => ({
 });
 
 describe("a stop around tools", () => {
+  it("keeps of the turn no thoughts that only the vendor can read, since nobody will read them", async () => {
+    const flow = await open({
+      script: [{ wire: wire("openai-sealed.sse") }, { text: words(40), hold: { after: 3, until: never } }],
+    });
+    const { run, reader } = await flow.start(asked, { context: { mode: "free_work", model: "openai:gpt-5-codex" } });
+    await reader.until(() => heard(reader).includes("word2"));
+    expect(flow.model.requests[1]?.raw).toContain("gAAAAABo");
+    await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
+    const { messages } = await flow.state();
+    expect(kinds(messages).slice(0, 4)).toEqual(["human", "ai", "tool", "tool"]);
+    expect(JSON.stringify(messages)).not.toContain("gAAAAABo");
+  });
+
   it("keeps the finished results of the turn and the partial answer after them", async () => {
     const flow = await open({
       script: [creates("first"), creates("second"), { text: words(40), hold: { after: 30, until: never } }],

@@ -3,12 +3,10 @@ import { AIMessageChunk, isAIMessage, type BaseMessage } from "@langchain/core/m
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { z } from "zod";
 import { placeOfRequest } from "../note-message.ts";
+import { sealedField } from "../sealed-field.ts";
 
 /** What a request asks for, so that the thoughts come sealed: only who has written them can read them. */
 export const sealedInclude = ["reasoning.encrypted_content"];
-
-/** Where sealed thoughts are kept on a message. */
-const field = "sealed_reasoning";
 
 const Item = z.looseObject({ type: z.literal("reasoning"), encrypted_content: z.string().min(1) });
 const Following = z.union([
@@ -46,7 +44,7 @@ export function keepSealed(message: BaseMessage, output: readonly unknown[], fro
     if (item === undefined || next === undefined) return [];
     return [{ from, before: "call_id" in next ? String(next.call_id) : null, item }];
   });
-  if (sealed.length > 0) message.additional_kwargs[field] = sealed;
+  if (sealed.length > 0) message.additional_kwargs[sealedField] = sealed;
 }
 
 /** The same for a message that is streamed: a last piece without words. */
@@ -62,7 +60,7 @@ export async function* withSealed(
   }
   const message = new AIMessageChunk({ content: "", ...(id === undefined ? {} : { id }) });
   keepSealed(message, output, from);
-  if (field in message.additional_kwargs) yield new ChatGenerationChunk({ text: "", message });
+  if (sealedField in message.additional_kwargs) yield new ChatGenerationChunk({ text: "", message });
 }
 
 /**
@@ -76,7 +74,7 @@ export function sealedInput(input: readonly unknown[], messages: readonly BaseMe
   for (const message of turn) {
     if (!isAIMessage(message)) continue;
     const first = message.tool_calls?.[0]?.id ?? "";
-    for (const sealed of Kept.parse(message.additional_kwargs[field])) {
+    for (const sealed of Kept.parse(message.additional_kwargs[sealedField])) {
       if (sealed.from !== from) continue;
       const place = sealed.before === null ? byWords : byCall;
       const key = sealed.before ?? first;

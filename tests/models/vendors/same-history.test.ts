@@ -76,7 +76,7 @@ it.each([
   // A note stands behind the results.
   [false, 1],
 ])(
-  "holds the sealed thoughts of a turn, which go back with its results (streamed: %s, warned from iteration %i)",
+  "holds the sealed thoughts of a turn while it lasts, which go back with its results (streamed: %s, warned from iteration %i)",
   async (stream, soft_warning_at) => {
     const script = [{ wire: wire(`openai-sealed.${stream ? "sse" : "json"}`) }, { text: "1 and 3." }, { text: "Bye." }];
     const flow = await startWorkflow({ script, files: { "a.txt": "1\n", "b.txt": "3\n" }, stream });
@@ -88,6 +88,8 @@ it.each([
     const limits = { max_force_continue: 0, soft_warning_at };
     const { messages } = await flow.send("What do a.txt and b.txt say?", { limits });
     expect(messages.at(-1)?.text).toBe("1 and 3.");
+    // Nobody reads them after the turn.
+    expect(JSON.stringify(messages)).not.toContain("gAAAAABo");
     await flow.send("Thanks", { limits });
     flow.model.assertFinished();
     const sealed = flow.model.requests.map(({ raw }) => raw.match(/gAAAAABo-\w+/gu));
