@@ -8,7 +8,7 @@ export interface ItemIndex {
   fields: readonly string[];
   /** A vector for each text. Throws AppErrors, and the signal's reason. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
-  /** Told that items could not be embedded: they are kept, and embedded when something is looked for among them. */
+  /** Told that items could not be embedded: they are kept, and embedded when something is looked for among them, unless it is they that are refused. */
   onFailure(error: unknown, items: number): void;
 }
 

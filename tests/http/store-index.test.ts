@@ -212,6 +212,47 @@ describe("a store with an index", () => {
     await other.server.close();
   });
 
+  it.each([400, 413, 500])(
+    "embeds the others where the model refuses one of them with %i, and asks for that one no more",
+    async (status) => {
+      const started = await start({ ...openai, fields: ["text"] });
+      const { store } = started.server.client;
+      started.answer(() => 503);
+      for (let place = 0; place < 22; place += 1) await store.putItem(["notes"], `n${place}`, { text: "sea" });
+      await store.putItem(["notes"], "refused", { text: "refused: sea" });
+      await store.putItem(["notes"], "last", { text: "sea" });
+      started.answer((text) => (text.startsWith("refused") ? status : meaning(text)));
+      const found = await keysOf(started, "ocean", { limit: 50 });
+      expect(found.filter(([, score]) => score === 1)).toHaveLength(23);
+      expect(found.at(-1)).toEqual(["refused", undefined]);
+      expect(started.warned.at(-1)).toMatchObject({ msg: "items_not_embedded", items: 1 });
+      const asked = started.model.embedded.length;
+      expect(await keysOf(started, "ocean", { limit: 50 })).toEqual(found);
+      // What a server has failed at may go well another time.
+      expect(started.model.embedded.length - asked).toBe(status === 500 ? 1 : 0);
+    },
+  );
+
+  it("cuts a text that is too long for the model, and finds the item by how it begins", async () => {
+    const started = await start({ ...openai, fields: ["text"] });
+    started.answer((text) => (text.length > 8000 ? 400 : meaning(text)));
+    await started.server.client.store.putItem(["notes"], "long", { text: `sea ${"x".repeat(20_000)}` });
+    expect(started.warned).toEqual([]);
+    expect(await keysOf(started, "ocean")).toEqual([["long", 1]]);
+  });
+
+  it("stops at the first request where nobody can be embedded", async () => {
+    const started = await start({ ...openai, fields: ["text"] });
+    const { store } = started.server.client;
+    started.answer(() => 401);
+    for (let place = 0; place < 30; place += 1) await store.putItem(["notes"], `n${place}`, { text: "sea" });
+    const asked = started.model.embedded.length;
+    started.answer((text) => (text === "ocean" ? meaning(text) : 401));
+    expect(await keysOf(started, "ocean", { limit: 50 })).toHaveLength(30);
+    expect(started.model.embedded.length - asked).toBe(2);
+    expect(started.warned.at(-1)).toMatchObject({ error_type: "auth", items: 30 });
+  });
+
   it("tells who asks that vectors are not as long as the index says", async () => {
     const started = await start({ ...openai, dims: 4 });
     await started.server.client.store.putItem(["notes"], "a", { text: "sea" });

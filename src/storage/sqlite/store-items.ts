@@ -3,10 +3,11 @@ import type { ItemIndex } from "../item-index.ts";
 import { StoreItem, type FoundItem, type ItemChange, type ItemStore } from "../store-items.ts";
 import type { Database } from "./database.ts";
 import type { GroupCommit } from "./durable.ts";
+import { embedItems } from "./embed-items.ts";
 import { listNamespaces } from "./item-namespaces.ts";
 import { joined, splitNamespace } from "./item-place.ts";
 import { isThere, searchItems, type ItemHit } from "./item-search.ts";
-import { embedItems, searchIndexed } from "./item-vectors.ts";
+import { searchIndexed } from "./item-vectors.ts";
 import { json, readRow } from "./rows.ts";
 
 const columns = "id, namespace, key, value, created_at, updated_at, expires_at, ttl";
