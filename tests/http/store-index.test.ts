@@ -253,6 +253,20 @@ describe("a store with an index", () => {
     expect(started.warned.at(-1)).toMatchObject({ error_type: "auth", items: 30 });
   });
 
+  it("embeds what is still to do once, however many look for it at once", async () => {
+    const started = await start({ ...openai, fields: ["text"] });
+    const { store } = started.server.client;
+    started.answer(() => 503);
+    for (let place = 0; place < 45; place += 1) await store.putItem(["notes"], `n${place}`, { text: `sea ${place}` });
+    started.answer(meaning);
+    const asked = started.model.embedded.length;
+    const queries = ["ocean", "tide", "cat", "kitten", "tides"];
+    const found = await Promise.all(queries.map((query) => keysOf(started, query, { limit: 50 })));
+    expect(found.map((hits) => hits.filter(([, score]) => score !== undefined).length)).toEqual([45, 45, 45, 45, 45]);
+    const texts = started.model.embedded.slice(asked).flatMap(({ body }) => body.input);
+    expect(texts.toSorted()).toEqual([...Array.from({ length: 45 }, (_, at) => `sea ${at}`), ...queries].toSorted());
+  });
+
   it("tells who asks that vectors are not as long as the index says", async () => {
     const started = await start({ ...openai, dims: 4 });
     await started.server.client.store.putItem(["notes"], "a", { text: "sea" });

@@ -8,8 +8,8 @@ import { joined, rangeOf } from "./item-place.ts";
 import { isThere } from "./item-search.ts";
 import { json, readRows } from "./rows.ts";
 
-/** Items that are embedded before a query, where that is still to do. */
-const mostCaughtUp = 500;
+/** Items that are embedded before a query, where that is still to do, and milliseconds after which no request is begun for them. */
+const [mostCaughtUp, catchUpTime] = [500, 15_000];
 /** Items that are embedded with one request, and milliseconds for it. */
 const [embeddedAtOnce, patience] = [20, 30_000];
 /** Characters of a text that are left where the model refuses all of it: in any language less than models read at once. */
@@ -41,6 +41,8 @@ export interface IndexedItems {
 
 /** Items that are being embedded: those that the model has refused so far, and whether it has taken any other. */
 interface Work extends IndexedItems {
+  /** When no further request is begun, by the clock of `performance`. */
+  until: number;
   refused: PendingRow[];
   takesOthers: boolean;
 }
@@ -58,12 +60,12 @@ interface Failure {
  */
 export async function embedItems(
   { database, commits, index }: IndexedItems,
-  { owner, ...wanted }: Wanted & { owner: string },
+  { owner, until = Infinity, ...wanted }: Wanted & { owner: string; until?: number },
 ): Promise<void> {
   const pending = pendingItems(database, owner, wanted, index.madeBy);
-  const work: Work = { database, commits, index, refused: [], takesOthers: false };
+  const work: Work = { database, commits, index, until, refused: [], takesOthers: false };
   let [failed, reason]: [number, unknown] = [0, undefined];
-  for (let at = 0; at < pending.length; at += embeddedAtOnce) {
+  for (let at = 0; at < pending.length && performance.now() < until; at += embeddedAtOnce) {
     const failure = await embedBatch(work, pending.slice(at, at + embeddedAtOnce));
     if (failure === undefined) continue;
     failed += failure.isOver ? pending.length - at : failure.items;
@@ -77,6 +79,23 @@ export async function embedItems(
   });
 }
 
+/** Embeds what is still to do below a namespace, before a query looks there. Those that look at once wait for the same work. */
+export type CatchUp = (items: IndexedItems, owner: string, prefix: readonly string[]) => Promise<void>;
+
+/** For one store: work is shared by those that look for the same, and by nobody else. */
+export function createCatchUp(): CatchUp {
+  const underWay = new Map<string, Promise<void>>();
+  return (items, owner, prefix) => {
+    const key = JSON.stringify([owner, prefix]);
+    const known = underWay.get(key);
+    if (known !== undefined) return known;
+    const until = performance.now() + catchUpTime;
+    const work = embedItems(items, { owner, prefix, until }).finally(() => underWay.delete(key));
+    underWay.set(key, work);
+    return work;
+  };
+}
+
 /** With one request, or where an item may be why that fails with one for each. */
 async function embedBatch(work: Work, rows: readonly PendingRow[]): Promise<Failure | undefined> {
   const problem = await problemOf(embedTogether(work, rows));
@@ -87,6 +106,7 @@ async function embedBatch(work: Work, rows: readonly PendingRow[]): Promise<Fail
   if (others.length === 0) return isRefusal(problem) ? await embedCut(work, row, failure) : failure;
   let [failed, faults]: [number, number] = [0, 0];
   for (const one of rows) {
+    if (performance.now() >= work.until) return { ...failure, isOver: true };
     const alone = await embedBatch(work, [one]);
     if (alone?.isOver === true) return alone;
     if (alone === undefined) continue;

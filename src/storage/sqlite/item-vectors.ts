@@ -3,7 +3,7 @@ import { z } from "zod";
 import { nearness, unitVector } from "../item-index.ts";
 import type { ItemQuery } from "../store-items.ts";
 import type { Database } from "./database.ts";
-import { embedItems, type IndexedItems } from "./embed-items.ts";
+import type { CatchUp, IndexedItems } from "./embed-items.ts";
 import { byScore, idsBelow, matching, searchItems, type ItemHit } from "./item-search.ts";
 import { readRows } from "./rows.ts";
 
@@ -22,7 +22,7 @@ const VectorRow = z.object({ vector: z.instanceof(Uint8Array).nullable() });
  * `ItemIndex.embed` throws of the query itself.
  */
 export async function searchIndexed(
-  parts: IndexedItems,
+  { catchUp, ...parts }: IndexedItems & { catchUp: CatchUp },
   owner: string,
   query: ItemQuery,
 ): Promise<ItemHit[]> {
@@ -30,7 +30,7 @@ export async function searchIndexed(
   if (query.query === undefined) return await searchItems(database, owner, query);
   // First the query: where that fails, the items would, too.
   const [wanted = new Float32Array()] = await index.embed([query.query], AbortSignal.timeout(queryPatience));
-  await embedItems(parts, { owner, prefix: query.prefix });
+  await catchUp(parts, owner, query.prefix);
   return await nearest(database, owner, query, { unit: unitVector(wanted), madeBy: index.madeBy });
 }
 

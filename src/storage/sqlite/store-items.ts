@@ -3,7 +3,7 @@ import type { ItemIndex } from "../item-index.ts";
 import { StoreItem, type FoundItem, type ItemChange, type ItemStore } from "../store-items.ts";
 import type { Database } from "./database.ts";
 import type { GroupCommit } from "./durable.ts";
-import { embedItems } from "./embed-items.ts";
+import { createCatchUp, embedItems } from "./embed-items.ts";
 import { listNamespaces } from "./item-namespaces.ts";
 import { joined, splitNamespace } from "./item-place.ts";
 import { isThere, searchItems, type ItemHit } from "./item-search.ts";
@@ -60,6 +60,19 @@ function write(database: Database, owner: string, change: ItemChange): string | 
   return expires_at;
 }
 
+function rowAt(database: Database, place: { owner: string; namespace: string; key: string }): ItemRow | undefined {
+  const select = `SELECT ${columns} FROM store_items WHERE ${isThere} AND namespace = @namespace AND key = @key`;
+  const now = new Date().toISOString();
+  return database.read(() => readRow(ItemRow, "store_items", database.prepare(select).get({ ...place, now })));
+}
+
+/** Gives the time at which the next item goes. */
+function removeExpired(database: Database): string | undefined {
+  database.prepare("DELETE FROM store_items WHERE expires_at <= ?").run(new Date().toISOString());
+  const next = database.prepare("SELECT min(expires_at) AS expires_at FROM store_items").get();
+  return readRow(ExpiryRow, "store_items", next)?.expires_at ?? undefined;
+}
+
 /** The items of hits, in their order; without those that are gone meanwhile. */
 function rowsOf(database: Database, hits: readonly ItemHit[]): ItemRow[] {
   const select = database.prepare(`SELECT ${columns} FROM store_items WHERE id = ?`);
@@ -72,6 +85,7 @@ function rowsOf(database: Database, hits: readonly ItemHit[]): ItemRow[] {
 /** The items of the store in SQLite. */
 export function createItemStore(database: Database, commits: GroupCommit): ItemStore {
   const listeners: ((time: string) => void)[] = [];
+  const catchUp = createCatchUp();
   let index: ItemIndex | undefined;
   const tell = (times: Iterable<string | undefined>): void => {
     for (const time of times) if (time !== undefined) for (const listener of listeners) listener(time);
@@ -93,16 +107,7 @@ export function createItemStore(database: Database, commits: GroupCommit): ItemS
     },
 
     async get(owner, namespace, key, refreshes = true) {
-      const place = { owner, namespace: joined(namespace), key, now: new Date().toISOString() };
-      const row = database.read(() =>
-        readRow(
-          ItemRow,
-          "store_items",
-          database
-            .prepare(`SELECT ${columns} FROM store_items WHERE ${isThere} AND namespace = @namespace AND key = @key`)
-            .get(place),
-        ),
-      );
+      const row = rowAt(database, { owner, namespace: joined(namespace), key });
       if (row === undefined) return undefined;
       if (refreshes) await refresh([row]);
       return toItem(row);
@@ -111,7 +116,7 @@ export function createItemStore(database: Database, commits: GroupCommit): ItemS
     async search(owner, query) {
       const hits = await (index === undefined
         ? searchItems(database, owner, query)
-        : searchIndexed({ database, commits, index }, owner, query));
+        : searchIndexed({ database, commits, index, catchUp }, owner, query));
       const rows = database.read(() => rowsOf(database, hits));
       if (query.refresh ?? true) await refresh(rows);
       return rows.map(toItem);
@@ -120,11 +125,7 @@ export function createItemStore(database: Database, commits: GroupCommit): ItemS
     namespaces: async (owner, query) => database.read(() => listNamespaces(database, owner, query)),
 
     async expire() {
-      return await commits.transaction(() => {
-        database.prepare("DELETE FROM store_items WHERE expires_at <= ?").run(new Date().toISOString());
-        const next = database.prepare("SELECT min(expires_at) AS expires_at FROM store_items").get();
-        return readRow(ExpiryRow, "store_items", next)?.expires_at ?? undefined;
-      });
+      return await commits.transaction(() => removeExpired(database));
     },
 
     onExpiry: (listener) => void listeners.push(listener),

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { AppError } from "../../../src/errors.ts";
 import { GraphStore } from "../../../src/storage/graph-store.ts";
 import { createSqliteStorage, type SqliteStorage } from "../../../src/storage/sqlite/storage.ts";
 
@@ -70,6 +71,36 @@ describe("the vectors of items", () => {
     expect(asked.map(({ length }) => length)).toEqual([20, 20, 5]);
     await find("sea");
     expect(asked.map(({ length }) => length)).toEqual([20, 20, 5, 1]);
+  });
+
+  it("are made before a query for as long as one waits, and those that are left before the next one", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      let isDown = true;
+      let seconds = 10;
+      storage.items.useIndex({
+        madeBy: "slow",
+        fields: ["text"],
+        async embed(texts) {
+          asked.push([...texts]);
+          if (texts[0] !== "sea" && isDown) throw new AppError("network", "Nobody answers.");
+          if (texts[0] !== "sea") vi.advanceTimersByTime(seconds * 1000);
+          return texts.map(() => Float32Array.of(1, 0));
+        },
+        onFailure: (error) => void failures.push(error),
+      });
+      for (let at = 0; at < 70; at += 1) await put(`${at}`, "cat");
+      isDown = false;
+      asked = [];
+      await find("sea");
+      // The third would begin after 15 s.
+      expect(asked.map(({ length }) => length)).toEqual([1, 20, 20]);
+      seconds = 1;
+      await find("sea");
+      expect(asked.slice(3).map(({ length }) => length)).toEqual([1, 20, 10]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("order what graphs look for, too", async () => {
