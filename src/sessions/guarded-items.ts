@@ -28,12 +28,16 @@ export function guardedItems(items: OwnItems, guard: Guard, turns: Turns): OwnIt
       const asked: Asked[] = [];
       for (const change of changes) asked.push(await askToChange(guard, change));
       const filtered = asked.flatMap(({ change, filter }) => (filter === undefined ? [] : [placeOf(change)]));
+      const allowed: ItemChange[] = [];
       await inTurns(turns, [...new Set(filtered)].toSorted(), async () => {
-        const allowed: ItemChange[] = [];
         for (const { change, filter } of asked) if (await mayChange(items, change, filter)) allowed.push(change);
-        await items.change(allowed);
+        await items.change(allowed, false);
       });
+      // A model takes its time, in which others may write.
+      await items.embed(allowed);
     },
+    // Only of what could be written, which `change` sees to.
+    embed: (places) => items.embed(places),
     async get(namespace, key, refresh) {
       // No item can be there, and the handler is not to blame for that.
       if (namespace.includes("")) return undefined;

@@ -9,13 +9,14 @@ type Rest<Method extends (owner: string, ...rest: never[]) => unknown> = Method 
 
 /** The items of one owner. */
 export type OwnItems = {
-  [Name in "change" | "get" | "search" | "namespaces" | "clear"]: Rest<ItemStore[Name]>;
+  [Name in "change" | "embed" | "get" | "search" | "namespaces" | "clear"]: Rest<ItemStore[Name]>;
 };
 
 /** The way of one owner to the store, which is that of the owner's graphs too. */
 export function ownItems(items: ItemStore, owner: string): OwnItems {
   return {
-    change: (changes) => items.change(owner, changes),
+    change: (changes, embeds) => items.change(owner, changes, embeds),
+    embed: (places) => items.embed(owner, places),
     get: (namespace, key, refresh) => items.get(owner, namespace, key, refresh),
     search: (query) => items.search(owner, query),
     namespaces: (query) => items.namespaces(owner, query),

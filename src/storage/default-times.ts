@@ -10,10 +10,11 @@ export function withDefaultTimes(storage: Storage, times: DefaultTimes): Storage
     ...storage,
     items: {
       ...items,
-      change: (owner, changes) =>
+      change: (owner, changes, embeds) =>
         items.change(
           owner,
           changes.map((change) => (change.ttl === undefined ? { ...change, ttl } : change)),
+          embeds,
         ),
       get: (owner, namespace, key, wanted = refresh) => items.get(owner, namespace, key, wanted),
       search: (owner, query) => items.search(owner, { ...query, refresh: query.refresh ?? refresh }),

@@ -56,8 +56,10 @@ export interface NamespaceQuery {
 
 /** Items by owner; an owner without a name is nobody. What has expired is not there, whether it was removed yet or not. */
 export interface ItemStore {
-  /** Writes all or nothing, in order. */
-  change(owner: string, changes: readonly ItemChange[]): Promise<void>;
+  /** Writes all or nothing, in order. `embeds`: whether what an index wants of it is done, too, which may take long; default yes. */
+  change(owner: string, changes: readonly ItemChange[], embeds?: boolean): Promise<void>;
+  /** Does what an index still wants of items, for who holds others up while writing. What fails is done before a query. */
+  embed(owner: string, places: readonly Pick<ItemChange, "namespace" | "key">[]): Promise<void>;
   /** `refresh`: whether its time begins anew; default yes. */
   get(owner: string, namespace: readonly string[], key: string, refresh?: boolean): Promise<StoreItem | undefined>;
   search(owner: string, query: ItemQuery): Promise<FoundItem[]>;

@@ -1,3 +1,5 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import BetterSqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -66,6 +68,31 @@ describe("a filter on the value of items", () => {
       expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([204, 404, 404]);
       const winner = names[answers.findIndex(({ status }) => status === 204)] ?? "";
       expect((await storeOf(server, winner).get(`race${round}`))?.value).toEqual({ of: winner });
+    }
+  });
+});
+
+describe("a store with an index, and a filter", () => {
+  it("lets the next writer write while the item of the one before is being embedded", async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const name = `heldEmbedding${crypto.randomUUID().replaceAll("-", "")}`;
+    Reflect.set(globalThis, name, held);
+    const folder = await mkdtemp(join(tmpdir(), "millrace-held-"));
+    const source = `export const embed = async (texts) => { await globalThis.${name}; return texts.map(() => [1]); };`;
+    await writeFile(join(folder, "embed.mjs"), source);
+    try {
+      const index = { embed: `${join(folder, "embed.mjs")}:embed`, dims: 1 };
+      const adas = storeOf(await servers.serve(byValue, {}, { store: { index } }), "ada");
+      const first = adas.put("plan", { of: "ada", text: "one" });
+      await expect.poll(async () => (await adas.get("plan"))?.value).toMatchObject({ text: "one" });
+      const second = adas.put("plan", { of: "ada", text: "two" });
+      await expect.poll(async () => (await adas.get("plan"))?.value).toMatchObject({ text: "two" });
+      release();
+      expect([(await first).status, (await second).status]).toEqual([204, 204]);
+    } finally {
+      release();
+      Reflect.deleteProperty(globalThis, name);
+      await rm(folder, { recursive: true });
     }
   });
 });

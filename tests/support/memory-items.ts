@@ -21,6 +21,7 @@ export function createMemoryItems(): ItemStore {
         }
       }
     },
+    embed: () => Promise.resolve(),
     get: async (owner, namespace, key) =>
       ofOwner(owner).find((item) => keyOf(item.namespace, item.key) === keyOf(namespace, key)),
     search: async (owner, { prefix, filter = {}, limit, offset }) =>

@@ -100,11 +100,16 @@ export function createItemStore(database: Database, commits: GroupCommit): ItemS
     });
     tell(timed.map(({ expires_at }) => expires_at));
   };
+  const embed: ItemStore["embed"] = async (owner, places) => {
+    if (index !== undefined) await embedItems({ database, commits, index }, { owner, places });
+  };
   return {
-    async change(owner, changes) {
+    async change(owner, changes, embeds = true) {
       tell(await commits.transaction(() => changes.map((change) => write(database, owner, change))));
-      if (index !== undefined) await embedItems({ database, commits, index }, { owner, places: changes });
+      if (embeds) await embed(owner, changes);
     },
+
+    embed,
 
     async get(owner, namespace, key, refreshes = true) {
       const row = rowAt(database, { owner, namespace: joined(namespace), key });
