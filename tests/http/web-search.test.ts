@@ -154,6 +154,39 @@ describe("the key of a search engine", () => {
   });
 });
 
+describe("the key of a search engine that the environment has", () => {
+  it.each([
+    ["searches", "bing"],
+    ["is set up beside the one that searches", "searxng"],
+    ["is switched off", "off"],
+  ])("is told as set where its engine %s, and never shown", async (_, chosen) => {
+    const { web, given } = loadConfig({
+      MILLRACE_SEARCH: chosen,
+      BING_SEARCH_API_KEY: "canary-of-bing-0123456789",
+      SEARXNG_URL: "http://127.0.0.1:9",
+    });
+    const one = await startTestServer({ web, given });
+    try {
+      const text = await (await one.send("GET", "/web-search")).text();
+      const { general } = JSON.parse(text) as { general: unknown[] };
+      const shown = { name: "BING_SEARCH_API_KEY", is_set: true, source: "environment", shown: "…6789" };
+      expect(general).toMatchObject([{ key: { is_set: false } }, { key: shown }, { key: null }]);
+      expect(text).not.toContain("canary");
+      if (chosen === "bing") {
+        await one.send("PUT", "/web-search/bing/key", { key: "stored-0123456789" });
+        const moved = await one.send("PATCH", "/settings", {
+          BING_SEARCH_URL: "https://search.example.com/v7.0/search",
+        });
+        expect(moved.status).toBe(200);
+        const forgotten = await one.send("DELETE", "/web-search/bing/key");
+        expect(await forgotten.json()).toMatchObject({ is_set: false });
+      }
+    } finally {
+      await one.remove();
+    }
+  });
+});
+
 describe("a run over HTTP that wants the web searched", () => {
   it("is streamed as searching, found, answered, and the thread keeps its sources", async () => {
     const { thread_id } = await server.client.threads.create();

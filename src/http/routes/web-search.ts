@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import type { Config } from "../../config.ts";
 import { AppError } from "../../errors.ts";
 import { isProviderSearchAvailable, providerSearchHelp } from "../../models/provider-search.ts";
 import { providers } from "../../models/index.ts";
@@ -10,7 +11,6 @@ import {
   searchKeyNames,
   withStoredKeys,
   type SearchEngineName,
-  type WebSettings,
 } from "../../settings/web-settings.ts";
 import { searchEngines } from "../../web/search-engines.ts";
 import { describe } from "../describe.ts";
@@ -70,7 +70,7 @@ function choiceRoute(routes: HttpApp, { config, settings, models, mayAdminister 
         title: searchEngines[name].title,
         is_available: name === engine,
         help: [...searchEngines[name].help[language]],
-        key: keyOf(name, web, models, mayAdminister),
+        key: keyOf(name, settings.current(), models, mayAdminister),
       }));
       const provider = Object.entries(providers)
         .filter(([name]) => isProviderSearchAvailable(name))
@@ -107,7 +107,7 @@ function keyRoutes(routes: HttpApp, { settings, models, mayAdminister }: HttpSer
       });
     }
     models.files().credentials.set(name, key);
-    return keyOf(engine, settings.current().web, models, mayAdminister);
+    return keyOf(engine, settings.current(), models, mayAdminister);
   };
   const answer = StoredKeyShape.nullable();
   routes.put(
@@ -133,7 +133,7 @@ function keyRoutes(routes: HttpApp, { settings, models, mayAdminister }: HttpSer
 /** What may be told of an engine's key: a stored one, else that of the environment. */
 function keyOf(
   engine: SearchEngineName,
-  { search }: WebSettings,
+  { given, web }: Pick<Config, "given" | "web">,
   models: ModelRegistry,
   mayAdminister: boolean,
 ): z.infer<typeof StoredKeyShape> | null {
@@ -141,7 +141,9 @@ function keyOf(
   if (name === undefined) return null;
   const keys = models.storedKeys();
   const stored = Object.hasOwn(keys, name) ? keys[name] : undefined;
-  const set = search?.engine === engine ? search.apiKey : undefined;
+  // Of the engines that do not search now, too; an address that was changed does not get it.
+  const isMoved = [web.search, ...web.lackKey].some((one) => one?.engine === engine && one.isMoved === true);
+  const set = !isMoved && Object.hasOwn(given, name) ? given[name] : undefined;
   if (stored !== undefined) return storedKeyShape(name, { value: stored, source: "file" }, mayAdminister);
   return storedKeyShape(name, set === undefined ? undefined : { value: set, source: "environment" }, mayAdminister);
 }
