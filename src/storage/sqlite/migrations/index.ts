@@ -19,6 +19,7 @@ import { itemsByChange } from "./017-items-by-change.ts";
 import { webhookReceivers } from "./018-webhook-receivers.ts";
 import { itemVectors } from "./019-item-vectors.ts";
 import { cancelReasons } from "./020-cancel-reasons.ts";
+import { webhooksByReceiver } from "./021-webhooks-by-receiver.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   webhookReceivers,
   itemVectors,
   cancelReasons,
+  webhooksByReceiver,
 ];

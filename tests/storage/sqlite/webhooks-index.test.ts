@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, vi } from "vitest";
+import { openDatabase } from "../../../src/storage/sqlite/database.ts";
+import { GroupCommit } from "../../../src/storage/sqlite/durable.ts";
+import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
+import { migrate } from "../../../src/storage/sqlite/migrations.ts";
+import { createWebhookStore } from "../../../src/storage/sqlite/webhooks.ts";
+
+it("a backlog of busy receivers is passed over by the index, whatever is to be told to them", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-webhooks-"));
+  const database = openDatabase(join(folder, "millrace.db"));
+  try {
+    migrate(database, migrations);
+    const prepare = vi.spyOn(database, "prepare");
+    const store = createWebhookStore(database, new GroupCommit(database));
+    const busy = { webhooks: [1], hosts: ["a.example"], owners: ["ada"] };
+    expect([await store.due("2999-01-01", 10, busy), await store.next(busy)]).toEqual([[], undefined]);
+    const asked = prepare.mock.calls.map(([sql]) => sql);
+    const parameters = { now: "2999-01-01", limit: 10, webhooks: "[1]", hosts: '["a.example"]', owners: '["ada"]' };
+    for (const sql of asked) {
+      const plan = database.raw.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(parameters);
+      expect(JSON.stringify(plan)).toContain("webhooks USING COVERING INDEX webhooks_by_receiver");
+      expect(JSON.stringify(plan)).not.toContain('"SCAN webhooks"');
+    }
+    expect(asked).toHaveLength(2);
+  } finally {
+    database.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
