@@ -85,9 +85,7 @@ export async function admitRun(
   try {
     return await admit(services, session, body, arrival);
   } catch (error) {
-    // Under a key that came before, the session is that of the run of that time.
-    const others = await services.runs.list(session.session_id, { limit: 1, offset: 0 });
-    if (others.length === 0) await services.fresh.discard(session);
+    await services.fresh.discard(session);
     throw error;
   }
 }

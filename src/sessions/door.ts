@@ -21,7 +21,7 @@ import { ownManual, ownOperations } from "./own-tools.ts";
 
 /** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
 export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpointer" | "tasks"> & {
-  sessions: Omit<Storage["sessions"], "deleteUnfinished">;
+  sessions: Omit<Storage["sessions"], "deleteUnfinished" | "deleteUnused">;
   ledger: Pick<Ledger, "list" | "get">;
   requests: Pick<ModelRequestStore, "last">;
   ttls: Pick<SessionTtlStore, "get" | "set">;

@@ -18,7 +18,7 @@ export interface FreshSessions {
   setTtl(session: Session, ttl: Parameters<SessionTtlStore["set"]>[1]): Promise<SessionTtl | undefined>;
   /** What it is filled with; for any other session what the caller has for that. A row that `update` gives is known as well. */
   lend(session: Session, own: FillParts): FillParts;
-  /** Removes it, because nothing came of it. Any other stays. */
+  /** Removes it, because nothing came of it. Any other stays, and one in which somebody has begun a run meanwhile. */
   discard(session: Session): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function knowFresh<Sessions extends Pick<SessionStorage["sessions"], "cre
       setTtl: (session, ttl) => (made.has(session) ? all.ttls : ttls).set(session.session_id, ttl),
       lend: (session, own) => (made.has(session) ? { storage: { sessions: { update } }, runs } : own),
       async discard(session) {
-        if (made.has(session)) await all.sessions.delete(session.session_id);
+        if (made.has(session)) await all.sessions.deleteUnused(session.session_id);
       },
     },
   };

@@ -53,6 +53,8 @@ export interface SessionStore {
   ): Promise<Session | undefined>;
   /** Removes the session with its runs, events, ledger rows and checkpoints, all or nothing. */
   delete(sessionId: string): Promise<boolean>;
+  /** The same, unless it has a run: looked at in the transaction that removes it. */
+  deleteUnused(sessionId: string): Promise<boolean>;
   /**
    * Removes the checkpoints of sessions that are not there, and answers with how many sessions: a process that ended in the
    * midst of a copy, a fork or an import has left them. Only for a start: what is being made at the moment looks the same.

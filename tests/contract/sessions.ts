@@ -104,6 +104,15 @@ export function describeSessions(fixture: StorageFixture): void {
       expect(again.messages).toHaveLength(2);
     });
 
+    it("that has no runs can be removed as such, and one with a run stays", async () => {
+      const { sessions, runs } = fixture.storage;
+      for (const id of ["unused", "used"]) await sessions.create(sessionRecord(id));
+      await runs.admit(runRecord("r1", "used"));
+      const answers = await Promise.all(["unused", "used", "unknown"].map((id) => sessions.deleteUnused(id)));
+      expect(answers).toEqual([true, false, false]);
+      expect([await sessions.get("unused"), await runs.get("r1")]).toMatchObject([undefined, { session_id: "used" }]);
+    });
+
     it("can be created again after it was deleted, empty", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));

@@ -140,6 +140,11 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         await saver.deleteThread(id);
         return sessions.delete(id);
       },
+      deleteUnused: async (id) => {
+        if (ofSession(id).length > 0) return false;
+        await saver.deleteThread(id);
+        return sessions.delete(id);
+      },
       deleteUnfinished: async () => {
         const left = Object.keys(saver.storage).filter((id) => !sessions.has(id));
         for (const id of left) await saver.deleteThread(id);

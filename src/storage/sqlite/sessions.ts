@@ -78,6 +78,12 @@ export function createSessionStore(
   deleteCheckpoints: (threadId: string) => void,
 ): SessionStore {
   defineContains(database);
+  const remove = (sql: string, sessionId: string): Promise<boolean> =>
+    commits.transaction(() => {
+      const { changes } = database.prepare(sql).run(sessionId);
+      if (changes > 0) deleteCheckpoints(sessionId);
+      return changes > 0;
+    });
   return {
     create: (session) =>
       commits.transaction(() => {
@@ -98,12 +104,13 @@ export function createSessionStore(
         return change(database, session, patch);
       }),
 
-    delete: (sessionId) =>
-      commits.transaction(() => {
-        const { changes } = database.prepare("DELETE FROM sessions WHERE session_id = ?").run(sessionId);
-        if (changes > 0) deleteCheckpoints(sessionId);
-        return changes > 0;
-      }),
+    delete: (sessionId) => remove("DELETE FROM sessions WHERE session_id = ?", sessionId),
+
+    deleteUnused: (sessionId) =>
+      remove(
+        "DELETE FROM sessions WHERE session_id = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE session = sessions.id)",
+        sessionId,
+      ),
 
     deleteUnfinished: () =>
       commits.transaction(() => {
