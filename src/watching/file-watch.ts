@@ -61,7 +61,8 @@ export class FileWatch {
 
   /** How the files are watched, as soon as all folders are, then every change, until the signal aborts. */
   async *follow(signal: AbortSignal): AsyncGenerator<FileNews[]> {
-    await this.#opened.promise;
+    await eitherOf(this.#opened.promise, signal);
+    if (signal.aborted) return;
     yield* this.#feed.follow(() => Promise.resolve([this.#status()]), signal);
   }
 
@@ -166,6 +167,19 @@ export class FileWatch {
       reason: this.#leftOut,
       time: new Date().toISOString(),
     };
+  }
+}
+
+/** Waits until `work` is done, or the signal aborts. */
+async function eitherOf(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = (): void => resolve();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }
 

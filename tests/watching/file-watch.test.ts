@@ -111,6 +111,16 @@ it("goes on to watch a folder that was removed and made again at once, which may
   expect(await next(1)).toEqual([of("x/b.cir", "created")]);
 });
 
+it("ends for whoever follows when their signal aborts, also before it has begun", async () => {
+  const watch = new FileWatch(root, { logger: { info: () => undefined, warn: () => undefined } });
+  const going = new AbortController();
+  const first = watch.follow(going.signal).next();
+  going.abort();
+  expect((await first).done).toBe(true);
+  expect((await watch.follow(going.signal).next()).done).toBe(true);
+  await watch.close();
+});
+
 it("follows no link out of the folder", async () => {
   const outside = await realpath(await mkdtemp(join(tmpdir(), "millrace-outside-")));
   ends.push(() => rm(outside, { recursive: true }));
