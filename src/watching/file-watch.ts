@@ -13,6 +13,9 @@ import { isWatchedFile, isWatchedFolder } from "./watched-path.ts";
 /** Folders that are watched, and files that are remembered: each folder takes one of the machine's watches. */
 const usualLimits = { folders: 5000, files: 200_000 };
 
+/** Milliseconds between two looks for a workspace that is not there: nothing tells that it is back. */
+const awayMilliseconds = 1000;
+
 /** What a watch may be given: who is told besides those who follow, its limits, and the clock of its patience. */
 export interface FileWatchOptions {
   logger: Pick<Logger, "info" | "warn">;
@@ -35,6 +38,9 @@ export class FileWatch {
   readonly #debounce: Debounce;
   readonly #opened = Promise.withResolvers<void>();
   #work = Promise.resolve();
+  /** The workspace itself, as it was when its folders were opened; `undefined`: it is not there. */
+  #place: FileState | undefined;
+  #stopLooking: (() => void) | undefined;
   #leftOut: string | null = null;
   #isClosed = false;
 
@@ -70,15 +76,18 @@ export class FileWatch {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#debounce.close();
+    this.#stopLooking?.();
     this.#folders.shut("");
     await this.#work;
   }
 
   async #begin(): Promise<void> {
     const began = performance.now();
+    this.#place = await stateOf(this.#root, "");
     await this.#scan("");
     this.#opened.resolve();
     if (this.#isClosed) return;
+    if (this.#place === undefined) this.#lookForIt();
     const [folders, files] = [this.#folders.count(), this.#known.size];
     this.#options.logger.info({ folders, files, milliseconds: Math.round(performance.now() - began) }, "files_watched");
   }
@@ -115,11 +124,45 @@ export class FileWatch {
   }
 
   async #settle(paths: readonly string[]): Promise<void> {
+    const place = await stateOf(this.#root, "");
+    if (place?.id !== this.#place?.id || place?.born !== this.#place?.born) await this.#beginAnew(place);
+    else await this.#settleInside(paths.filter((path) => path !== ""));
+    if (this.#place === undefined && !this.#isClosed) this.#lookForIt();
+  }
+
+  async #settleInside(paths: readonly string[]): Promise<void> {
     const seen = new Map<string, FileState | undefined>();
     for (const path of paths) await this.#look(path, seen);
     if (this.#isClosed) return;
     const changes = changesBetween(this.#known, seen);
     for (const [path, state] of seen) this.#remember(path, state);
+    this.#tell(changes);
+  }
+
+  /** The workspace has gone, or is another: its watches went along with the former one. */
+  async #beginAnew(place: FileState | undefined): Promise<void> {
+    this.#place = place;
+    this.#folders.shut("");
+    this.#leftOut = null;
+    const before = new Map(this.#known);
+    this.#known.clear();
+    await this.#scan("");
+    if (this.#isClosed) return;
+    const { time, type, ...status } = this.#status();
+    if (place === undefined) this.#options.logger.warn(status, "files_not_all_watched");
+    else this.#options.logger.info(status, "files_watched");
+    this.#feed.tell({ type, ...status, time });
+    const paths = new Set([...before.keys(), ...this.#known.keys()]);
+    this.#tell(changesBetween(before, new Map([...paths].map((path) => [path, this.#known.get(path)]))));
+  }
+
+  #lookForIt(): void {
+    const { clock = systemClock } = this.#options;
+    this.#stopLooking?.();
+    this.#stopLooking = clock.after(awayMilliseconds, () => this.#debounce.note(""));
+  }
+
+  #tell(changes: readonly FileChange[]): void {
     for (const change of changes) {
       this.#options.onChange?.(change);
       this.#feed.tell({ type: "file_changed", ...change, time: new Date().toISOString() });
@@ -157,14 +200,16 @@ export class FileWatch {
     this.#feed.tell(this.#status());
   }
 
-  #status(): FileNews {
+  #status(): Extract<FileNews, { type: "file_watch" }> {
+    const reason =
+      this.#place === undefined ? "The workspace is not there. It is watched when it is back." : this.#leftOut;
     const files = [...this.#known.values()].filter(({ isFolder }) => !isFolder).length;
     return {
       type: "file_watch",
-      status: this.#leftOut === null ? "on" : "part",
+      status: reason === null ? "on" : "part",
       folders: this.#folders.count(),
       files,
-      reason: this.#leftOut,
+      reason,
       time: new Date().toISOString(),
     };
   }

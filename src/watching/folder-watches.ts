@@ -1,5 +1,5 @@
 import { watch, type FSWatcher } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { join as joinPath } from "node:path/posix";
 import { errorMessage } from "../errors.ts";
 import { isWatchedFolder } from "./watched-path.ts";
@@ -35,6 +35,8 @@ export function createFolderWatches(
         const watcher = watch(join(root, folder), { persistent: false }, (_, name) => {
           const path = name === null ? folder : joinPath(folder, name);
           if (isWatchedFolder(path)) onSign(path);
+          // What happens to the workspace itself is told by its own name, too.
+          if (path === basename(root)) onSign("");
         });
         watcher.on("error", (error) => {
           shut(folder);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { FileNews } from "../../src/events.ts";
+import { systemClock, type Clock } from "../../src/watching/debounce.ts";
 import type { FileChange } from "../../src/watching/file-changes.ts";
 import { FileWatch, type FileWatchOptions } from "../../src/watching/file-watch.ts";
 
@@ -23,7 +24,11 @@ async function fill(files: Record<string, string>): Promise<void> {
   }
 }
 
-/** Watches the folder; `next` gives the next so many things that are told, without their times. */
+/** What is told, without its kind and its time. */
+type Told = Partial<Record<string, unknown>>;
+const isOf = (told: Told, path: string): boolean => told["path"] === path;
+
+/** Watches the folder; `next` gives the next so many things that are told, `untilTold` all up to the one that is looked for. */
 async function follow(options: Partial<FileWatchOptions> = {}) {
   const warned: object[] = [];
   const logger = { info: () => undefined, warn: (fields: object) => warned.push(fields) };
@@ -36,7 +41,7 @@ async function follow(options: Partial<FileWatchOptions> = {}) {
   watch.start();
   const told: FileNews[] = [];
   const batches = watch.follow(going.signal);
-  const next = async (count: number): Promise<Omit<FileNews, "type" | "time">[]> => {
+  const next = async (count: number): Promise<Told[]> => {
     while (told.length < count) told.push(...((await batches.next()).value ?? []));
     return told.splice(0, count).map(({ type, time, ...what }) => {
       expect(time).toMatch(/^20\d\d-.*Z$/u);
@@ -45,7 +50,12 @@ async function follow(options: Partial<FileWatchOptions> = {}) {
     });
   };
   const [status] = await next(1);
-  return { watch, next, status, warned, path: (name: string) => join(root, name) };
+  const untilTold = async (isLast: (told: Told) => boolean): Promise<Told[]> => {
+    const all = await next(1);
+    for (let last = all.at(-1); last === undefined || !isLast(last); last = all.at(-1)) all.push(...(await next(1)));
+    return all;
+  };
+  return { watch, next, untilTold, status, warned, path: (name: string) => join(root, name) };
 }
 
 const of = (path: string, event_type: string, is_directory = false): object => ({ path, event_type, is_directory });
@@ -109,6 +119,43 @@ it("goes on to watch a folder that was removed and made again at once, which may
   expect(told).toEqual(expect.arrayContaining([of("last.cir", "created"), of("x/a.cir", "deleted")]));
   await fill({ "x/b.cir": "* b\n" });
   expect(await next(1)).toEqual([of("x/b.cir", "created")]);
+});
+
+/** The process's clock for signs, and one in a hurry for what waits longer. */
+const hurried: Clock = { ...systemClock, after: (wait, work) => systemClock.after(Math.min(wait, 50), work) };
+
+it("says so when the workspace itself is removed, and watches it again when it is back", async () => {
+  await fill({ "sub/a.cir": "* a\n" });
+  const { untilTold } = await follow({ clock: hurried });
+  await rm(root, { recursive: true });
+  const gone = await untilTold(({ reason }) => typeof reason === "string");
+  expect(gone.at(-1)).toEqual({
+    status: "part",
+    folders: 0,
+    files: 0,
+    reason: expect.stringContaining("is not there"),
+  });
+  const deleted = await untilTold((told) => isOf(told, "sub/a.cir"));
+  expect(deleted.at(-1)).toEqual(of("sub/a.cir", "deleted"));
+  await fill({ "sub/b.cir": "* b\n" });
+  const back = await untilTold((told) => isOf(told, "sub/b.cir"));
+  expect(back).toContainEqual(expect.objectContaining({ status: "on", reason: null }));
+  await fill({ "sub/b.cir": "* changed\n" });
+  expect((await untilTold((told) => isOf(told, "sub/b.cir"))).at(-1)).toEqual(of("sub/b.cir", "modified"));
+});
+
+it("goes on to watch a workspace that is replaced at once by another, also by the one that it was", async () => {
+  await fill({ "sub/a.cir": "* a\n" });
+  const { untilTold } = await follow({ clock: hurried });
+  await rename(root, `${root}-former`);
+  ends.push(() => rm(`${root}-former`, { recursive: true, force: true }));
+  await fill({ "new.cir": "* new\n" });
+  await untilTold((told) => isOf(told, "new.cir"));
+  await rm(root, { recursive: true });
+  await rename(`${root}-former`, root);
+  await untilTold((told) => isOf(told, "sub/a.cir") && told["event_type"] === "created");
+  await fill({ "sub/a.cir": "* longer than it was\n" });
+  expect((await untilTold((told) => isOf(told, "sub/a.cir"))).at(-1)).toEqual(of("sub/a.cir", "modified"));
 });
 
 it("ends for whoever follows when their signal aborts, also before it has begun", async () => {
