@@ -21,10 +21,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Starts the server again until it stays up. */
-async function startUntilUp(): Promise<void> {
+/** Starts the server again until the run has come to its end. */
+async function startUntilOver(path: string): Promise<void> {
   for (let starts = 0; starts < 10; starts += 1) {
-    if (await survives()) return;
+    if (await survives(path)) return;
     await server.kill();
     // A start can end before it answers.
     await server.start().catch(() => undefined);
@@ -32,16 +32,14 @@ async function startUntilUp(): Promise<void> {
   throw new Error("The server did not stay up.");
 }
 
-/** Whoever was to die has died when a run of the same process has come to its end. */
-function survives(): Promise<boolean> {
-  const body = JSON.stringify({ assistant_id: "harmless", input: { messages: [] } });
-  const headers = { "content-type": "application/json" };
-  return fetch(`${server.url}/runs/wait`, { method: "POST", headers, body })
+/** Whether the server is there until the run has ended; one that it takes down breaks the answer off. */
+function survives(path: string): Promise<boolean> {
+  return fetch(`${server.url}${path}/join`)
+    .then((response) => response.text())
     .then(
-      (response) => response.text().then(() => response.ok),
+      () => true,
       () => false,
-    )
-    .catch(() => false);
+    );
 }
 
 it("sets a run aside that takes the server down three times, and serves the others", { timeout: 90_000 }, async () => {
@@ -51,7 +49,7 @@ it("sets a run aside that takes the server down three times, and serves the othe
   const input = { messages: [{ role: "user", content: "hello" }] };
   const other = await client.runs.create(otherThread.thread_id, "harmless", { input });
   const deadly = await client.runs.create(deadlyThread.thread_id, "deadly", { input });
-  await startUntilUp();
+  await startUntilOver(`/threads/${deadlyThread.thread_id}/runs/${deadly.run_id}`);
   expect(await readFile(join(folder, "tries"), "utf8")).toBe("try\n".repeat(3));
   expect(await client.runs.get(deadlyThread.thread_id, deadly.run_id)).toMatchObject({ status: "error" });
   await client.runs.join(otherThread.thread_id, other.run_id);
