@@ -10,6 +10,11 @@ export function prepareFolders(config: Config): string {
   return workspace;
 }
 
+/** Where the program keeps what is its own, which nothing that it runs may see: data, keys and conversations (SESS-17). */
+export function ownFolders({ dataDir, conversations }: Pick<Config, "dataDir" | "conversations">): string[] {
+  return conversations.folder === undefined ? [dataDir] : [dataDir, conversations.folder];
+}
+
 /** The workspace with its links resolved; made where it is the default. Throws `config` when it cannot be used. */
 function prepareWorkspace(config: Config): string {
   const { workspace } = config;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as after } from "node:timers";
 import type { Config } from "../../config.ts";
 import { AppError } from "../../errors.ts";
+import { ownFolders } from "../../folders.ts";
 import type { Analysis } from "../../simulation/analysis.ts";
 import { deckText, type Deck } from "../../simulation/deck.ts";
 import { readAnswer, tooLong, type AnalysisResult, type Engine } from "../../simulation/engine.ts";
@@ -111,14 +112,16 @@ async function watched(
 }
 
 /** The simulator that the operator has named, if any, as runs are lent it; where the operator wants no sandbox it refuses to run. */
-export function namedSimulator(config: Pick<Config, "ngspice" | "sandbox" | "dataDir" | "workspace">): {
+export function namedSimulator(
+  config: Pick<Config, "ngspice" | "sandbox" | "dataDir" | "conversations" | "workspace">,
+): {
   simulator?: Engine;
 } {
-  const { ngspice, sandbox, dataDir, workspace } = config;
+  const { ngspice, sandbox, workspace } = config;
   if (ngspice === undefined) return {};
   const none = (): Promise<undefined> => Promise.resolve(undefined);
   // Where they lie among the programs of the machine, which are shown.
-  const hidden = [dataDir, workspace];
+  const hidden = [...ownFolders(config), workspace];
   return { simulator: createNativeEngine(ngspice, { hidden, ...(sandbox === "off" ? { sandbox: none } : {}) }) };
 }
 
