@@ -189,6 +189,7 @@ const endlessPaths = new Set([
   "/threads/{thread_id}/stream/events",
   "/namespaces/{namespace}/stream",
   "/ollama/stream",
+  "/files/stream",
 ]);
 
 /** Sends a generated request and reads the answer; of a stream that does not end by itself only its head. */
