@@ -24,6 +24,10 @@ import { aWorkspace, type Workspace } from "../a-workspace.ts";
 /** Outside the workspace lies this. Nothing of it may be read, changed, or joined by anything. */
 const secret = "CANARY-7f3a9";
 
+/** Paths that are made of pieces, and calls while a folder is exchanged for a link: of each as many as `ESCAPES` says. */
+const paths = Number(process.env["ESCAPES"] ?? 1500);
+const calls = Number(process.env["ESCAPES"] ?? 1200);
+
 let workspace: Workspace;
 let before: Map<string, string>;
 
@@ -252,7 +256,7 @@ describe("no path leads out of the workspace", () => {
     await expectUntouched(path, results);
   });
 
-  it("whatever path is made of these pieces", async () => {
+  it("whatever path is made of these pieces", { timeout: 60_000 + paths * 10 }, async () => {
     const piece = fc.oneof(
       {
         weight: 4,
@@ -273,7 +277,7 @@ describe("no path leads out of the workspace", () => {
         const result = await attempts[index]?.[1](generated);
         expect(JSON.stringify(result)).not.toContain(secret);
       }),
-      { numRuns: 1500 },
+      { numRuns: paths },
     );
     expect(await canaries()).toEqual(before);
   });
@@ -350,7 +354,7 @@ describe("links and special files", () => {
 });
 
 describe("a folder exchanged for a link between check and use", () => {
-  it("never lets a tool read or write outside, in any of several hundred tries", async () => {
+  it("never lets a tool read or write outside, in any of many tries", { timeout: 60_000 + calls * 20 }, async () => {
     const { root, outside } = workspace;
     await workspace.fill({ "flip/canary.txt": "inside", "flip/deep/canary.txt": "inside" });
     let isOver = false;
@@ -380,7 +384,7 @@ describe("a folder exchanged for a link between check and use", () => {
     })();
     const outcomes = { done: 0, refused: 0 };
     try {
-      for (let round = 0; round < 150; round += 1) {
+      for (let round = 0; round < calls / 8; round += 1) {
         const results = await Promise.all([
           workspace.call(tools.read_file, { path: "flip/canary.txt" }),
           workspace.call(tools.update_file, { path: "flip/canary.txt", content: "inside" }),
