@@ -20,6 +20,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { tools } from "../../../src/tools/index.ts";
 import type { ToolResult } from "../../../src/tools/tool.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { oddPaths } from "./odd-paths.ts";
 
 /** Outside the workspace lies this. Nothing of it may be read, changed, or joined by anything. */
 const secret = "CANARY-7f3a9";
@@ -220,7 +221,8 @@ const harmless = [
 ];
 
 /** Paths with a title that fits a line. */
-const named = (paths: string[]) => paths.map((path): [string, string] => [JSON.stringify(path).slice(0, 60), path]);
+const named = (paths: readonly string[]) =>
+  paths.map((path): [string, string] => [JSON.stringify(path).slice(0, 60), path]);
 
 describe("no path leads out of the workspace", () => {
   it.each(named(refused))("refused by its form: %s", async (_, path) => {
@@ -254,6 +256,18 @@ describe("no path leads out of the workspace", () => {
     for (const [, attempt] of attempts) results.push(await attempt(path));
     expect(results).toHaveLength(attempts.length);
     await expectUntouched(path, results);
+  });
+
+  it.each(named(oddPaths))("wherever it leads: %s", async (_, path) => {
+    const results: ToolResult[] = [];
+    for (const [, attempt] of attempts) results.push(await attempt(path));
+    expect(results).toHaveLength(attempts.length);
+    await expectUntouched(path, results);
+  });
+
+  it("was tried with 300 paths made by hand", () => {
+    const byHand = new Set([...refused, ...leading, ...harmless, ...oddPaths]);
+    expect(byHand.size).toBeGreaterThanOrEqual(300);
   });
 
   it("whatever path is made of these pieces", { timeout: 60_000 + paths * 10 }, async () => {
