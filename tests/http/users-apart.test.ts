@@ -182,7 +182,7 @@ describe("the limits of MILLRACE_OWNER_TOOLS", () => {
 describe("what is kept under the name of a user", () => {
   it("is not what the owner of a key has under the same name", async () => {
     const owner = by({ "x-api-key": "key-of-ada" });
-    await owner.json("POST", "/namespaces/work/current", {});
+    await owner.json("POST", "/namespaces/garden/current", {});
     expect(await owner.json("GET", "/namespaces")).toHaveLength(1);
     expect(await as("ada").json("GET", "/namespaces")).toEqual([]);
     const made = await as("ada").thread();
