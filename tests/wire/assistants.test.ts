@@ -61,6 +61,17 @@ describe("POST /assistants", () => {
     expect(await kept.json()).toMatchObject({ graph_id: "counter", name: "first", version: 1 });
   });
 
+  test("one that was looked for before it was made is there from then on", async () => {
+    const assistantId = crypto.randomUUID();
+    await expect(server.client.assistants.get(assistantId)).rejects.toThrow("404");
+    await server.client.assistants.create({ graphId: "counter", assistantId });
+    expect(await server.client.assistants.get(assistantId)).toMatchObject({ assistant_id: assistantId, version: 1 });
+    await server.client.assistants.delete(assistantId);
+    await expect(server.client.assistants.get(assistantId)).rejects.toThrow("404");
+    await server.client.assistants.create({ graphId: "mirror", assistantId });
+    expect(await server.client.assistants.get(assistantId)).toMatchObject({ graph_id: "mirror" });
+  });
+
   test("POST /assistants 404: a graph that is not served", async () => {
     const [status, text] = await send("POST", "/assistants", { graph_id: "nobody" });
     expect([status, text]).toEqual([404, expect.stringContaining('Graph "nobody" not found')]);

@@ -144,19 +144,38 @@ function listVersions(
   return readRows(AssistantVersionRow, "assistant_versions", rows);
 }
 
+/** Ids without a row that are remembered at most, and the length of a UUID: any text can be asked for. */
+const mostMissing = 1000;
+const longestMissing = 36;
+
 /** The assistants that users made, in SQLite. Filters by `json_contains`, which `createSessionStore` defines. */
 export function createAssistantStore(database: Database, commits: GroupCommit): AssistantStore {
   database.raw.function("lower_case", { deterministic: true }, (text: unknown) => String(text).toLowerCase());
+  // Every run looks twice for its graph's own assistant, which has no row before a user changes it.
+  const missing = new Set<string>();
   return {
     create: (assistant) =>
       commits.transaction(() => {
+        missing.clear();
         insert(database, assistant);
         return assistant;
       }),
 
-    get: async (assistantId) => database.read(() => find(database, assistantId)),
+    async get(assistantId) {
+      if (missing.has(assistantId)) return undefined;
+      const found = database.read(() => find(database, assistantId));
+      if (found === undefined && assistantId.length <= longestMissing) {
+        if (missing.size >= mostMissing) missing.clear();
+        missing.add(assistantId);
+      }
+      return found;
+    },
 
-    update: (assistant, patch) => commits.transaction(() => addVersion(database, assistant, patch)),
+    update: (assistant, patch) =>
+      commits.transaction(() => {
+        missing.clear();
+        return addVersion(database, assistant, patch);
+      }),
 
     setLatest: (assistant_id, version) =>
       commits.transaction(() => {
