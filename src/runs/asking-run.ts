@@ -24,8 +24,8 @@ export async function lastWorkedRun(runs: RunList, sessionId: string): Promise<R
 }
 
 async function findRun(runs: RunList, sessionId: string, isWanted: (run: Run) => boolean): Promise<Run | undefined> {
-  // Nearly always it is the first one.
-  for (let offset = 0, limit = 1; ; offset += limit, limit = runsAtOnce) {
+  // Nearly always it is the first one, or the one before a run that begins.
+  for (let offset = 0, limit = 2; ; offset += limit, limit = runsAtOnce) {
     const page = await runs.list(sessionId, { limit, offset });
     const found = page.find(isWanted);
     if (found !== undefined || page.length < limit) return found;

@@ -1,7 +1,7 @@
 import type { Run } from "../storage/records.ts";
+import { askingRun } from "./asking-run.ts";
 import { keepTurn } from "./keep-turn.ts";
 import type { Performance } from "./performance.ts";
-import { isOver } from "./status.ts";
 
 /**
  * When a new message comes while a question is open, or after a run that broke off, LangGraph drops the unfinished step
@@ -18,9 +18,7 @@ export async function keepFormer(
   const session = await storage.sessions.get(run.session_id);
   if (session === undefined) return;
   const hasQuestion = Object.keys(session.interrupts).length > 0;
-  const newest = await storage.runs.list(run.session_id, { limit: 10, offset: 0 });
-  // Behind many that wait, the last one that is over is not seen; then the state is looked at.
-  if (!hasQuestion && newest.find(({ status }) => isOver(status))?.status === "success") return;
+  if (!hasQuestion && (await askingRun(storage.runs, run.session_id))?.status === "success") return;
   const graph = await graphs.ofRun(run, "threads.update");
   const reason = hasQuestion ? "abandoned" : "failed";
   await keepTurn({ graph, run, services: services(run.session_id), reason });
