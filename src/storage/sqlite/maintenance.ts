@@ -1,4 +1,5 @@
-import { existsSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import BetterSqlite3 from "better-sqlite3";
 import { z } from "zod";
@@ -50,7 +51,9 @@ function openToRead(path: string): Database {
 /** Opens an existing file that has to be a database of ours. Throws `not_found`, `storage_corrupt` or `storage_newer`. */
 function openExisting(path: string, open: (path: string) => Database): Database {
   if (!existsSync(path)) {
-    throw new AppError("not_found", `There is no file ${path}.`, { suggestion: "Name an existing database." });
+    throw new AppError("not_found", `There is no file ${path}.`, {
+      suggestion: "Name an existing file; the database is looked for in MILLRACE_DATA_DIR.",
+    });
   }
   const database = open(path);
   try {
@@ -104,7 +107,7 @@ function requireSound(database: Database, what: string): DatabaseReport {
 }
 
 /**
- * Copies a database, in use or not, to a new file and looks through the copy. The copy is one moment of the database,
+ * Copies a database, in use or not, to a new file, with its folder, and looks through the copy. The copy is one moment of the database,
  * whatever is written meanwhile, and is there under its name only when it is complete. Throws `conflict` for a file that
  * exists, `storage_corrupt` when the copy is not sound.
  */
@@ -129,6 +132,7 @@ export async function backupDatabase(path: string, target: string): Promise<Data
 async function copyDatabase(path: string, target: string): Promise<void> {
   const source = openExisting(path, openToRead);
   try {
+    makeFolderOf(target);
     // All pages in one step: one read transaction, which no writer waits for and none can make start again.
     await source.raw.backup(target, { progress: () => 0x7fff_ffff });
   } finally {
@@ -148,6 +152,15 @@ function soundCopy(path: string, what: string): DatabaseReport {
   }
 }
 
+/** Makes the folder that a file is about to be written into. Throws `storage_*` where that cannot be. */
+function makeFolderOf(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+  } catch (error) {
+    throw toStorageError(error, path);
+  }
+}
+
 function removeFiles(path: string): void {
   for (const ending of ["", "-wal", "-shm", "-journal"]) rmSync(`${path}${ending}`, { force: true });
 }
@@ -161,6 +174,7 @@ export async function restoreDatabase(
   backup: string,
   path: string,
 ): Promise<{ report: DatabaseReport; kept: string | undefined }> {
+  makeFolderOf(path);
   const lock = lockDatabase(path);
   const unfinished = `${path}.restoring`;
   try {

@@ -198,6 +198,24 @@ describe("by command", () => {
     });
   });
 
+  it("saves into a folder that is not there yet, and restores into an empty data folder that is not there either", async () => {
+    await within((storage) => writeHistory(storage, 2));
+    const before = await within(contentOf);
+    // As the README writes it.
+    expect(maintain("backup", "backups/monday.db")).toMatchObject({ status: 0, stderr: "" });
+    path = join(folder, "new machine", "data", "millrace.db");
+    await restoreDatabase(join(folder, "backups/monday.db"), path);
+    expect(await within(contentOf)).toEqual(before);
+  });
+
+  it("says where it looked, and how to make it look elsewhere", () => {
+    expect(maintain("backup", "backups/monday.db")).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/There is no file .*millrace\.db\. .*MILLRACE_DATA_DIR/u),
+    });
+    expect(existsSync(join(folder, "backups"))).toBe(false);
+  });
+
   it.each([
     [["backup"], "Expected one file"],
     [["prune"], "--older-than wants"],
