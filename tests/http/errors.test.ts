@@ -1,4 +1,10 @@
+import { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import type { HttpEnvironment } from "../../src/http/environment.ts";
+import { answerError } from "../../src/http/errors.ts";
+import { requestBasics } from "../../src/http/middleware/request-basics.ts";
+import { createLogger } from "../../src/logger.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
@@ -138,4 +144,25 @@ test("every answer has a request id, the client's own when it is a plain token",
   expect(own.headers.get("x-request-id")).toBe("abc-1");
   const odd = await server.send("GET", "/ok", undefined, { "x-request-id": "a b" });
   expect(odd.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test.each([
+  ["a failure that is meant", new AppError("storage_full", "The disk is full."), 507],
+  ["a bug", new Error("unexpected"), 500],
+])("%s is found in the log by the id of the answer", async (_name, failure, status) => {
+  const lines: string[] = [];
+  const app = new Hono<HttpEnvironment>();
+  const logger = createLogger("error", { write: (line) => void lines.push(line) });
+  app.onError((error, context) => answerError(error, context, logger));
+  app.use(requestBasics(1_000));
+  app.get("/broken", () => {
+    throw failure;
+  });
+  const response = await app.request("/broken");
+  expect(response.status).toBe(status);
+  const id = response.headers.get("x-request-id");
+  expect(id).toMatch(/^[\w-]{36}$/u);
+  expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
+    { msg: "request failed", path: "/broken", request_id: id, err: { message: failure.message } },
+  ]);
 });
