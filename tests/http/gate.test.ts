@@ -5,7 +5,10 @@ import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ corsOrigins: ["http://localhost:3000"], allowedHosts: ["millrace.test"] });
+  server = await startTestServer({
+    corsOrigins: ["http://localhost:3000"],
+    allowedHosts: ["millrace.test", "Chat.test:8443"],
+  });
 });
 afterAll(() => server.remove());
 
@@ -30,12 +33,17 @@ async function send(method: string, path: string, headers: Record<string, string
 }
 
 describe("Host", () => {
-  test.each(["localhost", "LOCALHOST:2024", "127.0.0.1:1", "[::1]:2024", "millrace.test"])(
-    "%s is ours",
-    async (host) => {
-      expect((await send("GET", "/ok", { host })).status).toBe(200);
-    },
-  );
+  test.each([
+    "localhost",
+    "LOCALHOST:2024",
+    "127.0.0.1:1",
+    "[::1]:2024",
+    "millrace.test",
+    "chat.test:8443",
+    "chat.test",
+  ])("%s is ours", async (host) => {
+    expect((await send("GET", "/ok", { host })).status).toBe(200);
+  });
 
   test.each(["evil.com", "evil.com:2024", "localhost.evil.com", "localhost.", "127.0.0.1.evil.com", "169.254.1.1"])(
     "%s is refused before any handler",

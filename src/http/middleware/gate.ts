@@ -42,7 +42,8 @@ export function isLoopbackHost(host: string): boolean {
  */
 export function gate(options: GateOptions): MiddlewareHandler<HttpEnvironment> {
   const isLoopback = isLoopbackName(options.host);
-  const hosts = new Set([...loopbackNames, options.host, ...options.allowedHosts].map((name) => name.toLowerCase()));
+  // A name that was configured with a port counts without it, as a `Host` does.
+  const hosts = new Set([...loopbackNames, options.host, ...options.allowedHosts].map(hostName));
   const checksHost = isLoopback || options.allowedHosts.length > 0;
   const { cors = {} } = options;
   const origins = new Set([studioOrigin, ...options.corsOrigins, ...(cors.allow_origins ?? [])]);
