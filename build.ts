@@ -57,5 +57,5 @@ await writeFile(
 await writeFile(join(output, "package.json"), `${JSON.stringify({ type: "module" })}\n`);
 const folder = relative(root, output);
 process.stdout.write(
-  `Built ${folder}/. Start it with:\nMILLRACE_GRAPHS=${folder}/langgraph.json NODE_COMPILE_CACHE=dist/cache node --max-semi-space-size=32 ${folder}/server.js\n`,
+  `Built ${folder}/. Start it with:\nMILLRACE_GRAPHS=${folder}/langgraph.json NODE_COMPILE_CACHE=dist/cache node --max-semi-space-size=16 ${folder}/server.js\n`,
 );

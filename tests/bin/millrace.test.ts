@@ -44,7 +44,7 @@ it("starts where nothing can be kept", async () => {
 });
 
 it("has the same space for new objects by npm start and where it starts the Node beside it", () => {
-  const limit = "--max-semi-space-size=32";
+  const limit = "--max-semi-space-size=16";
   const text = readFileSync(join(projectFolder, "bin/millrace.cjs"), "utf8");
   // Not every `env` takes more than the name of a program.
   expect(text.split("\n")[0]).toBe("#!/usr/bin/env node");
