@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { HttpContext } from "./environment.ts";
 import type { Frame } from "./frames.ts";
@@ -25,7 +26,10 @@ export interface EventStream<Event> {
   opening?: string;
   /** Nothing may come for a long time: the reader is answered at once, not with the first event. */
   mayBeQuiet?: boolean;
-  /** Opens the events, in batches as they are ready; the signal ends them when the reader goes. */
+  /**
+   * Opens the events, in batches as they are ready; the signal ends them when the reader goes. An error of the kind `server`
+   * says that there is more, after a restart.
+   */
   open: (signal: AbortSignal) => AsyncIterable<Event[]>;
   /** What the run tells from now on; to see how far a reader that takes nothing falls behind. */
   tail: (signal: AbortSignal) => AsyncIterable<Event[]>;
@@ -41,8 +45,8 @@ export interface EventStream<Event> {
 
 /**
  * Answers with server-sent events, written straight to node's response: everything that is ready goes out in one
- * write, and a slow reader holds back only itself, until it is cut off. Ends when the events end; a heartbeat comment is
- * sent every 5 s.
+ * write, and a slow reader holds back only itself, until it is cut off. Ends when the events end; where they go on without
+ * this reader the connection breaks, so that nobody takes them for all. A heartbeat comment is sent every 5 s.
  */
 export function sendEvents<Event>(context: HttpContext, stream: EventStream<Event>): Response {
   writeHead(context, {
@@ -82,32 +86,51 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
   outgoing.once("close", onClose);
   // It went before anything was sent: nobody will say so any more.
   if (outgoing.destroyed) onClose();
-  const { write, flush, flushSoon } = createOutput(outgoing, stream.opening ?? "");
+  const output = createOutput(outgoing, stream.opening ?? "");
+  const { write, flush } = output;
   const heartbeat = setInterval(() => {
     if (!outgoing.writableNeedDrain) outgoing.write(": heartbeat\n\n");
   }, heartbeatMilliseconds);
   if (stream.mayBeQuiet === true) flush();
+  let isWhole = true;
   try {
-    for await (const batch of stream.open(gone.signal)) {
-      for (const event of batch) {
-        if (!write(stream.frame(event))) continue;
-        // Also within a batch: one of large states would otherwise be in memory as a whole.
-        if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone.signal))) return cutOff(context);
-      }
-      flushSoon();
-      if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone.signal))) return cutOff(context);
-    }
+    isWhole = await writeAll(context, stream, output, gone.signal);
+    if (!isWhole) write(cutComment);
   } catch (error) {
+    if (isAppError(error) && error.code === "server") isWhole = false;
     // A reader that went away ends its own reading; anything else is ours and the reader is told that it was cut off.
-    if (!gone.signal.aborted) {
+    else if (!gone.signal.aborted) {
       stream.logger.error({ err: error, path: context.req.path }, "stream failed");
       write('event: error\ndata: {"error":"InternalServerError","message":"Internal Server Error"}\n\n');
     }
   } finally {
     clearInterval(heartbeat);
+    // From here on its leaving is no wish to stop the run.
+    outgoing.off("close", onClose);
     flush();
-    outgoing.end();
+    if (isWhole) outgoing.end();
+    else breakOff(outgoing);
   }
+}
+
+/** Writes the events as they come: true at their end, false as soon as the reader is too far behind. */
+async function writeAll<Event>(
+  context: HttpContext,
+  stream: EventStream<Event>,
+  { write, flushSoon }: ReturnType<typeof createOutput>,
+  gone: AbortSignal,
+): Promise<boolean> {
+  const { outgoing } = context.env;
+  for await (const batch of stream.open(gone)) {
+    for (const event of batch) {
+      if (!write(stream.frame(event))) continue;
+      // Also within a batch: one of large states would otherwise be in memory as a whole.
+      if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone))) return false;
+    }
+    flushSoon();
+    if (outgoing.writableNeedDrain && !(await keepsUp(context, stream, gone))) return false;
+  }
+  return true;
 }
 
 /** Gathers what is ready, so that a turn of the event loop ends in one write. `write` says whether it was written at once. */
@@ -169,9 +192,14 @@ async function fallsBehind<Event>(stream: EventStream<Event>, signal: AbortSigna
   await new Promise<never>(() => undefined);
 }
 
-/** Says so and ends; a reader that does not even take that is dropped later. Its leaving is no wish to stop the run. */
-function cutOff({ env: { outgoing } }: HttpContext): void {
-  outgoing.write(cutComment);
+/**
+ * Ends the connection without the mark that the answer is whole. After an end in good order the SDK does not come back where
+ * the run is over meanwhile (2.0.0 never does), and the rest is lost. A reader that takes nothing is dropped later.
+ */
+function breakOff(outgoing: ServerResponse): void {
+  // Who has had nothing yet learns at least where to come back.
+  outgoing.flushHeaders();
   const stalled = setTimeout(() => outgoing.destroy(), stalledMilliseconds).unref();
   outgoing.once("close", () => clearTimeout(stalled));
+  outgoing.socket?.destroySoon();
 }

@@ -26,18 +26,26 @@ function runNotFound(): AppError {
   return new AppError("not_found", "Run not found");
 }
 
-/** Batches of events with an id above `after` (-1: all), stored ones first, then live, until the run is over. */
+function letGo(): AppError {
+  return new AppError("server", "The server is stopping; the run goes on after its restart.", { recoverable: true });
+}
+
+/**
+ * Batches of events with an id above `after` (-1: all), stored ones first, then live, until the run is over, the signal is
+ * aborted or the server stops. Returns whether the run is over.
+ */
 export async function* followRun(
   { active, storage }: RunSources,
   runId: string,
   after: number,
   signal: AbortSignal,
-): AsyncGenerator<RunEvent[]> {
+): AsyncGenerator<RunEvent[], boolean> {
   const found = active.get(runId);
   if (found === undefined) {
-    if ((await storage.runs.get(runId)) === undefined) throw runNotFound();
+    const run = await storage.runs.get(runId);
+    if (run === undefined) throw runNotFound();
     yield* readStored(storage.events, runId, after, signal);
-    return;
+    return isOver(run.status);
   }
   const release = found.hold();
   try {
@@ -45,6 +53,18 @@ export async function* followRun(
   } finally {
     release();
   }
+  return isOver(found.run.status);
+}
+
+/** The same for who takes the end of the events for that of the run: throws `server` when the server stops before. */
+export async function* followToEnd(
+  sources: RunSources,
+  runId: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<RunEvent[], void> {
+  const hasEnded = yield* followRun(sources, runId, after, signal);
+  if (!hasEnded && !signal.aborted) throw letGo();
 }
 
 /** The run when it is over. Throws `not_found`, `server` when the server stops first, or the signal's reason. */
@@ -54,7 +74,7 @@ export async function waitForEnd({ active, storage }: RunSources, runId: string,
     const run = await storage.runs.get(runId);
     if (run === undefined) throw runNotFound();
     if (isOver(run.status)) return run;
-    throw new AppError("server", "The server is stopping; the run goes on after its restart.", { recoverable: true });
+    throw letGo();
   }
   signal.throwIfAborted();
   const release = found.hold();

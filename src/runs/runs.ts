@@ -13,7 +13,7 @@ import { cancelBehind, cancelEarlier, cancelRun, cancelSession, cancelSent, remo
 import { Dispatch } from "./dispatch.ts";
 import { draftRun, noAssistant, withPausedContext, type RunRequest } from "./draft.ts";
 import { drainRuns } from "./drain.ts";
-import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow.ts";
+import { findGap, followRun, followToEnd, waitForEnd, type Gap, type RunSources } from "./follow.ts";
 import { followRecord, type RecordItem } from "./follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow-session.ts";
 import type { CancelOptions, RunsOptions } from "./options.ts";
@@ -144,9 +144,9 @@ export class Runs {
     }
   }
 
-  /** Batches of events with an id above `after` (-1: all), stored ones first, then live, until the run is over. */
+  /** Batches of events with an id above `after` (-1: all), to the end of the run. Throws `server` when the server stops first. */
   async *followBatches(runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent[]> {
-    yield* followRun(this.#sources, runId, after, signal);
+    yield* followToEnd(this.#sources, runId, after, signal);
   }
 
   /** What the log does not hold for a reader that has everything up to `after`; see `Gap`. */
@@ -165,7 +165,7 @@ export class Runs {
    * and its row says so, when the signal is aborted, or when the server stops. Throws `not_found`.
    */
   async *follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
-    for await (const batch of this.followBatches(runId, after, signal)) yield* batch;
+    for await (const batch of followRun(this.#sources, runId, after, signal)) yield* batch;
   }
 
   /** What the runs of a session tell, present and coming ones, until the signal is aborted or the session or server goes. */

@@ -137,7 +137,7 @@ class Reader {
         signal,
         ...(last === undefined ? {} : { lastEventId: last }),
       });
-      // A stream may end in good order and the run go on: when the server stops.
+      // The link may end in good order and the run go on.
       if (end.kind === "complete" && (await this.#isOver(signal))) return;
       if (end.kind === "refused") this.refusals.push(String(end.status));
       await delay(20);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
-import { readEvents } from "../support/read-events.ts";
+import { eventsOf as eachOf, readEvents } from "../support/read-events.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -87,6 +87,29 @@ describe("POST /api/ai/chat/stream", () => {
     expect(told.at(-1)?.event).toBe("done");
     expect(await titles()).toEqual(["one", "two", "three"]);
     expect(lastSystem()).toContain("You manage tasks");
+  });
+
+  it("is not done where the server stops in the middle, and can be followed again after the restart", async () => {
+    await server.close();
+    server = await server.restart({ drainSeconds: 0.1 });
+    const held = Promise.withResolvers<void>();
+    model.push({ text: "Good morning to you.", hold: { after: 1, until: held.promise } }, { text: "Good evening." });
+    const response = await stream(say("Tell me a joke"));
+    const again = response.headers.get("location") ?? "";
+    const told: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const { event = "message" } of eachOf(response)) {
+        told.push(event);
+        if (told.length === 1) void server.close();
+      }
+    };
+    await expect(read()).rejects.toThrow("terminated");
+    expect(told).not.toContain("done");
+    await server.close();
+    held.resolve();
+    server = await server.restart();
+    const rest = await eventsOf(await server.send("GET", again));
+    expect(rest.at(-1)?.event).toBe("done");
   });
 
   it("leaves calls in the text to a client that tells its model of them", async () => {

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Run } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { allChannels, command, isEnd, openRecord, type WireEvent } from "../support/protocol-client.ts";
-import { readEvents } from "../support/read-events.ts";
+import { readEvents, readText } from "../support/read-events.ts";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -243,8 +243,7 @@ describe("a record over several runs", () => {
     const [response] = (await once(sent, "response")) as [IncomingMessage];
     const { result } = await start(threadId, "flood", { events: count, size: 10_000 });
     await server.client.runs.join(threadId, String(result["run_id"]));
-    let text = "";
-    for await (const part of response.setEncoding("utf8")) text += String(part);
+    const { text } = await readText(response);
     expect(text).toContain(": cut off, too far behind");
     // The record's events are the protocol's.
     const seen = (await readEvents(new Response(text))).map(({ data }) => data as WireEvent);

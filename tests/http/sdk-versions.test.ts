@@ -73,6 +73,38 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     expect(texts[0]).toBe("H");
   });
 
+  it("gets all that a run tells although it reads slowly", async () => {
+    const threadId = await newThread();
+    const input = { events: 2000, size: 10_000 };
+    const told: unknown[] = [];
+    for await (const { event, data } of client().runs.stream(threadId, "flood", { input, streamMode: "custom" })) {
+      // It goes on reading when the run is over.
+      if (event === "metadata") await server.client.runs.join(threadId, data.run_id);
+      else told.push(data);
+    }
+    expect(told).toEqual(Array.from({ length: input.events }, (_, at) => ({ at, text: expect.any(String) })));
+  }, 20_000);
+
+  it("goes on with a run that a restart of the server has interrupted", async () => {
+    const first = await startTestServer({ drainSeconds: 0.1 });
+    const door = crypto.randomUUID();
+    const own = versions[version](first.url);
+    const { thread_id } = await own.threads.create();
+    let second: TestServer | undefined;
+    const told: unknown[] = [];
+    const stream = own.runs.stream(thread_id, "gated", { input: { door }, streamMode: ["custom", "values"] });
+    for await (const { event, data } of stream) {
+      told.push({ event, data });
+      if (event !== "custom" || second !== undefined) continue;
+      await first.close();
+      second = await first.restart({ port: Number(new URL(first.url).port) });
+      openDoor(door);
+    }
+    expect(told.at(-1)).toMatchObject({ event: "values", data: { passed: true } });
+    expect(told).toContainEqual({ event: "metadata", data: expect.objectContaining({ attempt: 2 }) });
+    await (second ?? first).remove();
+  }, 20_000);
+
   it("names graphs inside in the events of their streams", async () => {
     const stream = client().runs.stream(await newThread(), "nested", {
       input: hello,

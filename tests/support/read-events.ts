@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 
 /** One server-sent event as it came; `data` is parsed. */
@@ -17,4 +19,15 @@ export async function* eventsOf(response: Response): AsyncGenerator<ReadEvent> {
 /** All events of a stream, when it has ended. */
 export function readEvents(response: Response): Promise<ReadEvent[]> {
   return Array.fromAsync(eventsOf(response));
+}
+
+/** All text of an answer until its connection ends, and whether it ended in good order: then that was all. */
+export async function readText(response: IncomingMessage): Promise<{ text: string; isWhole: boolean }> {
+  let text = "";
+  response.setEncoding("utf8").on("data", (part) => {
+    text += String(part);
+  });
+  // A broken connection is an error of the response; that it was broken is the answer here.
+  await once(response, "close").catch(() => undefined);
+  return { text, isWhole: response.complete };
 }
