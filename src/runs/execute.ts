@@ -1,7 +1,7 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
-import { Command, Send, isGraphDrained, isInterrupted, type RunControl } from "@langchain/langgraph";
+import { Command, Send, isGraphDrained, isInterrupted, type Interrupt, type RunControl } from "@langchain/langgraph";
 import { z } from "zod";
 import { errorMessage, explain, isAppError } from "../errors.ts";
 import { adviceOf } from "../models/advice.ts";
@@ -193,7 +193,7 @@ export async function walk(walk: Walk): Promise<WalkResult> {
   const modes = run.kwargs.stream_mode.filter(isStreamMode);
   const events = eventsOf(walk, modes);
   let values: Record<string, unknown> | undefined;
-  let interrupts: unknown;
+  let interrupts: Interrupt[] | undefined;
   const result = (ending: Ending): WalkResult => {
     const paused = interrupts !== undefined;
     const error = ending.kind === "failed" ? ending.error : undefined;
@@ -212,7 +212,7 @@ export async function walk(walk: Walk): Promise<WalkResult> {
       const chunk = (options.subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
       const [path, mode, payload] = chunk;
       if (mode === "values" || mode === "updates") {
-        if (isInterrupted(payload)) interrupts = payload.__interrupt__;
+        if (isInterrupted(payload)) interrupts = withAsked(interrupts, payload.__interrupt__);
         // The state of a graph is an object of its channels.
         else if (mode === "values" && path.length === 0) values = payload as Record<string, unknown>;
       }
@@ -231,6 +231,11 @@ export async function walk(walk: Walk): Promise<WalkResult> {
     walk.services.logger?.warn({ ...about, run_id: run.run_id, session_id: run.session_id }, "run_failed");
     return result({ kind: "failed", error: toRunError(error) });
   }
+}
+
+/** What a walk waits for: each task tells what it asks itself, and the graphs around tell it again. */
+function withAsked(known: readonly Interrupt[] = [], told: readonly Interrupt[]): Interrupt[] {
+  return [...known, ...told.filter(({ id }) => id === undefined || known.every((one) => one.id !== id))];
 }
 
 /** Notes what the readers were just told of a model's answer. */

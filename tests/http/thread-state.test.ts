@@ -127,6 +127,15 @@ test("an update of a thread that has no graph yet, or by an unknown node, is 400
   expect(await unknown.text()).toContain("nobody");
 });
 
+test("who waits for a run is told all that is asked side by side", async () => {
+  const { thread_id } = await server.client.threads.create();
+  const asked = await server.client.runs.wait(thread_id, "twoDepths", { input: {} });
+  const { interrupts } = await server.client.threads.get(thread_id);
+  const open = Object.values(interrupts).flat();
+  expect(open).toHaveLength(2);
+  expect(asked).toMatchObject({ __interrupt__: expect.arrayContaining(open) });
+});
+
 test("a thread that waits shows what it asks, and an answer lets it go on", async () => {
   const { thread_id } = await server.client.threads.create();
   const asked = await server.client.runs.wait(thread_id, "asker", { input: {} });
