@@ -39,8 +39,10 @@ export class Runs {
   readonly #room: Pick<Admission, "queueLimit" | "ownerQueueLimit">;
   readonly #performance: Performance;
   readonly #dispatch: Dispatch;
-  readonly #sources: RunSources;
+  readonly #sources: RunSources & { feeds: Dispatch["feeds"] };
   readonly #stopping = new AbortController();
+  /** The runs in hand have ended or are let go of: nothing more is told. */
+  readonly #drained = new AbortController();
   /** Admissions of a session, and what is done to it between runs, go one after the other. */
   readonly #turns: Turns;
 
@@ -71,7 +73,7 @@ export class Runs {
         }),
     };
     this.#dispatch = new Dispatch({ storage, logger, performance: this.#performance, maxConcurrent });
-    this.#sources = { active: this.#dispatch.active, storage };
+    this.#sources = { active: this.#dispatch.active, feeds: this.#dispatch.feeds, storage };
   }
 
   /**
@@ -170,14 +172,12 @@ export class Runs {
 
   /** What the runs of a session tell, present and coming ones, until the signal is aborted or the session or server goes. */
   async *followSession(sessionId: string, place: SessionPlace, signal: AbortSignal): AsyncGenerator<SessionEvent[]> {
-    const sources = { ...this.#sources, feeds: this.#dispatch.feeds };
-    yield* followSession(sources, sessionId, place, AbortSignal.any([signal, this.#stopping.signal]));
+    yield* followSession(this.#sources, sessionId, place, AbortSignal.any([signal, this.#drained.signal]));
   }
 
   /** The session's newest run, or all since a time, and those that come; see `followRecord`. Ends as `followSession` does. */
   async *followRecord(sessionId: string, since: number | undefined, signal: AbortSignal): AsyncGenerator<RecordItem> {
-    const sources = { ...this.#sources, feeds: this.#dispatch.feeds };
-    yield* followRecord(sources, sessionId, since, AbortSignal.any([signal, this.#stopping.signal]));
+    yield* followRecord(this.#sources, sessionId, since, AbortSignal.any([signal, this.#drained.signal]));
   }
 
   /** Tells whoever follows a session what has happened to it outside of its runs. */
@@ -295,5 +295,6 @@ export class Runs {
   async drain(graceMs: number): Promise<void> {
     this.#stopping.abort();
     await drainRuns(this.#dispatch, graceMs, this.#performance);
+    this.#drained.abort();
   }
 }

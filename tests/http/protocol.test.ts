@@ -231,6 +231,20 @@ describe("a record over several runs", () => {
     await Promise.all([back.leave(), whole.leave()]);
   });
 
+  it("stays open while the runs of a server that stops come to their ends", async () => {
+    const own = await startTestServer();
+    const threadId = crypto.randomUUID();
+    const door = crypto.randomUUID();
+    const reader = await openRecord(own, threadId);
+    await command(own, threadId, "run.start", { assistant_id: "gated", input: { door } });
+    await reader.until(({ method }) => method === "custom");
+    const closed = own.close();
+    openDoor(door);
+    expect((await reader.until(isEnd)).at(-1)?.params.data).toMatchObject({ event: "completed" });
+    await closed;
+    await own.remove();
+  });
+
   it("cuts off who takes nothing; the run goes on, and the rest is there for who comes back", async () => {
     const threadId = crypto.randomUUID();
     const count = 2000;

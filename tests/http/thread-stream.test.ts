@@ -165,6 +165,21 @@ test("the official client joins a thread's stream, and it ends when the thread i
   expect(await rest).toEqual([]);
 });
 
+test("it goes on while the runs of a server that stops come to their ends", async () => {
+  const other = await startTestServer();
+  const { thread_id: id } = await other.client.threads.create();
+  const door = crypto.randomUUID();
+  await other.client.runs.create(id, "gated", { input: { door }, streamMode: "values" });
+  const events = eventsOf(await other.send("GET", `/threads/${id}/stream`));
+  const [first, second] = [await events.next(), await events.next()];
+  expect([first.value?.event, second.value?.event]).toEqual(["metadata", "values"]);
+  const closed = other.close();
+  openDoor(door);
+  expect((await Array.fromAsync(events)).at(-1)?.data).toMatchObject({ passed: true });
+  await closed;
+  await other.remove();
+});
+
 test("it ends when the server stops", async () => {
   const other = await startTestServer();
   const { thread_id: id } = await other.client.threads.create();
