@@ -9,6 +9,10 @@ import { isOver } from "./status.ts";
 /** Runs that a reader who comes back is given at most, and how many are read in one go. */
 const runsReplayed = 1000;
 const runsAtOnce = 50;
+/** Runs that a reader who names no place is given at most. */
+const runsUnasked = 10;
+/** An end that is so many milliseconds after a run came is no matter of clocks: the run has waited for it. */
+const waited = 50;
 
 /**
  * What a session's record tells: a batch of events of one of its runs; that a run is over and when, with its row then
@@ -41,8 +45,8 @@ interface Reading {
 /**
  * What the runs of a session tell, one after the other in the order in which they begin; what was stopped before it began is
  * told at its time, amid the run that worked then. Never ends by itself but when the session or the server goes. It begins
- * with all runs that were not over at `since` (milliseconds since 1970), else with the newest one: what came before that is
- * in the session's state. A session that does not exist yet has an empty record.
+ * with all runs that were not over at `since` (milliseconds since 1970), else with the newest one and those that it waited
+ * for: what came before is in the session's state. A session that does not exist yet has an empty record.
  */
 export async function* followRecord(
   sources: RunSources & { feeds: SessionFeeds },
@@ -115,7 +119,7 @@ async function keptRuns(
         if (!isKnown) stopped.set(row.run_id, row);
         continue;
       }
-      if (isKnown || (since === undefined && walked.size > 0)) return kept();
+      if (isKnown || (since === undefined && !isUnasked(row, [...walked.values()]))) return kept();
       // One that has come meanwhile moves the others down.
       walked.set(row.run_id, found?.run ?? row);
     }
@@ -123,6 +127,16 @@ async function keptRuns(
     await nextTurn();
   }
   return kept();
+}
+
+/**
+ * Whether a reader who names no place hears of a run: of the newest one, and of those that it waited for. A client that has
+ * lost its connection comes back without a place; it may wait for the end of the one, while the next works already.
+ */
+function isUnasked(run: Run, [newest, ...others]: readonly Run[]): boolean {
+  if (newest === undefined) return true;
+  const hasWaited = Date.parse(run.updated_at) - Date.parse(newest.created_at) > waited;
+  return hasWaited && others.length + 1 < runsUnasked;
 }
 
 function oldestFirst(runs: ReadonlyMap<string, Run>): Run[] {

@@ -175,7 +175,7 @@ export class Runs {
     yield* followSession(this.#sources, sessionId, place, AbortSignal.any([signal, this.#drained.signal]));
   }
 
-  /** The session's newest run, or all since a time, and those that come; see `followRecord`. Ends as `followSession` does. */
+  /** The session's newest runs, or all since a time, and those that come; see `followRecord`. Ends as `followSession` does. */
   async *followRecord(sessionId: string, since: number | undefined, signal: AbortSignal): AsyncGenerator<RecordItem> {
     yield* followRecord(this.#sources, sessionId, since, AbortSignal.any([signal, this.#drained.signal]));
   }

@@ -106,6 +106,26 @@ describe("the record of a thread, whatever is queued and stopped meanwhile", () 
     await Promise.all([early.leave(), back.leave(), late.leave()]);
   });
 
+  it("tells who names no place the newest run, and those that it waited for", async () => {
+    const threadId = crypto.randomUUID();
+    const doors = [crypto.randomUUID(), crypto.randomUUID()];
+    const early = await openRecord(server, threadId);
+    const before = await start(threadId, "counter", { value: 1 });
+    await early.until(isEndOf(before));
+    const [first, second] = [
+      await start(threadId, "gated", { door: doors[0] }),
+      await start(threadId, "gated", { door: doors[1] }),
+    ];
+    const { created_at } = await server.client.runs.get(threadId, second);
+    await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(created_at) + 60);
+    openDoor(doors[0] ?? "");
+    const events = await early.until(isEndOf(first));
+    const late = await openRecord(server, threadId);
+    openDoor(doors[1] ?? "");
+    expect(await late.until(isEndOf(second))).toEqual([...events, ...(await early.until(isEndOf(second)))]);
+    await Promise.all([early.leave(), late.leave()]);
+  });
+
   it("takes a run that was to begin later for one of the time when it was stopped", async () => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId);

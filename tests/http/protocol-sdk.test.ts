@@ -149,7 +149,61 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
   });
 });
 
+/** A network of which the streams can be cut; it takes no new ones until it is mended. */
+function createNetwork() {
+  const streams = new Set<AbortController>();
+  let isUp = Promise.resolve();
+  return {
+    fetch: async (address: string | URL | Request, init?: RequestInit): Promise<Response> => {
+      const { url } = new Request(address, init);
+      if (!url.endsWith("/stream/events")) return await fetch(address, init);
+      await isUp;
+      const cut = new AbortController();
+      streams.add(cut);
+      return await fetch(address, { ...init, signal: AbortSignal.any([cut.signal, init?.signal ?? cut.signal]) });
+    },
+    /** Gives what mends it. */
+    cut: (): (() => void) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      isUp = promise;
+      for (const stream of streams) stream.abort(new Error("cut"));
+      streams.clear();
+      return resolve;
+    },
+  };
+}
+
 describe("the SDK's StreamController", () => {
+  it("hears the end of its run also where the next one has begun while it was away", async () => {
+    const client = new Client({ apiUrl: others.url });
+    const network = createNetwork();
+    const controller = new StreamController<{ door: string; passed: boolean }>({
+      // The client of any state is that of this one.
+      client: client as Client<{ door: string; passed: boolean }>,
+      assistantId: "gated",
+      queue: "server",
+      fetch: network.fetch,
+      reconnectDelayMs: () => 0,
+    });
+    const release = controller.activate();
+    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
+    const done = controller.submit({ door: first });
+    await expect.poll(() => controller.rootStore.getSnapshot().values.door, { timeout: 10_000 }).toBe(first);
+    const threadId = controller.rootStore.getSnapshot().threadId ?? "";
+    await controller.submit({ door: second }, { multitaskStrategy: "enqueue" });
+    const [queued] = await client.runs.list(threadId, { status: "pending" });
+    await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(queued?.created_at ?? "") + 60);
+    const mend = network.cut();
+    openDoor(first);
+    await expect.poll(async () => (await client.runs.get(threadId, queued?.run_id ?? "")).status).toBe("running");
+    mend();
+    await done;
+    openDoor(second);
+    await expect.poll(() => controller.rootStore.getSnapshot().isLoading, { timeout: 10_000 }).toBe(false);
+    expect(controller.rootStore.getSnapshot().values).toMatchObject({ door: second });
+    release();
+  });
+
   it("keeps what is sent meanwhile in the server's queue, and cancels it there", async () => {
     const client = new Client({ apiUrl: others.url });
     const controller = new StreamController<{ door: string; passed: boolean }>({

@@ -14,7 +14,7 @@ type RecordServices = Pick<HttpServices, "runs" | "graphs">;
 export type RecordPart = ProtocolEvent[] | "caught up";
 
 /**
- * A thread's record in the words of the protocol: what has happened, after `since` or in the newest run, then what happens,
+ * A thread's record in the words of the protocol: what has happened, after `since` or in the newest runs, then what happens,
  * over all runs. Ends with the signal, the thread or the server.
  */
 export async function* readRecord(
