@@ -6,14 +6,13 @@ import type { HttpServices } from "../environment.ts";
 import { toWireJson } from "../wire.ts";
 import { handleCommand, ProtocolCommand, withParams, type CommandSource } from "./commands.ts";
 import { EventFilter, isChannel } from "./event-filter.ts";
+import { keepAlive } from "./keep-alive.ts";
 import { metaOf, toRefusal, type CommandOutcome, type ProtocolAnswer, type Refusal } from "./protocol-answer.ts";
 import { protocolText, type ProtocolEvent } from "./protocol-event.ts";
 import { createOutput, type Output } from "./socket-output.ts";
 import { socketLimits } from "./socket-limits.ts";
 import { readRecord } from "./thread-record.ts";
 
-/** Often enough that a dead link is noticed within a minute. */
-const pingMilliseconds = 30_000;
 /** The server stops, or the thread has gone: a client that comes back finds how things are. */
 const goingAway = 1001;
 
@@ -174,23 +173,4 @@ async function deliver(
     await tellPast(past);
     past = undefined;
   }
-}
-
-/** Asks the other side now and then whether it is there; returns what ends that. */
-function keepAlive(socket: WebSocket): () => void {
-  let isThere = true;
-  socket.on("pong", () => {
-    isThere = true;
-  });
-  const timer = setInterval(() => {
-    // Nothing is heard of one that has to read its answers first.
-    if (socket.isPaused) return;
-    if (!isThere) {
-      socket.terminate();
-      return;
-    }
-    isThere = false;
-    socket.ping();
-  }, pingMilliseconds);
-  return () => clearInterval(timer);
 }
