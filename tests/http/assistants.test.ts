@@ -16,7 +16,7 @@ test("the server says that it is up and what it is", async () => {
 test("every graph has a system assistant with LangGraph's own id", async () => {
   const found = await server.client.assistants.search({ metadata: { created_by: "system" }, limit: 100 });
   expect(found.map((assistant) => assistant.graph_id).toSorted()).toEqual(
-    "asker counter deep failing flood gated keeper mirror nested nestedAsker nestedFailing talker toolUser twoDepths".split(
+    "asker counter deep failing flood gated keeper mirror nested nestedAsker nestedFailing talker toolUser touchy twoDepths".split(
       " ",
     ),
   );
@@ -35,7 +35,7 @@ test("a search pages, sorts and selects, and says what is next", async () => {
     select: ["name"],
   });
   expect(await response.json()).toEqual([{ name: "counter" }, { name: "deep" }]);
-  expect(response.headers.get("x-pagination-total")).toBe("14");
+  expect(response.headers.get("x-pagination-total")).toBe("15");
   expect(response.headers.get("x-pagination-next")).toBe("3");
 });
 

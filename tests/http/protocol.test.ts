@@ -363,6 +363,27 @@ describe("commands", () => {
     await reader.leave();
   });
 
+  it("answers what is open after a run that failed with the answer to another question", async () => {
+    const threadId = crypto.randomUUID();
+    const reader = await openRecord(server, threadId);
+    await start(threadId, "touchy", {});
+    const asked = (await reader.until(isEnd)).filter(({ method }) => method === "input.requested");
+    const idOf = (question: string): unknown =>
+      asked.find(({ params }) => params.data["payload"] === question)?.params.data["interrupt_id"];
+    await command(server, threadId, "input.respond", { interrupt_id: idOf("Left?"), response: "no" });
+    await reader.until(isEnd);
+    expect((await server.client.threads.get(threadId)).status).toBe("error");
+    const answered = await command(server, threadId, "input.respond", {
+      interrupt_id: idOf("Right?"),
+      response: "yes",
+    });
+    expect(answered).toMatchObject({ type: "success" });
+    await reader.until(isEnd);
+    const { interrupts } = await server.client.threads.get(threadId);
+    expect(Object.values(interrupts).flat()).toMatchObject([{ value: "Left?" }]);
+    await reader.leave();
+  });
+
   it("an answer may change the state with it", async () => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId);

@@ -230,3 +230,14 @@ export const twoDepths = new StateGraph(new StateSchema({ answers: Answers }))
   .addEdge(START, "outer")
   .addEdge("shallow", END)
   .addEdge("outer", END);
+
+/** Asks twice at the same time; the one fails with its answer, the other keeps it. */
+export const touchy = new StateGraph(new StateSchema({ answers: Answers }))
+  .addNode("left", () => {
+    throw new RangeError(`left: ${String(interrupt("Left?"))}`);
+  })
+  .addNode("right", () => ({ answers: [`right: ${String(interrupt("Right?"))}`] }))
+  .addEdge(START, "left")
+  .addEdge(START, "right")
+  .addEdge("left", END)
+  .addEdge("right", END);

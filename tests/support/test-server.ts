@@ -24,7 +24,7 @@ export interface TestServer {
 }
 
 const graphNames =
-  "counter deep talker asker failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser twoDepths".split(
+  "counter deep talker asker failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser twoDepths touchy".split(
     " ",
   );
 

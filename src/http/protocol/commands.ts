@@ -125,7 +125,8 @@ async function startRun(
   { assistant_id, input, multitaskStrategy, multitask_strategy, ...options }: z.output<typeof RunStart>,
 ): Promise<CommandOutcome> {
   const session = await createSession(services.storage, { session_id: source.threadId, if_exists: "do_nothing" });
-  const isAnswer = input !== undefined && input !== null && pendingOf(session).length > 0;
+  const isAsking = session.status === "interrupted" && openQuestions(session).length > 0;
+  const isAnswer = input !== undefined && input !== null && isAsking;
   const run = await admit(services, source, session, {
     ...bodyOf(assistant_id, options),
     ...(isAnswer ? { command: { resume: input } } : { input }),
@@ -145,7 +146,7 @@ async function respond(
   const session = await services.storage.sessions.get(source.threadId);
   const [last] = session === undefined ? [] : await services.runs.list(session.session_id, { limit: 1, offset: 0 });
   if (session === undefined || last === undefined) return noRun;
-  const pending = pendingOf(session);
+  const pending = openQuestions(session);
   if (pending.length === 0) {
     const message = "input.respond can only be used while the run is interrupted.";
     return { error: "invalid_argument", message };
@@ -195,9 +196,9 @@ const noRun: CommandOutcome = {
   message: "No run is bound to this thread; call run.start first.",
 };
 
-/** The questions that the thread waits with. */
-function pendingOf({ status, interrupts }: Session): PendingInterrupt[] {
-  return status === "interrupted" ? Object.values(interrupts).flat() : [];
+/** The questions that can be answered: also those that a failed run has left open. */
+function openQuestions({ status, interrupts }: Session): PendingInterrupt[] {
+  return status === "busy" ? [] : Object.values(interrupts).flat();
 }
 
 /** The run that a command asks for. What names a checkpoint in its configuration says where the run forks. */
