@@ -8,6 +8,8 @@ import type { Frame } from "./frames.ts";
 
 /** Often enough that the SDK, which gives up after three silent intervals, notices a dead link within 15 s. */
 const heartbeatMilliseconds = 5_000;
+/** Without an empty line: older clients (SDK 2.0.0) take that for the end of an event, of which there is none. */
+const heartbeat = ": heartbeat\n";
 /** A reader that takes nothing for so long is gone; it may come back with `Last-Event-ID`. */
 const stalledMilliseconds = 120_000;
 /** Characters gathered before they are written without waiting for the end of the turn of the event loop. */
@@ -18,7 +20,7 @@ const batchCharacters = 64 * 1024;
  * when it can (reliability E3). What it has not taken waits in the log meanwhile, not in memory.
  */
 const behindLimit = 1024 * 1024;
-const cutComment = ": cut off, too far behind; resume with Last-Event-ID\n\n";
+const cutComment = ": cut off, too far behind; resume with Last-Event-ID\n";
 
 /** What is streamed and how. */
 export interface EventStream<Event> {
@@ -88,8 +90,8 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
   if (outgoing.destroyed) onClose();
   const output = createOutput(outgoing, stream.opening ?? "");
   const { write, flush } = output;
-  const heartbeat = setInterval(() => {
-    if (!outgoing.writableNeedDrain) outgoing.write(": heartbeat\n\n");
+  const beats = setInterval(() => {
+    if (!outgoing.writableNeedDrain) outgoing.write(heartbeat);
   }, heartbeatMilliseconds);
   if (stream.mayBeQuiet === true) flush();
   let isWhole = true;
@@ -104,7 +106,7 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
       write('event: error\ndata: {"error":"InternalServerError","message":"Internal Server Error"}\n\n');
     }
   } finally {
-    clearInterval(heartbeat);
+    clearInterval(beats);
     // From here on its leaving is no wish to stop the run.
     outgoing.off("close", onClose);
     flush();

@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
+import { Client } from "@langchain/langgraph-sdk";
 import { Hono } from "hono";
+import { Client as SecondClient } from "langgraph-sdk-2";
 import { afterEach, expect, test, vi } from "vitest";
 import type { HttpEnvironment } from "../../src/http/environment.ts";
 import { sendEvents } from "../../src/http/sse.ts";
@@ -39,11 +41,51 @@ test("a stream that has nothing to tell says so several times within 30 seconds,
   const { promise, resolve } = Promise.withResolvers<void>();
   response.setEncoding("utf8").on("data", (text: string) => {
     told += text;
-    if (told.split(": heartbeat\n\n").length > 5) resolve();
+    if (told.split(": heartbeat\n").length > 5) resolve();
   });
   vi.advanceTimersByTime(30_000);
   await promise;
-  expect(told.replaceAll(": heartbeat\n\n", "")).toBe("");
+  expect(told.replaceAll(": heartbeat\n", "")).toBe("");
   client.destroy();
+  server.close();
+});
+
+test.each([
+  ["1.15.0", Client],
+  ["2.0.0", SecondClient],
+] as const)("is no event for the SDK %s", async (_version, Sdk) => {
+  const over = Promise.withResolvers<void>();
+  async function* values(): AsyncGenerator<string[]> {
+    yield ['event: values\ndata: {"value":1}\nid: 0\n\n'];
+    await over.promise;
+    yield ['event: values\ndata: {"value":2}\nid: 1\n\n'];
+  }
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const app = new Hono<HttpEnvironment>().get("/threads/:thread/runs/:run/stream", (context) =>
+    sendEvents<string>(context, {
+      open: values,
+      tail: values,
+      measure: () => 0,
+      frame: (event) => event,
+      headers: {},
+      logger: createLogger("silent"),
+    }),
+  );
+  const server = createAdaptorServer({ createServer, fetch: app.fetch });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on a port has an address with one.
+  const client = new Sdk({ apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  const told: unknown[] = [];
+  for await (const { event, data } of client.runs.joinStream("thread", "run")) {
+    told.push({ event, data });
+    if (told.length > 1) continue;
+    vi.advanceTimersByTime(30_000);
+    over.resolve();
+  }
+  expect(told).toEqual([
+    { event: "values", data: { value: 1 } },
+    { event: "values", data: { value: 2 } },
+  ]);
   server.close();
 });

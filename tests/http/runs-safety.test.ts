@@ -185,7 +185,7 @@ describe("a reader that takes nothing", () => {
     const { text, isWhole } = await reader.read();
     // Or the client takes it for the end of the run.
     expect(isWhole).toBe(false);
-    expect(text.endsWith(": cut off, too far behind; resume with Last-Event-ID\n\n")).toBe(true);
+    expect(text.endsWith(": cut off, too far behind; resume with Last-Event-ID\n")).toBe(true);
     const seen = await readEvents(new Response(text));
     expect(seen.length).toBeLessThan(input.events);
     const rest = await readEvents(await join(threadId, runId, Number(seen.at(-1)?.id)));
