@@ -23,7 +23,15 @@ export async function requireOrigin(
   }
   const { checkpoint_id, checkpoint_ns } = origin.data;
   if (typeof checkpoint_id !== "string") return;
-  const place = { thread_id: session_id, checkpoint_ns: checkpoint_ns ?? "", checkpoint_id };
+  await requireCheckpoint({ thread_id: session_id, checkpoint_ns: checkpoint_ns ?? "", checkpoint_id }, checkpointer);
+}
+
+/** Throws `not_found` where there is no such checkpoint. */
+export async function requireCheckpoint(
+  place: { thread_id: string; checkpoint_ns: string; checkpoint_id: string },
+  checkpointer: BaseCheckpointSaver,
+): Promise<void> {
+  const { checkpoint_id } = place;
   if ((await checkpointer.getTuple({ configurable: place })) !== undefined) return;
   throw new AppError("not_found", `Checkpoint ${checkpoint_id} not found`, {
     suggestion: "GET /threads/{thread_id}/history lists the checkpoints of the thread.",

@@ -3,6 +3,7 @@ import type { StateSnapshot } from "@langchain/langgraph";
 import { AppError, errorMessage } from "../errors.ts";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
 import { readPause } from "../runs/execute.ts";
+import { requireCheckpoint } from "../runs/origin.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { keptConfigurable } from "./configuration.ts";
 import type { EditParts } from "./edit-messages.ts";
@@ -46,7 +47,8 @@ export interface StateUpdate {
 
 /**
  * Writes a new checkpoint; answers with its configuration. No run begins meanwhile. Throws `conflict` while one is active,
- * `invalid_parameter` when the session has no graph yet, or the graph refuses the values or the node.
+ * `not_found` for an unknown checkpoint, `invalid_parameter` when the session has no graph yet, or the graph refuses the
+ * values or the node.
  */
 export function updateState(
   parts: EditParts & { graphs: Graphs },
@@ -65,6 +67,11 @@ async function writeState(
   if (session.status === "busy") throw new AppError("conflict", "Thread is busy");
   const graph = await graphOf(graphs, session, "threads.update");
   if (graph === undefined) throw noGraph(session.session_id);
+  const { checkpoint_id, checkpoint_ns = "" } = update.checkpoint;
+  // LangGraph would begin with an empty state, and what was said would seem to be gone.
+  if (checkpoint_id !== undefined) {
+    await requireCheckpoint({ thread_id: sessionId, checkpoint_ns, checkpoint_id }, storage.checkpointer);
+  }
   const config = checkpointConfig(session, update.checkpoint);
   const values = checksMessages(graph) ? readInputMessages(update.values, "values") : update.values;
   const written = await graph.updateState(config, values ?? null, update.as_node).catch(throwRefusal);

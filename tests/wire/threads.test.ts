@@ -338,6 +338,16 @@ describe("the state of a thread", () => {
     expect([status, text]).toEqual([400, expect.stringContaining("has no graph ID")]);
   });
 
+  test("a state is not changed at a checkpoint that does not exist: it would begin with nothing", async () => {
+    const threadId = await counted(1);
+    const before = await server.client.threads.getState(threadId);
+    const unknown = [404, expect.stringContaining(`Checkpoint ${missing} not found`)];
+    for (const values of [{ value: 9 }, null]) {
+      expect(await send("POST", `/threads/${threadId}/state`, { values, checkpoint_id: missing })).toEqual(unknown);
+    }
+    expect(await server.client.threads.getState(threadId)).toEqual(before);
+  });
+
   test("POST /threads/:thread_id/state 409: a run is active", async () => {
     const threadId = await newThread();
     const door = crypto.randomUUID();
