@@ -23,6 +23,11 @@ export async function lastWorkedRun(runs: RunList, sessionId: string): Promise<R
   return worked ?? (await runs.list(sessionId, { limit: 1, offset: 0 }))[0];
 }
 
+/** The newest run that has worked in the session of this one, beside it. */
+export async function otherWorkedRun(runs: RunList, { session_id, run_id }: Run): Promise<Run | undefined> {
+  return findRun(runs, session_id, (other) => other.attempt > 0 && other.run_id !== run_id);
+}
+
 async function findRun(runs: RunList, sessionId: string, isWanted: (run: Run) => boolean): Promise<Run | undefined> {
   // Nearly always it is the first one, or the one before a run that begins.
   for (let offset = 0, limit = 2; ; offset += limit, limit = runsAtOnce) {

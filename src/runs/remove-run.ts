@@ -1,23 +1,33 @@
 import type { Graphs } from "../graph/load.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
+import { lastWorkedRun, otherWorkedRun } from "./asking-run.ts";
 import { readPause } from "./execute.ts";
 import type { Performance } from "./performance.ts";
 import { removeProgress } from "./recover.ts";
-import { outcomeOf } from "./status.ts";
+import { noPause, outcomeOf, type Pause } from "./status.ts";
 
 /**
- * Removes a run that is over, with its events, messages and checkpoints; its session then waits for what it waited for
- * before. False when it was gone already. Throws what the storage throws.
+ * Removes a run that is over, with its events, messages and checkpoints; when it was the last one, its session then waits for
+ * what it waited for before. False when it was gone already. Throws what the storage throws.
  */
 export async function removeRun(run: Run, { storage, graphs }: { storage: Storage; graphs: Graphs }): Promise<boolean> {
+  const last = await lastWorkedRun(storage.runs, run.session_id);
   await removeProgress(storage.checkpointer, run);
-  const pause = await readPause(await graphs.ofRun(run, "threads.read"), run.session_id);
+  // What the session has come to is what later runs have left.
+  if (last !== undefined && last.run_id !== run.run_id) return await storage.runs.delete(run.run_id);
+  const pause = await pauseLeftBy((await otherWorkedRun(storage.runs, run)) ?? run, graphs);
   const { session_status: status, interrupts } = outcomeOf({ kind: "done" }, pause);
   const removed = await storage.runs.delete(run.run_id);
   // A session with a run that is not over stays busy, whatever is said here.
   await storage.sessions.update(run.session_id, { interrupts, status });
   return removed;
+}
+
+/** What the newest state of a run's session waits for. A graph that is not served any more cannot be asked. */
+async function pauseLeftBy(run: Run, graphs: Graphs): Promise<Pause> {
+  if (!graphs.ids().includes(run.graph_id)) return noPause;
+  return await readPause(await graphs.ofRun(run, "threads.read"), run.session_id);
 }
 
 /** Removes a run that is over with all it has written. A failure is logged: the next start tries again. */
