@@ -1,8 +1,6 @@
 import { z } from "zod";
+import { Minutes } from "../settings/default-times.ts";
 import { SessionTtl, type SessionTtlStore } from "../storage/session-ttls.ts";
-
-/** Minutes; more than a date can hold is no time that anybody means. */
-const Minutes = z.number().positive().max(5_000_000_000);
 
 const { strategy: Strategy } = SessionTtl.shape;
 

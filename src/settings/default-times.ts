@@ -1,7 +1,7 @@
 import { z } from "zod";
 
-/** Minutes. */
-const Minutes = z.number().positive().max(5_000_000_000);
+/** How long something stays, in minutes. From the year 10000 on dates are written otherwise, and sort before all others. */
+export const Minutes = z.number().positive().max(4_000_000_000);
 
 /** What `store.ttl` of a langgraph.json says. How often to look is passed over: the server knows when something is due. */
 export const ItemTtl = z.looseObject({ default_ttl: Minutes.nullish(), refresh_on_read: z.boolean().default(true) });

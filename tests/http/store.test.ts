@@ -55,6 +55,12 @@ describe("an item", () => {
     expect(items.map(({ key }) => key)).toEqual(["long"]);
   });
 
+  it("with the longest time that can be asked for is there", async () => {
+    const namespace = [fresh()];
+    await server.client.store.putItem(namespace, "k", { n: 1 }, { ttl: 4_000_000_000 });
+    expect(await server.client.store.getItem(namespace, "k")).toMatchObject({ value: { n: 1 } });
+  });
+
   it.each([
     ["PUT", { namespace: [], key: "k", value: {} }, 400, "Namespace is required"],
     ["PUT", { namespace: [""], key: "k", value: {} }, 422, "Namespace labels cannot be empty or contain periods"],
@@ -65,6 +71,8 @@ describe("an item", () => {
     ["PUT", { key: "k", value: {} }, 400, "ZodError"],
     ["PUT", { namespace: ["a"], key: "k", value: [1] }, 400, "ZodError"],
     ["PUT", { namespace: ["a"], key: "k", value: {}, ttl: 0 }, 400, "ZodError"],
+    // It would end in the year 10203, which sorts before today.
+    ["PUT", { namespace: ["a"], key: "k", value: {}, ttl: 4_300_000_000 }, 400, "ZodError"],
     ["PUT", { namespace: ["a"], key: "k", value: {}, index: true }, 400, "ZodError"],
     ["PUT", { namespace: ["a\0"], key: "k", value: {} }, 400, "ZodError"],
     ["DELETE", { namespace: ["a"] }, 400, "ZodError"],

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
+import { Minutes } from "../../settings/default-times.ts";
 import { checkFilter } from "../../storage/item-filter.ts";
 import { JsonObject } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
@@ -15,8 +16,6 @@ const wellFormed = z
     error: "expected a text without broken characters",
   });
 const Labels = z.array(wellFormed).max(100);
-/** Minutes; more than a date can hold is no time that anybody means. */
-const Minutes = z.number().positive().max(5_000_000_000);
 
 const ItemPut = z.object({
   namespace: Labels,
