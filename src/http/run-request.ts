@@ -38,7 +38,8 @@ export const RunBody = z
     on_disconnect: z.enum(["continue", "cancel"]).nullish(),
     // The SDK's types say complete and continue, the servers say delete and keep.
     on_completion: z.enum(["delete", "keep", "complete", "continue"]).nullish(),
-    after_seconds: z.number().nonnegative().nullish(),
+    // From the year 10000 on dates are written otherwise, and sort before today: the run would begin at once.
+    after_seconds: z.number().nonnegative().max(200_000_000_000).nullish(),
     feedback_keys: z.array(z.string().min(1).max(100)).max(20).nullish(),
     langsmith_tracer: z
       .object({ project_name: z.string().min(1).max(200).nullish(), example_id: Id.nullish() })

@@ -47,6 +47,8 @@ describe("a body that cannot be used", () => {
     ["POST /threads/:thread_id/runs/stream 400", `/threads/${missing}/runs/stream`, wrong],
     ["POST /threads/:thread_id/runs/wait 400", `/threads/${missing}/runs/wait`, wrong],
     ["POST /runs 400", "/runs", wrong],
+    ["POST /runs 400", "/runs", { ...counter, after_seconds: 1e30 }],
+    ["POST /runs 400", "/runs", { ...counter, after_seconds: 300_000_000_000 }],
     ["POST /runs/stream 400", "/runs/stream", wrong],
     ["POST /runs/wait 400", "/runs/wait", {}],
     ["POST /runs/batch 400", "/runs/batch", [counter, wrong]],
