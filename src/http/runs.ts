@@ -3,6 +3,7 @@ import type { Language } from "../error-texts.ts";
 import { AppError, isAppError } from "../errors.ts";
 import type { StreamMode } from "../events.ts";
 import { findAssistant } from "../graph/find-assistant.ts";
+import { noAssistant } from "../runs/draft.ts";
 import type { RunRequest } from "../runs/runs.ts";
 import { expireSession } from "../sessions/approvals.ts";
 import { keptConfigurable, lastingKeys } from "../sessions/configuration.ts";
@@ -116,6 +117,14 @@ async function admit(
     });
   }
   return run;
+}
+
+/** Throws what would refuse the run at any time; what depends on the moment, such as a full queue, is asked when it is admitted. */
+export async function checkRun(services: HttpServices, body: RunBody): Promise<void> {
+  const { runnable, graphs, config } = services;
+  if (body.webhook) checkWebhook(body.webhook, config.webhooks);
+  if ((await findAssistant(runnable, graphs, body.assistant_id)) === undefined) throw noAssistant(body.assistant_id);
+  await checkedBody(services, body);
 }
 
 /** What a run of ours is given, as the rules for messages have it (MSG-18). */

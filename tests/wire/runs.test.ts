@@ -544,6 +544,23 @@ describe("runs without a thread", () => {
     expect(await server.client.runs.createBatch([both, both])).toHaveLength(2);
   });
 
+  test("a batch is started as a whole or not at all", async () => {
+    const { assistant_id } = await server.client.assistants.create({ graphId: "counter" });
+    const late = { assistant_id, input: {}, on_completion: "keep", after_seconds: 3_600 };
+    const left = (): Promise<unknown[]> => server.client.threads.search({ metadata: { assistant_id } });
+    expect(await send("POST", "/runs/batch", [late, { assistant_id: "nobody" }])).toEqual([404, noAssistant]);
+    expect(await left()).toEqual([]);
+    const sendMany = async (count: number): Promise<number> => {
+      const bodies = Array.from({ length: count }, () => late);
+      return (await send("POST", "/runs/batch", bodies))[0];
+    };
+    // One more than may wait.
+    expect(await sendMany(5)).toBe(429);
+    expect(await left()).toEqual([]);
+    expect(await sendMany(4)).toBe(200);
+    await server.client.runs.cancelMany({ status: "all" });
+  });
+
   test.each([
     ["POST /runs 422", "/runs"],
     ["POST /runs/stream 422", "/runs/stream"],

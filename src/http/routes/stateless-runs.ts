@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { runsToCancel } from "../../sessions/cancel-many.ts";
-import { createSession, isDone } from "../../sessions/sessions.ts";
+import { createSession, deleteSession, isDone } from "../../sessions/sessions.ts";
 import type { Run } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
@@ -9,7 +9,7 @@ import { notFound } from "../errors.ts";
 import { answerJson } from "../json.ts";
 import { knownModes, namespacesInQuery } from "../named-modes.ts";
 import { RunBody } from "../run-request.ts";
-import { lastEventId, startRun, streamRun, toWireRun, waitForRun } from "../runs.ts";
+import { checkRun, lastEventId, startRun, streamRun, toWireRun, waitForRun } from "../runs.ts";
 import { FinalValuesShape, RunShape } from "../shapes.ts";
 import { sessionIdOf, submissionOf } from "../submission.ts";
 import { Id, jsonBody, NamespaceQuery, path, query, QueryFlag } from "../validate.ts";
@@ -99,11 +99,8 @@ function manyRoutes(routes: HttpApp, services: HttpServices): void {
     describe({ tag, summary: "Start several runs in the background", answer: z.array(RunShape), ...starting }),
     jsonBody(z.array(RunBody).min(1).max(100)),
     async (context) => {
-      const started: object[] = [];
-      for (const [place, body] of context.req.valid("json").entries()) {
-        started.push(toWireRun(await startAlone(services, context, body, `#${place}`)));
-      }
-      return answerJson(context, started);
+      const started = await startAll(services, context, context.req.valid("json"));
+      return answerJson(context, started.map(toWireRun));
     },
   );
 
@@ -172,6 +169,22 @@ async function startAlone(services: HttpServices, context: HttpContext, body: Ru
     }),
   });
   return await startRun(services, context, session, body, !stays);
+}
+
+/** Starts all of them or none: who is refused sends all of them again. */
+async function startAll(services: HttpServices, context: HttpContext, bodies: readonly RunBody[]): Promise<Run[]> {
+  for (const body of bodies) await checkRun(services, body);
+  const started: Run[] = [];
+  try {
+    for (const [place, body] of bodies.entries()) started.push(await startAlone(services, context, body, `#${place}`));
+    return started;
+  } catch (error) {
+    // Under a key the same request finds those that have begun, which may be from long ago.
+    if (context.req.header("idempotency-key") === undefined) {
+      await Promise.all(started.map(({ session_id }) => isDone(deleteSession(services, session_id))));
+    }
+    throw error;
+  }
 }
 
 function locationOf(run: Run): string {
