@@ -152,6 +152,21 @@ test("a server that closes lets its run finish, answers its reader and refuses n
   await server.remove();
 });
 
+test("a server that closes says within a 200 that it stops waiting for a run: sent again it would be a second one", async () => {
+  const server = await startTestServer({ drainSeconds: 0.05 });
+  const { thread_id } = await server.client.threads.create();
+  const body = { assistant_id: "gated", input: { door: crypto.randomUUID() } };
+  const waiting = server.send("POST", `/threads/${thread_id}/runs/wait`, body);
+  await expect.poll(async () => (await server.client.runs.list(thread_id, { status: "running" })).length).toBe(1);
+  const [run] = await server.client.runs.list(thread_id);
+  await server.close();
+  const answer = await waiting;
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("content-location")).toBe(`/threads/${thread_id}/runs/${run?.run_id}`);
+  expect(await answer.json()).toMatchObject({ __error__: { message: expect.stringContaining("is stopping") } });
+  await server.remove();
+});
+
 function startProgram(entry: string, environment: Record<string, string>): ChildProcess {
   return spawn(process.execPath, [fileURLToPath(new URL(`../${entry}`, import.meta.url))], {
     cwd: folder,

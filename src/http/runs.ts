@@ -190,16 +190,17 @@ export async function streamRun(
   });
 }
 
-/** Answers with a run's final values when it is over. */
+/** Answers with a run's final values when it is over; `hasBegun` says that the same request has started it. */
 export function waitForRun(
   services: HttpServices,
   context: HttpContext,
   run: Run,
-  waiting: Pick<Following, "headers" | "cancels">,
+  waiting: Pick<Following, "headers" | "cancels"> & { hasBegun?: boolean },
 ): Promise<Response> {
   return sendWhenReady(context, {
     work: async (signal) => finalText(services, await services.runs.wait(run.run_id, signal), languageOf(context)),
     headers: waiting.headers,
+    hasBegun: waiting.hasBegun ?? false,
     logger: services.logger,
     ...(waiting.cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
   });

@@ -13,6 +13,8 @@ export interface WaitedAnswer {
   /** Gives the JSON text of the answer; the signal ends the waiting when the client goes. */
   work: (signal: AbortSignal) => Promise<string>;
   headers: Record<string, string>;
+  /** The request has begun something that goes on: a client that sent it again after a failure would begin it twice. */
+  hasBegun?: boolean;
   logger: Logger;
   /** Called when the client goes before the answer. */
   onDisconnect?: () => void;
@@ -20,7 +22,7 @@ export interface WaitedAnswer {
 
 /**
  * Answers with JSON as soon as it is there. From the first second on a newline a second keeps the connection alive; a
- * failure before that becomes an ordinary error answer, later an `__error__` in the body.
+ * failure before that becomes an ordinary error answer, later, or of what has begun, an `__error__` in the body.
  */
 export async function sendWhenReady(context: HttpContext, answer: WaitedAnswer): Promise<Response> {
   const { outgoing } = context.env;
@@ -51,7 +53,8 @@ export async function sendWhenReady(context: HttpContext, answer: WaitedAnswer):
   } catch (error) {
     outgoing.off("close", onClose);
     if (gone.signal.aborted) return RESPONSE_ALREADY_SENT;
-    if (!outgoing.headersSent) throw error;
+    if (!outgoing.headersSent && answer.hasBegun !== true) throw error;
+    start();
     answer.logger.error({ err: error, path: context.req.path }, "wait failed");
     const message = isAppError(error) ? error.message : "Internal Server Error";
     outgoing.end(JSON.stringify({ __error__: { error: "InternalServerError", message } }));

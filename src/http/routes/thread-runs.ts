@@ -98,6 +98,7 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
       const run = await startRun(services, context, session, { ...body, stream_mode: "values" });
       return waitForRun(services, context, run, {
         headers: { "content-location": locationOf(run) },
+        hasBegun: true,
         cancels: body.on_disconnect === "cancel",
       });
     },
