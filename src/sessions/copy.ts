@@ -4,10 +4,10 @@ import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langch
 import type { Graphs } from "../graph/load.ts";
 import { readPause } from "../runs/execute.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
-import { keptConfigurable } from "./configuration.ts";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 import { copiedConfig } from "./last-run.ts";
 import { createSession, requireSession } from "./sessions.ts";
+import { graphOf } from "./state.ts";
 
 /**
  * Copies a session with its whole history of checkpoints; runs stay behind, but for what the last one chose. The copy appears only when everything is in
@@ -25,7 +25,7 @@ export async function copySession(
     await copyCheckpoints(storage.checkpointer, sessionId, copyId);
     // It may have been deleted meanwhile: half a copy is none.
     await requireSession(storage, sessionId);
-    const interrupts = await questionsIn(graphs, source, copyId);
+    const interrupts = await questionsIn({ graphs, runs }, source, copyId);
     const isWaiting = source.status === "interrupted" || Object.keys(interrupts).length > 0;
     return await createSession(storage, {
       session_id: copyId,
@@ -40,12 +40,16 @@ export async function copySession(
 }
 
 /** What the copied states ask: a run of the source may have gone on since the source was read. */
-async function questionsIn(graphs: Graphs, source: Session, copyId: string): Promise<Session["interrupts"]> {
+async function questionsIn(
+  { graphs, runs }: Parameters<typeof graphOf>[0],
+  source: Session,
+  copyId: string,
+): Promise<Session["interrupts"]> {
   const graphId = source.metadata["graph_id"];
   // A graph that is not served any more can be copied, and cannot be asked.
   if (typeof graphId !== "string" || !graphs.ids().includes(graphId)) return source.interrupts;
-  return (await readPause(await graphs.ofSession(graphId, keptConfigurable(source), "threads.read"), copyId))
-    .interrupts;
+  const graph = await graphOf({ graphs, runs }, source, "threads.read");
+  return graph === undefined ? source.interrupts : (await readPause(graph, copyId)).interrupts;
 }
 
 async function copyCheckpoints(saver: BaseCheckpointSaver, from: string, to: string): Promise<void> {

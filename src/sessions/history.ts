@@ -20,11 +20,11 @@ const ownKeys = new Set(["source", "step", "run_id", "thread_id"]);
 
 /** The states of a session, newest first; none when it has had no graph yet. */
 export async function readHistory(
-  { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "get"> },
+  { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "get" | "list"> },
   session: Session,
   { limit, before, metadata = {}, checkpoint }: HistoryQuery,
 ): Promise<StateSnapshot[]> {
-  const graph = await graphOf(graphs, session, "threads.read");
+  const graph = await graphOf({ graphs, runs }, session, "threads.read");
   if (graph === undefined) return [];
   const filter = Object.fromEntries(Object.entries(metadata).filter(([key]) => ownKeys.has(key)));
   const isOwn = Object.keys(filter).length === Object.keys(metadata).length;

@@ -2,6 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import { AppError, errorMessage } from "../errors.ts";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
+import { lastWorkedRun } from "../runs/asking-run.ts";
 import { readPause } from "../runs/execute.ts";
 import { requireCheckpoint } from "../runs/origin.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
@@ -24,12 +25,12 @@ export interface CheckpointReference {
  * graph yet. Throws `not_found` for a checkpoint or a graph that does not exist.
  */
 export async function readState(
-  { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "get"> },
+  { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "get" | "list"> },
   session: Session,
   reference: CheckpointReference = {},
   subgraphs = false,
 ): Promise<StateSnapshot | undefined> {
-  const graph = await graphOf(graphs, session, "threads.read");
+  const graph = await graphOf({ graphs, runs }, session, "threads.read");
   if (graph === undefined) return undefined;
   const snapshot = await graph.getState(checkpointConfig(session, reference), { subgraphs });
   if (reference.checkpoint_id !== undefined && snapshot.createdAt === undefined) {
@@ -51,7 +52,7 @@ export interface StateUpdate {
  * values or the node.
  */
 export function updateState(
-  parts: EditParts & { graphs: Graphs },
+  parts: EditParts & { graphs: Graphs; runs: Pick<SessionRuns, "list"> },
   sessionId: string,
   update: StateUpdate,
 ): Promise<RunnableConfig> {
@@ -59,13 +60,13 @@ export function updateState(
 }
 
 async function writeState(
-  { storage, graphs }: Pick<EditParts, "storage"> & { graphs: Graphs },
+  { storage, graphs, runs }: Pick<EditParts, "storage"> & { graphs: Graphs; runs: Pick<SessionRuns, "list"> },
   sessionId: string,
   update: StateUpdate,
 ): Promise<RunnableConfig> {
   const session = await requireSession(storage, sessionId);
   if (session.status === "busy") throw new AppError("conflict", "Thread is busy");
-  const graph = await graphOf(graphs, session, "threads.update");
+  const graph = await graphOf({ graphs, runs }, session, "threads.update");
   if (graph === undefined) throw noGraph(session.session_id);
   const { checkpoint_id, checkpoint_ns = "" } = update.checkpoint;
   // LangGraph would begin with an empty state, and what was said would seem to be gone.
@@ -85,16 +86,21 @@ async function writeState(
 }
 
 /**
- * The graph that a session last ran, or was made for; `undefined` before. A factory is asked with what the session keeps as
- * its configuration. Throws `not_found` for one that is not served.
+ * The graph that a session last ran, or was made for; `undefined` before. A factory is asked with what its last run was told,
+ * that of its assistant included; before the first, and in a copy, with what the session keeps as its configuration (wire
+ * contract, 2.3). Throws `not_found` for one that is not served.
  */
 export async function graphOf(
-  graphs: Graphs,
+  { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "list"> },
   session: Session,
   access: "threads.read" | "threads.update",
 ): Promise<ServedGraph | undefined> {
   const graphId = session.metadata["graph_id"];
   if (typeof graphId !== "string") return undefined;
+  const fixed = graphs.fixed(graphId);
+  if (fixed !== undefined) return fixed;
+  const run = await lastWorkedRun(runs, session.session_id);
+  if (run?.graph_id === graphId) return await graphs.ofRun(run, access);
   return await graphs.ofSession(graphId, { ...keptConfigurable(session), thread_id: session.session_id }, access);
 }
 

@@ -12,6 +12,9 @@ export interface Superstep {
   updates: { values?: unknown; command?: JsonObject | undefined; as_node: string }[];
 }
 
+/** A session that is filled has had none. */
+const noRuns = { list: async () => [] };
+
 /**
  * Writes the states of a past that happened elsewhere into a session, step by step; what the last one waits for, the session
  * waits for (wire contract, 2.3: `supersteps`). Gives the session as it is then. Throws `invalid_parameter` when the session
@@ -22,7 +25,7 @@ export async function applySupersteps(
   session: Session,
   supersteps: readonly Superstep[],
 ): Promise<Session> {
-  const graph = await graphOf(graphs, session, "threads.update");
+  const graph = await graphOf({ graphs, runs: noRuns }, session, "threads.update");
   if (graph === undefined) throw noGraph(session.session_id);
   const readMessages = (values: unknown): unknown =>
     checksMessages(graph) ? readInputMessages(values, "values") : (values ?? null);

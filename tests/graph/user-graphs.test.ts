@@ -203,6 +203,17 @@ describe.each(Object.keys(clients) as (keyof typeof clients)[])("by the SDK %s",
       expect((await client().threads.getState(thread)).next).toEqual(["after"]);
     });
 
+    it("is asked with what its assistant has, also when the state is read and changed", async () => {
+      const config = { configurable: { node_name: "helper" } };
+      const { assistant_id: id } = await client().assistants.create({ graphId: "factory", config });
+      const thread = await newThread();
+      await run(id, { interruptBefore: ["helper"] }, thread);
+      expect((await client().threads.getState(thread)).next).toEqual(["helper"]);
+      expect((await client().threads.getHistory(thread))[0]?.next).toEqual(["helper"]);
+      await client().threads.updateState(thread, { values: { node: "by hand" }, asNode: "helper" });
+      expect((await client().threads.getState(thread)).next).toEqual(["after"]);
+    });
+
     it("is drawn as it is without any configuration", async () => {
       const { nodes } = await client().assistants.getGraph("factory");
       expect(nodes.map(({ id }) => id)).toEqual(["__start__", "usual", "after", "__end__"]);
