@@ -27,6 +27,9 @@ const loadLimit = 60_000;
 /** What of a run its graph depends on. */
 type RunOfGraph = Pick<Run, "graph_id" | "session_id" | "run_id" | "assistant_id" | "kwargs">;
 
+/** What of an assistant its graph depends on. */
+type OfAssistant = Pick<Assistant, "graph_id" | "config" | "context">;
+
 /** The graphs this server offers. Asking for one that is not served throws `not_found`, with the reason when it failed to load. */
 export class Graphs {
   readonly problems: readonly GraphProblem[];
@@ -89,6 +92,14 @@ export class Graphs {
     return build === undefined ? graph : build({ configurable }, access);
   }
 
+  /** The graph that an assistant stands for; a factory is asked with the assistant's `config` and `context`. */
+  #ofAssistant({ graph_id, config, context }: OfAssistant): ServedGraph | Promise<ServedGraph> {
+    const { graph, build } = this.#find(graph_id);
+    if (build === undefined) return graph;
+    const configurable = JsonObject.safeParse(config["configurable"]).data ?? {};
+    return build({ ...config, configurable, context }, "assistants.read");
+  }
+
   #make(run: RunOfGraph, access: AccessContext): ServedGraph | Promise<ServedGraph> {
     const { graph, build } = this.#find(run.graph_id);
     if (build === undefined) return graph;
@@ -136,17 +147,23 @@ export class Graphs {
   }
 
   /** Schemas of the subgraphs, by their namespace (`node`, or `node|inner` with `recurse`). */
-  async subgraphSchemas(id: string, namespace?: string, recurse = false): Promise<Record<string, GraphSchemas>> {
+  async subgraphSchemas(
+    assistant: OfAssistant,
+    namespace?: string,
+    recurse = false,
+  ): Promise<Record<string, GraphSchemas>> {
     const found: Record<string, GraphSchemas> = {};
-    for await (const [name, subgraph] of this.get(id).getSubgraphsAsync(namespace, recurse)) {
+    const graph = await this.#ofAssistant(assistant);
+    for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse)) {
       found[name] = graphSchemas(subgraph);
     }
     return found;
   }
 
   /** Nodes and edges as `GET /assistants/:id/graph` shows them; `xray` opens subgraphs, a number says how deep. */
-  async drawing(id: string, xray: boolean | number): Promise<JsonObject> {
-    const drawable = await this.get(id).getGraphAsync({ xray });
+  async drawing(assistant: OfAssistant, xray: boolean | number): Promise<JsonObject> {
+    const graph = await this.#ofAssistant(assistant);
+    const drawable = await graph.getGraphAsync({ xray });
     return { ...drawable.toJSON() };
   }
 }

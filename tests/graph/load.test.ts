@@ -13,6 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
+const assistant = { graph_id: "agent", config: {}, context: {} };
+
 async function load(graphs: unknown, saver = new MemorySaver()): Promise<Graphs> {
   const path = join(folder, `${crypto.randomUUID()}.json`);
   await writeFile(path, typeof graphs === "string" ? graphs : JSON.stringify({ graphs, node_version: "24" }));
@@ -116,7 +118,7 @@ describe("schemas", () => {
   });
 
   it("of subgraphs are found by their node", async () => {
-    const schemas = await (await load({ agent: `${module}:nested` })).subgraphSchemas("agent");
+    const schemas = await (await load({ agent: `${module}:nested` })).subgraphSchemas(assistant);
     expect(schemas).toMatchObject({ inner: { state_schema: { properties: { count: { type: "number" } } } } });
   });
 });
@@ -125,7 +127,7 @@ describe("the drawing", () => {
   it("shows nodes and edges, and with xray those of subgraphs", async () => {
     const graphs = await load({ agent: `${module}:nested` });
     const names = async (xray: boolean | number): Promise<unknown[]> => {
-      const { nodes } = (await graphs.drawing("agent", xray)) as { nodes: { id: string }[] };
+      const { nodes } = (await graphs.drawing(assistant, xray)) as { nodes: { id: string }[] };
       return nodes.map(({ id }) => id);
     };
     expect(await names(false)).toEqual(["__start__", "inner", "__end__"]);

@@ -203,7 +203,7 @@ describe.each(Object.keys(clients) as (keyof typeof clients)[])("by the SDK %s",
       expect((await client().threads.getState(thread)).next).toEqual(["after"]);
     });
 
-    it("is asked with what its assistant has, also when the state is read and changed", async () => {
+    it("is asked with what its assistant has, also when the state is read and changed, and when it is drawn", async () => {
       const config = { configurable: { node_name: "helper" } };
       const { assistant_id: id } = await client().assistants.create({ graphId: "factory", config });
       const thread = await newThread();
@@ -212,6 +212,8 @@ describe.each(Object.keys(clients) as (keyof typeof clients)[])("by the SDK %s",
       expect((await client().threads.getHistory(thread))[0]?.next).toEqual(["helper"]);
       await client().threads.updateState(thread, { values: { node: "by hand" }, asNode: "helper" });
       expect((await client().threads.getState(thread)).next).toEqual(["after"]);
+      const { nodes } = await client().assistants.getGraph(id);
+      expect(nodes.map(({ id: name }) => name)).toEqual(["__start__", "helper", "after", "__end__"]);
     });
 
     it("is drawn as it is without any configuration", async () => {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Graphs } from "../../graph/load.ts";
 import { requireAssistant } from "../../sessions/assistants.ts";
 import type { AssistantQuery } from "../../storage/assistants.ts";
-import { JsonObject } from "../../storage/records.ts";
+import { JsonObject, type Assistant } from "../../storage/records.ts";
 import { toWireAssistant } from "../assistant.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
@@ -93,8 +93,8 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
     path(AssistantPath),
     query(GraphQuery),
     async (context) => {
-      const { graph_id } = await requireAssistant(services, context.req.valid("param").assistant_id);
-      return answerJson(context, await graphs.drawing(graph_id, context.req.valid("query").xray ?? false));
+      const assistant = await requireAssistant(services, context.req.valid("param").assistant_id);
+      return answerJson(context, await graphs.drawing(assistant, context.req.valid("query").xray ?? false));
     },
   );
 
@@ -123,10 +123,10 @@ function subgraphRoutes(routes: HttpApp, services: HttpServices): void {
     path(AssistantPath),
     query(RecurseQuery),
     async (context) => {
-      const { graph_id } = await requireAssistant(services, context.req.valid("param").assistant_id);
+      const assistant = await requireAssistant(services, context.req.valid("param").assistant_id);
       return answerJson(
         context,
-        await subgraphSchemas(graphs, graph_id, undefined, context.req.valid("query").recurse),
+        await subgraphSchemas(graphs, assistant, undefined, context.req.valid("query").recurse),
       );
     },
   );
@@ -137,10 +137,10 @@ function subgraphRoutes(routes: HttpApp, services: HttpServices): void {
     query(RecurseQuery),
     async (context) => {
       const { assistant_id, namespace } = context.req.valid("param");
-      const { graph_id } = await requireAssistant(services, assistant_id);
+      const assistant = await requireAssistant(services, assistant_id);
       return answerJson(
         context,
-        await subgraphSchemas(graphs, graph_id, namespace, context.req.valid("query").recurse),
+        await subgraphSchemas(graphs, assistant, namespace, context.req.valid("query").recurse),
       );
     },
   );
@@ -149,11 +149,11 @@ function subgraphRoutes(routes: HttpApp, services: HttpServices): void {
 /** The wire's names for the schemas of a subgraph (wire contract, 2.2). */
 async function subgraphSchemas(
   graphs: Graphs,
-  graphId: string,
+  assistant: Assistant,
   namespace: string | undefined,
   recurse = false,
 ): Promise<Record<string, unknown>> {
-  const found = await graphs.subgraphSchemas(graphId, namespace, recurse);
+  const found = await graphs.subgraphSchemas(assistant, namespace, recurse);
   return Object.fromEntries(
     Object.entries(found).map(([name, schemas]) => [
       name,
