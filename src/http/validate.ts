@@ -19,6 +19,7 @@ function validator<Target extends keyof ValidationTargets, Schema extends z.ZodT
   target: Target,
   schema: Schema,
   read: (context: HttpContext) => unknown,
+  described: z.ZodType = schema,
 ): Validator<Target, Schema> {
   const validate: Validator<Target, Schema> = async (context, next) => {
     const parsed = schema.safeParse(await read(context));
@@ -28,12 +29,12 @@ function validator<Target extends keyof ValidationTargets, Schema extends z.ZodT
     return next();
   };
   // What a client sends is the schema's input: before defaults and transforms.
-  return Object.assign(validate, { [uniqueSymbol]: { target, ...resolver(schema, { options: { io: "input" } }) } });
+  return Object.assign(validate, { [uniqueSymbol]: { target, ...resolver(described, { options: { io: "input" } }) } });
 }
 
-/** Parses the JSON body. */
-export function jsonBody<Schema extends z.ZodType>(schema: Schema): Validator<"json", Schema> {
-  return validator("json", schema, readJson);
+/** Parses the JSON body. `described` is the whole of a body of which the handler reads a part itself, because it is long. */
+export function jsonBody<Schema extends z.ZodType>(schema: Schema, described?: z.ZodType): Validator<"json", Schema> {
+  return validator("json", schema, readJson, described);
 }
 
 /** Parses the query; of a repeated key the first value counts. */

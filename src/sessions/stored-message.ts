@@ -101,14 +101,14 @@ const atOnce = 100;
  */
 export async function readStoredList(
   list: readonly unknown[],
-): Promise<{ messages: StoredMessage[]; problems: { path: PropertyKey[]; message: string }[] }> {
+): Promise<{ messages: StoredMessage[]; problems: z.core.$ZodIssue[] }> {
   const messages: StoredMessage[] = [];
-  const problems: { path: PropertyKey[]; message: string }[] = [];
+  const problems: z.core.$ZodIssue[] = [];
   for (const [index, form] of list.entries()) {
     if (index % atOnce === atOnce - 1) await nextTurn();
     const { data, error } = StoredMessage.safeParse(form);
     if (data !== undefined) messages.push(data);
-    problems.push(...(error?.issues ?? []).map(({ path, message }) => ({ path: [index, ...path], message })));
+    problems.push(...(error?.issues ?? []).map((issue) => ({ ...issue, path: [index, ...issue.path] })));
   }
   return { messages, problems };
 }

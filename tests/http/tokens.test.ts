@@ -1,4 +1,7 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { HttpServices } from "../../src/http/environment.ts";
+import { tokenRoutes } from "../../src/http/routes/tokens.ts";
 import { startSessions, type SessionFixture } from "./session-fixture.ts";
 
 let sessions: SessionFixture;
@@ -49,4 +52,31 @@ describe("POST /tokens/count", () => {
       expect((await count(body))[0]).toBe(400);
     },
   );
+
+  it("says where in the list a message is that cannot be read", async () => {
+    const messages = [
+      { role: "user", content: "hello" },
+      { role: "user" },
+      { role: "user", content: "hello", name: 7 },
+    ];
+    const [status, text] = await count({ messages });
+    const issues = [
+      ["messages", "1", "content"],
+      ["messages", "2", "name"],
+    ].map((path) => ({ path }));
+    expect([status, JSON.parse(String(text))]).toMatchObject([400, { error: { name: "ZodError", issues } }]);
+  });
+
+  it("lets others be served while it reads ten thousand messages", async () => {
+    // Nothing of the services is asked before the messages are read, and the last of these cannot be.
+    const routes = tokenRoutes({} as HttpServices);
+    const good = Array.from({ length: 9_999 }, () => ({ role: "user", content: "hello" }));
+    const body = JSON.stringify({ messages: [...good, { role: "user" }] });
+    let answer: Response | undefined;
+    void Promise.resolve(routes.request("/tokens/count", { method: "POST", body })).then((one) => (answer = one));
+    let turns = 0;
+    for (; answer === undefined; turns += 1) await nextTurn();
+    expect(answer.status).toBe(400);
+    expect(turns).toBeGreaterThan(99);
+  });
 });

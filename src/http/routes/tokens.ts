@@ -6,24 +6,30 @@ import { countImage, ImageDetail } from "../../context/image-tokens.ts";
 import { countMessagesExactly, type CountedText } from "../../context/token-counter.ts";
 import { countMessages, countText } from "../../context/tokens.ts";
 import { availableContext, modelLimits } from "../../models/model-limits.ts";
-import { fromStored, StoredMessage } from "../../sessions/stored-message.ts";
+import { fromStored, readStoredList, StoredMessage } from "../../sessions/stored-message.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { answerInvalid } from "../errors.ts";
 import { answerJson } from "../json.ts";
 import { jsonBody } from "../validate.ts";
 
 const Pixels = z.number().int().min(1).max(1_000_000);
+const fields = {
+  model: z.string().min(1).max(200).nullish().describe("Whose limits are told; left out: the server's model"),
+  text: z.string().optional(),
+  image: z.object({ width: Pixels, height: Pixels, detail: ImageDetail.default("high") }).optional(),
+};
+const mostMessages = 10_000;
+/** Its messages are read one by one: all at once would hold up the others for a quarter of a second. */
 const Counting = z
-  .object({
-    model: z.string().min(1).max(200).nullish().describe("Whose limits are told; left out: the server's model"),
-    text: z.string().optional(),
-    messages: z.array(StoredMessage).max(10_000).optional(),
-    image: z.object({ width: Pixels, height: Pixels, detail: ImageDetail.default("high") }).optional(),
-  })
+  .object({ ...fields, messages: z.array(z.unknown()).max(mostMessages).optional() })
   .refine(({ text, messages, image }) => [text, messages, image].filter((given) => given !== undefined).length === 1, {
     message: "expected exactly one of text, messages and image",
-  })
+  });
+const CountingDescription = z
+  .object({ ...fields, messages: z.array(StoredMessage).max(mostMessages).optional() })
   .meta({ ref: "TokenCountCreate" });
+type Counted = Omit<z.infer<typeof Counting>, "model" | "messages"> & { messages: StoredMessage[] | undefined };
 
 const CountShape = z
   .object({
@@ -43,7 +49,7 @@ export function tokenRoutes({ config, models, tokens: counter }: HttpServices): 
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
   async function count(
-    { text, messages, image }: z.infer<typeof Counting>,
+    { text, messages, image }: Counted,
     model: string,
     signal: AbortSignal,
   ): Promise<{ tokens: number; method: CountedText["method"] | "formula"; estimate: number }> {
@@ -69,11 +75,17 @@ export function tokenRoutes({ config, models, tokens: counter }: HttpServices): 
   routes.post(
     "/tokens/count",
     describe({ tag: "Meta", summary: "Count the tokens of a text, of messages or of an image", answer: CountShape }),
-    jsonBody(Counting),
+    jsonBody(Counting, CountingDescription),
     async (context) => {
-      const body = context.req.valid("json");
+      const { messages: forms, ...body } = context.req.valid("json");
+      const { messages, problems } =
+        forms === undefined ? { messages: undefined, problems: [] } : await readStoredList(forms);
+      if (problems.length > 0) {
+        const issues = problems.map((issue) => ({ ...issue, path: ["messages", ...issue.path] }));
+        return answerInvalid(new z.ZodError(issues), context);
+      }
       const model = body.model ?? models.roles().main;
-      const counted = await count(body, model, context.req.raw.signal);
+      const counted = await count({ ...body, messages }, model, context.req.raw.signal);
       const limits = modelLimits(model, config.contextLimit, models.profile);
       const available = availableContext(limits, counted.tokens);
       return answerJson(context, { ...counted, limits: { ...limits, available } });
