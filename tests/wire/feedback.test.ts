@@ -61,6 +61,11 @@ async function eventsOf(feedback_keys: string[]) {
   return { runId: response.headers.get("content-location")?.split("/").at(-1), events: await readEvents(response) };
 }
 
+test("GET /info says that runs are traced, also to a project of their own", async () => {
+  const flags = { langsmith: true, langsmith_tracing_replicas: true };
+  expect(await (await server.send("GET", "/info")).json()).toMatchObject({ flags });
+});
+
 test("feedback_keys give an event with an address for each", async () => {
   const { runId, events } = await eventsOf(["thumbs", "stars"]);
   expect(events.map(({ event }) => event)).toEqual(["metadata", "values", "values", "feedback"]);
