@@ -108,11 +108,13 @@ describe("a component of a graph", () => {
     });
   });
 
-  it("is found by the id of the graph's assistant, as the SDK's client asks for it", async () => {
+  it("is found by the id of the graph's assistant, and of one that was made of it, as the SDK's client asks for it", async () => {
     const id = systemAssistantId("my-agent");
     expect((await ask("POST", `/ui/${id}`, { name: "card" }))[2]).toContain("/ui/my-agent/entrypoint.js");
     const html = await server.client["~ui"].getComponent("my-agent", "card");
     expect(html).toContain("__LGUI_my_agent.render");
+    const own = await server.client.assistants.create({ graphId: "my-agent" });
+    expect((await ask("POST", `/ui/${own.assistant_id}`, { name: "card" }))[0]).toBe(200);
   });
 
   it("cannot be named so that more than its name is run", async () => {

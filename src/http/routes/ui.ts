@@ -1,6 +1,7 @@
 import { extname } from "node:path";
 import { Hono } from "hono";
 import { z } from "zod";
+import { findAssistant } from "../../graph/find-assistant.ts";
 import { globalOf, type InterfaceFile } from "../../manifest/interfaces.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
@@ -21,7 +22,7 @@ const types: Record<string, string> = {
 export function uiRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const filesOf = async (agent: string): Promise<{ id: string; files: InterfaceFile[] } | undefined> => {
-    const id = services.graphs.findAssistant(agent)?.graph_id ?? agent;
+    const id = (await findAssistant(services.runnable, services.graphs, agent))?.graph_id ?? agent;
     const files = await services.interfaces.files(id);
     return files === undefined ? undefined : { id, files };
   };
