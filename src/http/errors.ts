@@ -45,12 +45,16 @@ export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {
   storage_newer: 500,
 };
 
+/** Of a request in which thousands of values are wrong, so many are told. */
+export const mostIssues = 100;
+
 /**
  * Answers a failed validation as the peer does; what the client sent is not repeated. Who asks for JSON by name is told
  * what to do as well, and which parameters to correct (ERR-14).
  */
 export function answerInvalid(error: z.ZodError, context: HttpContext): Response {
-  const issues = error.issues.map(({ code, path, message }) => ({ code, path: path.map(String), message }));
+  const told = error.issues.slice(0, mostIssues);
+  const issues = told.map(({ code, path, message }) => ({ code, path: path.map(String), message }));
   const body = { success: false, error: { issues, name: "ZodError" } };
   if (!wantsJson(context)) return context.json(body, 400);
   const parameters = [...new Set(issues.map(({ path }) => path.join(".")))];

@@ -6,7 +6,7 @@ import { keptConfigurable } from "../sessions/configuration.ts";
 import { JsonObject, MultitaskStrategy, type Session } from "../storage/records.ts";
 import { Id } from "./validate.ts";
 
-const nodeNames = z.union([z.literal("*"), z.array(z.string())]);
+const nodeNames = z.union([z.literal("*"), z.array(z.string()).max(200)]);
 const StreamModeName = z.enum(streamModes);
 const Checkpoint = z.looseObject({
   checkpoint_id: Id.nullish(),
@@ -28,7 +28,7 @@ export const RunBody = z
     metadata: JsonObject.nullish(),
     checkpoint: Checkpoint.nullish(),
     checkpoint_id: Id.nullish(),
-    stream_mode: z.union([StreamModeName, z.array(StreamModeName)]).nullish(),
+    stream_mode: z.union([StreamModeName, z.array(StreamModeName).max(100)]).nullish(),
     stream_subgraphs: z.boolean().nullish(),
     stream_resumable: z.boolean().nullish(),
     interrupt_before: nodeNames.nullish(),

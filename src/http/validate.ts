@@ -50,6 +50,9 @@ export function path<Schema extends z.ZodType>(schema: Schema): Validator<"param
 /** An id of a thread, run or checkpoint, in lower case. */
 export const Id = z.guid({ error: "expected a UUID" }).toLowerCase();
 
+/** Names of fields, of which only those are told. Each row is looked at for each name. */
+export const FieldNames = z.array(z.string()).max(1_000);
+
 /** A yes or no in a query: `1`, `true`, `yes`, `0`, `false`, `no`. */
 export const QueryFlag = z
   .enum(["1", "true", "yes", "0", "false", "no", ""])

@@ -23,7 +23,7 @@ const defaultRecursionLimit = 500;
 
 /** What a run may say in `config` (wire contract, section 2.4); other keys are ignored. */
 export const RunConfig = z.object({
-  tags: z.array(z.string()).optional(),
+  tags: z.array(z.string()).max(100).optional(),
   recursion_limit: z.number().int().positive().optional(),
   max_concurrency: z.number().int().positive().optional(),
   /** Milliseconds; more than a timer can count (25 days) is no limit that anybody means. */
@@ -37,8 +37,8 @@ const Target = z.union([z.string(), z.object({ node: z.string(), input: z.unknow
 /** What a run may say in `command` (wire contract, section 2.4). */
 export const RunCommand = z.object({
   resume: z.unknown().optional(),
-  update: z.union([JsonObject, z.array(z.tuple([z.string(), z.unknown()]))]).nullish(),
-  goto: z.union([Target, z.array(Target)]).nullish(),
+  update: z.union([JsonObject, z.array(z.tuple([z.string(), z.unknown()])).max(1_000)]).nullish(),
+  goto: z.union([Target, z.array(Target).max(1_000)]).nullish(),
 });
 
 /** Everything one walk needs. `tell` gets its events in order; `room` is awaited before each chunk when it answers. */

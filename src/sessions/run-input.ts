@@ -17,6 +17,9 @@ const InputMessage = z.looseObject({
   additional_kwargs: Carried.nullish(),
 });
 
+/** Wrong fields that are told. */
+const mostProblems = 5;
+
 /** A message as LangChain serialises one. */
 const Constructed = z.looseObject({ lc: z.number(), type: z.literal("constructor"), kwargs: InputMessage });
 
@@ -66,13 +69,15 @@ function readMessagesIn(values: JsonObject, at: string): JsonObject {
   const list: unknown[] = Array.isArray(messages) ? messages : [messages];
   const problems: string[] = [];
   const read = list.map((message, index) => {
+    // What is told is told.
+    if (problems.length >= mostProblems) return message;
     const place = Array.isArray(messages) ? `${at}.messages.${index}` : `${at}.messages`;
     const checked = checkMessage(message);
     problems.push(...checked.problems.map(({ path, message: text }) => `${[place, ...path].join(".")}: ${text}`));
     return checked.message;
   });
   if (problems.length > 0) {
-    throw new AppError("invalid_parameter", problems.slice(0, 5).join("; "), {
+    throw new AppError("invalid_parameter", problems.slice(0, mostProblems).join("; "), {
       suggestion: "Correct the named fields.",
     });
   }

@@ -78,13 +78,13 @@ export const RunContext = UserContext.extend({
   /** Whether the identity also stands before the task in the work mode `workflow` (PROMPT-02). Default yes. */
   identity_in_workflow: z.boolean().optional(),
   /** Toolkits by name; without it all that the server has. `tools` then names some of theirs. */
-  toolkits: z.array(z.string()).optional(),
+  toolkits: z.array(z.string()).max(1_000).optional(),
   /**
    * Who searches the web for this turn (SEARCH-01): `general`, the server's engine, before the model is asked; `provider`, the
    * model's vendor by itself; `off`, nobody. Left out, the model may call `web_search` where there is an engine.
    */
   web_search: z.enum(["general", "provider", "off"]).optional(),
-  tools: z.array(z.string()).optional(),
+  tools: z.array(z.string()).max(1_000).optional(),
   /** The tool that is called first and once; any other one then waits for the user's word (TOOL-08). */
   selected_tool: z.string().optional(),
   /** Several tool calls at once (`auto`, the default), one after the other, or each further one by the user's word. */

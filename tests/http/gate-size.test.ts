@@ -68,6 +68,40 @@ describe("a request that dribbles in", () => {
   });
 });
 
+describe("a list of more than anybody asks for", () => {
+  const record = (list: number[]): object => Object.fromEntries(list.map((item, index) => [`p${index}`, item]));
+  const events = `/threads/${crypto.randomUUID()}/stream/events`;
+
+  test.each<[string, string, (wrong: number[]) => object]>([
+    ["ids of threads", "/threads/search", (ids) => ({ ids })],
+    ["fields of threads", "/threads/search", (select) => ({ select })],
+    ["paths in threads", "/threads/search", (list) => ({ extract: record(list) })],
+    ["fields of assistants", "/assistants/search", (select) => ({ select })],
+    ["fields of crons", "/runs/crons/search", (select) => ({ select })],
+    ["states of a new thread", "/threads", (supersteps) => ({ supersteps })],
+    ["channels", events, (channels) => ({ channels })],
+    ["places of events", events, (namespaces) => ({ channels: ["values"], namespaces })],
+  ])("is refused before each of its elements is looked at: %s", async (_, path, bodyOf) => {
+    const response = await server.send("POST", path, bodyOf(Array.from({ length: 20_000 }, () => 1)));
+    const answer: unknown = await response.json();
+    expect([response.status, answer]).toMatchObject([400, { error: { issues: [{ message: expect.any(String) }] } }]);
+  });
+
+  test("is refused although each element is right, where each is compared with each row", async () => {
+    const select = Array.from({ length: 1001 }, () => "thread_id");
+    expect((await server.send("POST", "/threads/search", { select })).status).toBe(400);
+    expect((await server.send("POST", "/threads/search", { select: select.slice(1) })).status).toBe(200);
+  });
+
+  test("is told of by the first of its wrong elements", async () => {
+    const run_ids = Array.from({ length: 1000 }, () => 1);
+    const response = await server.send("POST", "/runs/cancel", { thread_id: crypto.randomUUID(), run_ids });
+    expect(response.status).toBe(400);
+    const answer = (await response.json()) as { error: { issues: unknown[] } };
+    expect(answer.error.issues).toHaveLength(100);
+  });
+});
+
 describe("a request of a size or shape that nobody means", () => {
   let folder = "";
   let own: ServerProcess;

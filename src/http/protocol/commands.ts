@@ -7,6 +7,7 @@ import { createSession } from "../../sessions/sessions.ts";
 import { readState } from "../../sessions/state.ts";
 import { JsonObject, MultitaskStrategy, type PendingInterrupt, type Run, type Session } from "../../storage/records.ts";
 import type { HttpServices } from "../environment.ts";
+import { mostIssues } from "../errors.ts";
 import type { RunBody } from "../run-request.ts";
 import { admitRun } from "../runs.ts";
 import { metaOf, toRefusal, type CommandOutcome, type ProtocolAnswer, type Refusal } from "./protocol-answer.ts";
@@ -47,16 +48,16 @@ const RunStart = RunOptions.extend({
 const Response = z.looseObject({
   interrupt_id: z.string(),
   response: z.unknown().optional(),
-  namespace: z.array(z.string()).optional(),
+  namespace: z.array(z.string()).max(100).optional(),
 });
 const InputRespond = RunOptions.extend({
-  responses: z.array(Response).min(1).optional(),
+  responses: z.array(Response).min(1).max(1_000).optional(),
   ...Response.partial().shape,
   ...RunCommand.pick({ update: true, goto: true }).shape,
 });
 const StateGet = z.looseObject({
-  namespace: z.array(z.string()).nullish(),
-  keys: z.array(z.string()).nullish(),
+  namespace: z.array(z.string()).max(100).nullish(),
+  keys: z.array(z.string()).max(1_000).nullish(),
 });
 
 /** Does what a command asks; every failure is an answer. */
@@ -111,7 +112,8 @@ export async function withParams<Schema extends z.ZodType, Outcome>(
 ): Promise<Outcome | Refusal> {
   const parsed = schema.safeParse(params ?? {});
   if (parsed.success) return work(parsed.data);
-  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "params"}: ${message}`);
+  const told = parsed.error.issues.slice(0, mostIssues);
+  const problems = told.map(({ path, message }) => `${path.join(".") || "params"}: ${message}`);
   return { error: "invalid_argument", message: `${method}: ${problems.join("; ")}` };
 }
 

@@ -19,8 +19,13 @@ export const EventFilter = z
     channels: z
       .array(z.string())
       .min(1)
+      .max(100)
       .describe(`${channels.join(", ")}, or custom:<name>`),
-    namespaces: z.array(z.array(z.string())).optional().describe("Only what is told at or below one of these places"),
+    namespaces: z
+      .array(z.array(z.string()).max(100))
+      .max(1_000)
+      .optional()
+      .describe("Only what is told at or below one of these places"),
     depth: z.int().nonnegative().optional().describe("How far below"),
     since: z.int().nonnegative().optional().describe("The seq of the last event the reader has"),
   })

@@ -9,7 +9,7 @@ import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson, pageHeaders, selected } from "../json.ts";
 import { AssistantShape } from "../shapes.ts";
-import { jsonBody, path, query, QueryFlag } from "../validate.ts";
+import { FieldNames, jsonBody, path, query, QueryFlag } from "../validate.ts";
 
 const AssistantPath = z.object({ assistant_id: z.string().describe("A UUID or a graph id") });
 const SubgraphPath = AssistantPath.extend({ namespace: z.string() });
@@ -23,7 +23,7 @@ const AssistantSearch = AssistantFilter.extend({
   offset: z.number().int().min(0).nullish(),
   sort_by: z.enum(["assistant_id", "graph_id", "created_at", "updated_at", "name"]).nullish(),
   sort_order: z.enum(["asc", "desc"]).nullish(),
-  select: z.array(z.string()).nullish(),
+  select: FieldNames.nullish(),
 });
 const GraphQuery = z.object({ xray: z.union([QueryFlag, z.coerce.number().int().min(0).max(100)]).optional() });
 const RecurseQuery = z.object({ recurse: QueryFlag.optional() });

@@ -14,7 +14,7 @@ import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson, pageHeaders, selected } from "../json.ts";
 import { RunBody } from "../run-request.ts";
 import { checkedBody } from "../runs.ts";
-import { Id, jsonBody, path } from "../validate.ts";
+import { FieldNames, Id, jsonBody, path } from "../validate.ts";
 
 const Payload = RunBody.omit({
   command: true,
@@ -62,7 +62,7 @@ const CronSearch = CronFilter.extend({
   offset: z.number().int().min(0).nullish(),
   sort_by: z.enum(["cron_id", "assistant_id", "thread_id", "created_at", "updated_at", "next_run_date"]).nullish(),
   sort_order: z.enum(["asc", "desc"]).nullish(),
-  select: z.array(z.string()).nullish(),
+  select: FieldNames.nullish(),
 });
 const CronShape = z
   .object({

@@ -12,7 +12,7 @@ import { answerJson, pageHeaders, selected } from "../json.ts";
 import { ThreadShape } from "../shapes.ts";
 import { shownThread } from "../shown-thread.ts";
 import { toThread } from "../thread.ts";
-import { Id, jsonBody } from "../validate.ts";
+import { FieldNames, Id, jsonBody } from "../validate.ts";
 import { toWire } from "../wire.ts";
 
 /** Sessions that are read from the list at once, where their values are looked at. */
@@ -23,7 +23,7 @@ const ThreadFilter = z.object({
   values: JsonObject.nullish().describe(
     "Contained in the newest state; every thread that the rest finds is read for it",
   ),
-  ids: z.array(Id).nullish(),
+  ids: z.array(Id).max(10_000).nullish(),
   status: SessionStatus.nullish(),
 });
 const Path = z.string().max(200).refine(isPath, { error: "expected a path such as values.messages[-1].content" });
@@ -32,10 +32,10 @@ const ThreadSearch = ThreadFilter.extend({
   offset: z.number().int().min(0).nullish(),
   sort_by: z.enum(["thread_id", "status", "created_at", "updated_at", "state_updated_at"]).nullish(),
   sort_order: z.enum(["asc", "desc"]).nullish(),
-  select: z.array(z.string()).nullish(),
-  extract: z
-    .record(z.string(), Path)
-    .refine((paths) => Object.keys(paths).length <= 10, { error: "at most 10 paths" })
+  select: FieldNames.nullish(),
+  // Counted before each is looked at: every one that is wrong is told.
+  extract: JsonObject.refine((paths) => Object.keys(paths).length <= 10, { error: "at most 10 paths" })
+    .pipe(z.record(z.string(), Path))
     .nullish()
     .describe("Names, and the paths in the thread of what stands under them in `extracted`"),
 });

@@ -13,7 +13,7 @@ import { selectState } from "../select-state.ts";
 import { StateUpdateShape, ThreadShape, ThreadStateShape } from "../shapes.ts";
 import { shownThread } from "../shown-thread.ts";
 import { toCheckpoint, toThreadState } from "../thread.ts";
-import { Id, jsonBody, path, query, QueryFlag } from "../validate.ts";
+import { FieldNames, Id, jsonBody, path, query, QueryFlag } from "../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
 const CheckpointPath = ThreadPath.extend({ checkpoint_id: Id });
@@ -21,7 +21,7 @@ const StateQuery = z.object({
   subgraphs: QueryFlag.optional(),
   select: z.string().optional().describe("Names of fields, `values.<key>` for one key of the values; may be repeated"),
 });
-const Select = z.array(z.string()).nullish();
+const Select = FieldNames.nullish();
 const Checkpoint = z.looseObject({
   checkpoint_id: Id.nullish(),
   checkpoint_ns: z.string().nullish(),
@@ -34,7 +34,7 @@ const StateAtCheckpoint = z.object({
   select: Select,
 });
 const StateUpdate = z.object({
-  values: z.union([JsonObject, z.array(JsonObject)]).nullish(),
+  values: z.union([JsonObject, z.array(JsonObject).max(10_000)]).nullish(),
   as_node: z.string().nullish(),
   checkpoint: Checkpoint.nullish(),
   checkpoint_id: Id.nullish(),
