@@ -61,6 +61,13 @@ test("a search filters by nested metadata, ids and status, pages and counts", as
   ).toEqual(ids.map((thread_id) => ({ thread_id })));
 });
 
+test("a search by lists that are too long to be compared in pairs is refused, and holds nobody up", async () => {
+  const list = Array.from({ length: 2000 }, (_, order) => ({ order }));
+  await server.client.threads.create({ metadata: { list } });
+  const response = await server.send("POST", "/threads/search", { metadata: { list: list.toReversed() } });
+  expect([response.status, await response.text()]).toEqual([413, expect.stringContaining("fewer elements")]);
+});
+
 test("deleting a thread stops its run and removes everything", async () => {
   const { thread_id } = await server.client.threads.create();
   const run = await server.client.runs.create(thread_id, "gated", { input: { door: "deleted" } });

@@ -10,8 +10,24 @@ test.each([
   [{}, { a: null }, false],
   [{ a: [1] }, { a: { 0: 1 } }, false],
   [{}, { toString: {} }, false],
+  [{ a: [{ b: 1, c: 2 }, [3]] }, { a: [[3], { b: 1 }] }, true],
+  [{ a: [{ b: 1 }] }, { a: [{ b: 1 }, { b: 2 }] }, false],
 ])("%j contains %j: %j", (value, filter, expected) => {
   expect(contains(value, filter)).toBe(expected);
+});
+
+test("long lists of plain values are compared in a time that grows with their length alone", () => {
+  const numbers = Array.from({ length: 1_000_000 }, (_, index) => index);
+  expect(contains(numbers, numbers.toReversed())).toBe(true);
+});
+
+test("lists of objects that are too long to be compared in pairs are refused, also within one another", () => {
+  const objects = (length: number): object[] => Array.from({ length }, (_, a) => ({ a }));
+  const refused = expect.objectContaining({ code: "too_large" });
+  expect(() => contains(objects(2000), objects(2000).toReversed())).toThrow(refused);
+  const lists = objects(100).map((one) => ({ list: objects(200), ...one }));
+  const turned = lists.map(({ list, ...one }) => ({ list: list.toReversed(), ...one })).toReversed();
+  expect(() => contains(lists, turned)).toThrow(refused);
 });
 
 test("every value contains itself", () => {
