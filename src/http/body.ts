@@ -15,13 +15,24 @@ export async function readJson(context: HttpContext): Promise<unknown> {
     throw new HTTPException(400, { message: `JSON in request body is nested deeper than ${maximumDepth} levels` });
   }
   try {
-    return JSON.parse(text, text.includes("__proto__") ? withoutPrototypes : undefined);
+    return parseJson(text);
   } catch {
     throw new HTTPException(400, { message: "Malformed JSON in request body" });
   }
 }
 
-/** A key that would set an object's prototype when the object is copied by assignment is left out. */
+/** One of the letters of `__proto__` by its number: the key is the same, and the text does not hold it. */
+const hiddenLetter = /\\u00(?:5f|6f|7[024])/iu;
+
+/**
+ * JSON of a client. A key that would set an object's prototype when the object is copied by assignment is left out, however it
+ * is written (S7 in reliability.md). Throws `SyntaxError`.
+ */
+export function parseJson(text: string): unknown {
+  const mayHide = text.includes("__proto__") || (text.includes("\\u00") && hiddenLetter.test(text));
+  return JSON.parse(text, mayHide ? withoutPrototypes : undefined);
+}
+
 function withoutPrototypes(key: string, value: unknown): unknown {
   return key === "__proto__" ? undefined : value;
 }

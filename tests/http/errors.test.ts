@@ -111,10 +111,14 @@ test("JSON nested too deeply is 400", async () => {
   });
 });
 
-test("a key that would set a prototype is left out", async () => {
-  const response = await server.send("POST", "/threads", '{"metadata":{"a":1,"__proto__":{"polluted":true}}}');
-  expect(await response.text()).not.toContain("polluted");
-});
+test.each(["__proto__", String.raw`\u005f_proto__`, String.raw`__pro\u0074o__`, String.raw`__prot\u006F__`])(
+  "a key that would set a prototype is left out, written as %s",
+  async (key) => {
+    const body = `{"metadata":{"a":{"${key}":{"polluted":true},"\\u0061b":"\\u005f_proto__"}}}`;
+    const response = await server.send("POST", "/threads", body);
+    expect(await response.text()).toContain('"metadata":{"a":{"ab":"__proto__"}}');
+  },
+);
 
 test.each(["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "image/png"])(
   "a body of type %s is 415",

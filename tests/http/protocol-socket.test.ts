@@ -95,6 +95,17 @@ describe("a socket of the protocol", () => {
     expect(client.events().map(({ method }) => method)).toEqual([...ofOne, ...ofOne]);
   });
 
+  it("leaves out a key that would set a prototype, as a body does", async () => {
+    const { url, client } = await start();
+    const threadId = crypto.randomUUID();
+    const socket = await connect(url, threadId);
+    const poisoned = JSON.parse('{"tone":"calm","__proto__":{"polluted":true}}') as object;
+    const { result } = await socket.send("run.start", { assistant_id: "mirror", input: {}, context: { poisoned } });
+    await client.runs.join(threadId, String(result["run_id"]));
+    const state = await fetch(`${url}/threads/${threadId}/state`);
+    expect(await state.text()).toContain('"context":{"poisoned":{"tone":"calm"}}');
+  });
+
   it("answers a subscribe before the events that it replays, and says how many they are", async () => {
     const running = await start();
     const threadId = crypto.randomUUID();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { WebSocket } from "ws";
 import { z } from "zod";
-import { maximumDepth, nestedDeeperThan } from "../body.ts";
+import { maximumDepth, nestedDeeperThan, parseJson } from "../body.ts";
 import type { HttpServices } from "../environment.ts";
 import { toWireJson } from "../wire.ts";
 import { handleCommand, ProtocolCommand, withParams, type CommandSource } from "./commands.ts";
@@ -134,7 +134,7 @@ function readCommand(text: string): ProtocolCommand | string {
   if (nestedDeeperThan(text, maximumDepth)) return `Commands are nested at most ${maximumDepth} levels deep.`;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     return "Protocol commands must be valid JSON.";
   }
