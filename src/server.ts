@@ -184,7 +184,7 @@ function watchersOf(parts: {
 }
 
 function openTracing(config: Config, models: ModelRegistry): ReturnType<typeof createTracing> {
-  const tracing = createTracing(config, () => Object.values(models.storedKeys()));
+  const tracing = createTracing(config, () => models.keys());
   if (tracing === undefined) skipIdleTracing();
   return tracing;
 }

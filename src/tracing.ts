@@ -4,6 +4,7 @@ import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
 import { Client } from "langsmith";
 import { createAnonymizer } from "langsmith/anonymizer";
 import type { Config } from "./config.ts";
+import { isSecret } from "./settings/is-secret.ts";
 
 /** What looks like a secret wherever it stands (TRACE-03, SEC-01). */
 const secretPatterns = [
@@ -24,22 +25,16 @@ export interface Tracing {
 
 /**
  * Tracing for the process, or `undefined` without a key. Spans leave in batches beside the work; a server that cannot be
- * reached costs nothing but the spans. Secrets are replaced before anything leaves; `storedKeys` may change at any time.
+ * reached costs nothing but the spans. The environment's secrets are replaced before anything leaves, and `usedKeys`,
+ * which may change at any time.
  */
-export function createTracing(config: Config, storedKeys: () => string[] = () => []): Tracing | undefined {
+export function createTracing(config: Config, usedKeys: () => readonly string[] = () => []): Tracing | undefined {
   if (!config.langsmith.enabled) return undefined;
-  const clientKeys = config.apiKeys.map(({ key }) => key);
-  const configured = [
-    ...clientKeys,
-    config.openai.apiKey,
-    config.langsmith.apiKey,
-    config.webhooks.secret,
-    config.web.search?.apiKey,
-    ...Object.values(config.vendorKeys),
-  ];
+  const given = Object.entries(config.given).flatMap(([name, value]) => (isSecret(name) ? [value.trim()] : []));
+  const configured = [...config.apiKeys.map(({ key }) => key), ...given];
   const anonymize = (text: string): string => {
-    const known = [...configured, ...storedKeys()].filter((key) => key !== undefined && key.length >= 6);
-    const without = known.reduce<string>((rest, key) => rest.replaceAll(key ?? "", "[redacted]"), text);
+    const known = [...configured, ...usedKeys()].filter((key) => key.length >= 6);
+    const without = known.reduce((rest, key) => rest.replaceAll(key, "[redacted]"), text);
     return secretPatterns.reduce((rest, { pattern, replace }) => rest.replace(pattern, replace), without);
   };
   const client = new Client({

@@ -12,6 +12,9 @@ import { startWorkflow, type TestWorkflow } from "./support/workflow.ts";
 
 const secret = "sk-test-canary-0123456789";
 const webhookSecret = "what webhooks are signed with";
+const plannerKey = "the key of the planner";
+const searchKey = "the key of an engine that is off";
+const ownKey = "the key of a provider of one's own";
 let running: TestWorkflow | undefined;
 let langsmith: Server | undefined;
 afterEach(async () => {
@@ -73,7 +76,16 @@ describe("tracing", () => {
     const bodies: string[] = [];
     const endpoint = await startLangSmith(bodies);
     const tracing = createTracing(
-      loadConfig({ LANGSMITH_API_KEY: secret, LANGSMITH_ENDPOINT: endpoint, MILLRACE_WEBHOOK_SECRET: webhookSecret }),
+      loadConfig({
+        LANGSMITH_API_KEY: secret,
+        LANGSMITH_ENDPOINT: endpoint,
+        MILLRACE_WEBHOOK_SECRET: webhookSecret,
+        MILLRACE_PLANNER_URL: "http://127.0.0.1:9",
+        MILLRACE_PLANNER_KEY: plannerKey,
+        MILLRACE_SEARCH: "off",
+        BING_SEARCH_API_KEY: searchKey,
+      }),
+      () => [ownKey],
     );
     if (tracing === undefined) return expect.unreachable("a key turns tracing on");
     running = await startWorkflow({
@@ -81,14 +93,14 @@ describe("tracing", () => {
       files: { a: `the key is ${secret}` },
       script: [{ toolCalls: [{ name: "read_file", arguments: { path: "a" } }] }, { text: "Done." }],
     });
-    await running.send(`look at a, my key is ${secret}, and ${webhookSecret}`);
+    const others = [webhookSecret, plannerKey, searchKey, ownKey];
+    await running.send(`look at a, my key is ${secret}, and ${others.join(", ")}`);
     await tracing.flush(10_000);
     const sent = bodies.join("\n");
     for (const name of ["free_work", "agentic_loop", "llm_call_iter_1", "llm_call_iter_2", "tool_read_file"]) {
       expect(sent).toContain(`"name":"${name}"`);
     }
-    expect(sent).not.toContain(secret);
-    expect(sent).not.toContain(webhookSecret);
+    for (const one of [secret, ...others]) expect(sent).not.toContain(one);
     expect(sent).toContain("[redacted]");
   });
 

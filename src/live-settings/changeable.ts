@@ -19,8 +19,3 @@ export const changeable: Readonly<Record<string, keyof Config>> = {
   BING_SEARCH_URL: "web",
   SEARXNG_URL: "web",
 };
-
-/** Whether a variable holds what nobody may see. */
-export function isSecret(name: string): boolean {
-  return /_(?:KEYS?|SECRET)$/u.test(name);
-}

@@ -46,6 +46,7 @@ export class ModelRegistry {
   readonly #config: Config;
   readonly #files: ModelFiles | undefined;
   #found: ProfileRows = {};
+  #keys: { settings: unknown; stored: unknown; all: readonly string[] } | undefined;
 
   constructor(config: Config, files?: ModelFiles) {
     this.#config = config;
@@ -141,6 +142,16 @@ export class ModelRegistry {
   /** The stored keys by their names, for whoever uses one, or must not let them out; the same object until the file changes. */
   storedKeys(): Readonly<Record<string, string>> {
     return this.#files?.credentials.all() ?? noKeys;
+  }
+
+  /** Every key that is stored or that a provider finds in the environment, for whoever must not let them out. */
+  keys(): readonly string[] {
+    const [settings, stored] = [this.settings(), this.storedKeys()];
+    if (this.#keys?.settings === settings && this.#keys.stored === stored) return this.#keys.all;
+    const used = this.providerNames().flatMap((name) => this.provider(name)?.key?.value ?? []);
+    const all = [...new Set([...Object.values(stored), ...used])];
+    this.#keys = { settings, stored, all };
+    return all;
   }
 
   /** The files, for whoever changes them; throws `invalid_state` where there are none. */

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HumanMessage } from "@langchain/core/messages";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { answerBeginning } from "../../src/models/answer-beginning.ts";
 import { masked } from "../../src/models/credentials.ts";
@@ -231,6 +231,17 @@ describe("stored keys", () => {
     expect(models.provider("zhipu")?.key).toBeUndefined();
     expect(told.length).toBeGreaterThan(0);
     expect(JSON.stringify(told)).not.toContain("canary");
+  });
+
+  it("are known with those of the environment to whoever must not let them out", async () => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv("MINE_API_KEY", "mine-of-the-environment");
+    expect(models.keys()).toEqual(["sk-environment-key-1234"]);
+    await writeFile(modelsFile(), "providers:\n  mine: { base_url: 'http://127.0.0.1:9/v1', key: MINE_API_KEY }\n");
+    models.files().credentials.set("BING_SEARCH_API_KEY", "stored-of-an-engine");
+    const all = models.keys();
+    expect(all.toSorted()).toEqual(["mine-of-the-environment", "sk-environment-key-1234", "stored-of-an-engine"]);
+    expect(models.keys()).toBe(all);
   });
 
   it("are shown by their last four characters at most", () => {
