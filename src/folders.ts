@@ -1,5 +1,5 @@
 import { accessSync, constants, mkdirSync, realpathSync, statSync } from "node:fs";
-import { isAbsolute, relative } from "node:path";
+import { isAbsolute, relative, sep } from "node:path";
 import type { Config } from "./config.ts";
 import { AppError, errorMessage, isAppError } from "./errors.ts";
 
@@ -49,7 +49,8 @@ export function prepareDataFolder(folder: string, workspace: string, variable: s
 
 function refuseInside(workspace: string, folder: string, variable: string): void {
   const path = relative(workspace, folder);
-  if (path.startsWith("..") || isAbsolute(path)) return;
+  // A name may begin with dots, too.
+  if (path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path)) return;
   throw new AppError("config", `The data folder ${folder} lies inside the workspace, where tools could reach it.`, {
     suggestion: `Set ${variable} to a folder outside of the workspace.`,
   });

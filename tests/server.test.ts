@@ -57,8 +57,8 @@ test("a workspace that does not exist, or is a file, is named", async () => {
   await expect(startServer({ ...config, workspace: config.graphs })).rejects.toThrow("is not a folder");
 });
 
-test("a data folder inside the workspace is refused before anything is made", async () => {
-  const dataDir = join(config.workspace, "data");
+test.each(["data", "..data"])("a data folder %s in the workspace is refused before anything is made", async (name) => {
+  const dataDir = join(config.workspace, name);
   await expect(startServer({ ...config, dataDir })).rejects.toMatchObject({ code: "config" });
   await expect(access(dataDir)).rejects.toMatchObject({ code: "ENOENT" });
 });

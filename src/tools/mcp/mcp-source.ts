@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
-import { isAbsolute, relative } from "node:path";
+import { isAbsolute, relative, sep } from "node:path";
 import { environmentVariable, type Config } from "../../config.ts";
 import { AppError, explain, isAppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
@@ -60,7 +60,8 @@ function read(file: string, readVariable: ReadVariable, logger: Pick<Logger, "er
 function refuseInWorkspace(file: string, workspace: string): void {
   for (const path of [file, realpathSync(file)]) {
     const inside = relative(workspace, path);
-    if (inside.startsWith("..") || isAbsolute(inside)) continue;
+    // A name may begin with dots, too.
+    if (inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) continue;
     throw new AppError(
       "config",
       `The file of MCP servers ${file} lies inside the workspace, where tools could change it.`,

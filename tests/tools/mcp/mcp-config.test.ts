@@ -116,10 +116,10 @@ describe("the sources of the configured file", () => {
     expect(logged).toMatchObject([{ message: "mcp_server_not_used", server: "bad", file }]);
   });
 
-  it("are refused where tools could write the file, also by way of a link", async () => {
-    const file = await put('{"mcpServers":{}}', "workspace/mcp.json");
-    await symlink(file, join(folder, "link.json"));
+  it.each(["mcp.json", "..mcp.json"])("are refused where tools could write %s, also by way of a link", async (name) => {
+    const file = await put('{"mcpServers":{}}', `workspace/${name}`);
+    await symlink(file, join(folder, `link-${name}`));
     expect(() => open(file)).toThrow("inside the workspace");
-    expect(() => open(join(folder, "link.json"))).toThrow("inside the workspace");
+    expect(() => open(join(folder, `link-${name}`))).toThrow("inside the workspace");
   });
 });
