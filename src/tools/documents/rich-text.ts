@@ -4,20 +4,22 @@ import { counted, type DocumentText } from "./document-text.ts";
 /** Groups that hold no text: fonts, colours, styles, who wrote it. A group that begins with `\*` may be left out by anybody. */
 const leftOut =
   /^(?:fonttbl|colortbl|stylesheet|info|listtable|listoverridetable|generator|themedata|datastore|xmlnstbl|pict|header|footer|headerf|footerf|object)$/u;
-const signs: Record<string, string> = {
-  par: "\n\n",
-  line: "\n",
-  tab: "\t",
-  row: "\n",
-  cell: " | ",
-  emdash: "—",
-  endash: "–",
-  lquote: "‘",
-  rquote: "’",
-  ldblquote: "“",
-  rdblquote: "”",
-  bullet: "•",
-};
+const signs = new Map(
+  Object.entries({
+    par: "\n\n",
+    line: "\n",
+    tab: "\t",
+    row: "\n",
+    cell: " | ",
+    emdash: "—",
+    endash: "–",
+    lquote: "‘",
+    rquote: "’",
+    ldblquote: "“",
+    rdblquote: "”",
+    bullet: "•",
+  }),
+);
 
 /** What a group of braces changes, and gives back at its end. */
 interface Group {
@@ -103,7 +105,7 @@ function takeWord(reading: Reading, word: string, number: string | undefined): v
   else if (word === "u" && group.isShown) {
     reading.text += String.fromCharCode((Number(number) + 65_536) % 65_536);
     reading.toSkip = group.skip;
-  } else if (group.isShown) reading.text += signs[word] ?? "";
+  } else if (group.isShown) reading.text += signs.get(word) ?? "";
 }
 
 /** Characters by their code are of the code page that the document names. */

@@ -7,7 +7,7 @@ export type XmlPiece =
 const pieces =
   /<!--(?:[\s\S]*?-->|[\s\S]*$)|<!\[CDATA\[([\s\S]*?)(?:\]\]>|$)|<[?!][^>]*(?:>|$)|<(\/?)(?:[\w.-]+:)?([\w.-]+)((?:[^<>"']|"[^"]*"|'[^']*')*?)(\/?)>|([^<]+)/gu;
 
-const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const entities = new Map(Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }));
 
 /** The pieces of an XML text, in order; what is no XML is passed over. Entities that a document declares itself are not resolved. */
 export function* scanXml(xml: string): Generator<XmlPiece> {
@@ -29,7 +29,7 @@ export function attributeOf(attributes: string, name: string): string | undefine
 
 function plainText(text: string): string {
   return text.replaceAll(/&(#x[0-9a-f]{1,6}|#\d{1,7}|\w+);/giu, (whole, name: string) => {
-    if (!name.startsWith("#")) return entities[name] ?? whole;
+    if (!name.startsWith("#")) return entities.get(name) ?? whole;
     const code = /^#x/iu.test(name) ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
     return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
   });

@@ -103,6 +103,11 @@ describe("a damaged document is read or refused, and nothing else happens", () =
     );
   });
 
+  it.each(["constructor", "toString", "__proto__", "hasOwnProperty"])("with %s where a name should be", (name) => {
+    expect([...scanXml(`a&${name};b`)]).toEqual([{ kind: "text", text: `a&${name};b` }]);
+    expect(richText(Buffer.from(`{\\rtf1 a\\${name.replaceAll("_", "")} b}`)).text).toBe("ab\n");
+  });
+
   // What took more than its length would not end in the time of a test.
   it.each([
     ["a tag that never ends", `<w:p ${'a="'.repeat(2_000_000)}`],
