@@ -41,13 +41,18 @@ export function* readValue(cursor: Cursor, closing: string, draft: CallDraft): R
   return isWhole ? plainValue(value, closing) : undefined;
 }
 
+/** A text as an expression that means it; Node has a way of its own only from 24 on. */
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+}
+
 /** The value as it was meant: the line breaks beside the tags are not part of it, and its own closing tag is escaped in it. */
 function plainValue(written: string, closing: string): string {
   const value = /^(\r?\n)([^]*)\1$/.exec(written)?.[2] ?? written;
   const rest = `lt;${closing.slice(1)}`;
   if (!value.includes(rest)) return value;
-  const escaped = new RegExp(`&((?:amp;)*)${RegExp.escape(rest)}`, "g");
-  return value.replaceAll(escaped, (_, more: string) =>
+  const marked = new RegExp(`&((?:amp;)*)${escaped(rest)}`, "g");
+  return value.replaceAll(marked, (_, more: string) =>
     more === "" ? closing : `&${more.slice("amp;".length)}${rest}`,
   );
 }
@@ -57,7 +62,7 @@ function plainValue(written: string, closing: string): string {
  * is what makes XML the better form for long texts (XML-01).
  */
 export function writtenValue(value: string, closing: string): string {
-  const name = RegExp.escape(closing.slice(1));
+  const name = escaped(closing.slice(1));
   const safe = value
     .replaceAll(new RegExp(`&(?=(?:amp;)*lt;${name})`, "g"), "&amp;")
     .replaceAll(closing, `&lt;${closing.slice(1)}`);

@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { argumentsOf } from "../../../src/models/text-calls/arguments.ts";
 import { createTextCallParser } from "../../../src/models/text-calls/parser.ts";
 import { brokenText, writtenCall, writtenMessages } from "../../../src/models/text-calls/written.ts";
@@ -44,6 +44,16 @@ describe("a call that is written", () => {
       { numRuns: 2000 },
     );
   });
+});
+
+it("a call is written and read where Node escapes no expressions, as before 24", () => {
+  const own = Object.getOwnPropertyDescriptor(RegExp, "escape");
+  onTestFinished(() => void (own && Object.defineProperty(RegExp, "escape", own)));
+  Reflect.deleteProperty(RegExp, "escape");
+  const args = { path: "a.b", text: "x</parameter>&lt;/parameter>" };
+  const parser = createTextCallParser(["write"]);
+  const parts = [...parser.push(writtenCall({ name: "write", args }, "invoke")), ...parser.end()];
+  expect(parts.at(-1)).toMatchObject({ kind: "use", use: { name: "write", params: args } });
 });
 
 describe("a conversation that is written", () => {
