@@ -1,5 +1,5 @@
-import { accessSync, constants, mkdirSync, realpathSync, statSync } from "node:fs";
-import { isAbsolute, relative, sep } from "node:path";
+import { accessSync, constants, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Config } from "./config.ts";
 import { AppError, errorMessage, isAppError } from "./errors.ts";
 
@@ -13,6 +13,29 @@ export function prepareFolders(config: Config): string {
 /** Where the program keeps what is its own, which nothing that it runs may see: data, keys and conversations (SESS-17). */
 export function ownFolders({ dataDir, conversations }: Pick<Config, "dataDir" | "conversations">): string[] {
   return conversations.folder === undefined ? [dataDir] : [dataDir, conversations.folder];
+}
+
+/**
+ * What no command in a sandbox sees, also where the program lies among those of the machine: the folders above, and the files
+ * from which it has its keys, `.env` and its like where it was started and beside `langgraph.json` (S11 in reliability.md).
+ */
+export function hiddenPlaces(config: Pick<Config, "dataDir" | "conversations" | "graphs">): string[] {
+  const folders = new Set([resolve("."), dirname(config.graphs)]);
+  const files = [...folders].flatMap((folder) =>
+    namesIn(folder)
+      .filter((name) => /^\.env(?:\.|$)/u.test(name) && name !== ".env.example")
+      .map((name) => join(folder, name)),
+  );
+  return [...ownFolders(config), ...files];
+}
+
+/** What cannot be listed holds nothing that was read. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** The workspace with its links resolved; made where it is the default. Throws `config` when it cannot be used. */

@@ -6,7 +6,7 @@ import { callbacks } from "./callbacks/index.ts";
 import type { Config } from "./config.ts";
 import { openDocumentation } from "./context/open-documentation.ts";
 import { startClockwork } from "./crons/clockwork.ts";
-import { ownFolders, prepareDataFolder, prepareFolders } from "./folders.ts";
+import { hiddenPlaces, prepareDataFolder, prepareFolders } from "./folders.ts";
 import { createTokenCounter } from "./context/token-counter.ts";
 import { countText } from "./context/tokens.ts";
 import { describeAhead } from "./graph/describe-ahead.ts";
@@ -209,7 +209,7 @@ function lentServices(
     workspace,
     toolkits: enabledToolkits(config.toolkits),
     ownerTools: config.ownerTools,
-    shell: new Shell({ sandbox: config.sandbox, hidden: ownFolders(config) }),
+    shell: new Shell({ sandbox: config.sandbox, hidden: hiddenPlaces(config) }),
     grants: (sessionId) => storage.approvals.grants(sessionId),
     operations: storage.operations,
     changedFiles: createChangedFiles(),

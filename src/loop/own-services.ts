@@ -4,7 +4,7 @@ import { createAgentFolders, type AgentSource } from "../agents/agent-folders.ts
 import { currentConfig } from "../config.ts";
 import { openDocumentation } from "../context/open-documentation.ts";
 import { countText } from "../context/tokens.ts";
-import { ownFolders } from "../folders.ts";
+import { hiddenPlaces } from "../folders.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import { createModelLoader } from "../models/load-model.ts";
 import { openModels } from "../models/registry.ts";
@@ -38,7 +38,7 @@ export function ownServices(): RunServices {
       tasks: plannerTasks(settings.planner, createMemoryTasks()),
       workspace: settings.workspace,
       toolkits: enabledToolkits(settings.toolkits),
-      shell: new Shell({ sandbox: settings.sandbox, hidden: ownFolders(settings) }),
+      shell: new Shell({ sandbox: settings.sandbox, hidden: hiddenPlaces(settings) }),
       ...namedSimulator(settings),
       locks: createLocks(),
       defaultModel: settings.model,

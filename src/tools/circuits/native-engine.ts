@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as after } from "node:timers";
 import type { Config } from "../../config.ts";
 import { AppError } from "../../errors.ts";
-import { ownFolders } from "../../folders.ts";
+import { hiddenPlaces } from "../../folders.ts";
 import type { Analysis } from "../../simulation/analysis.ts";
 import { deckText, type Deck } from "../../simulation/deck.ts";
 import { readAnswer, tooLong, type AnalysisResult, type Engine } from "../../simulation/engine.ts";
@@ -113,7 +113,7 @@ async function watched(
 
 /** The simulator that the operator has named, if any, as runs are lent it; where the operator wants no sandbox it refuses to run. */
 export function namedSimulator(
-  config: Pick<Config, "ngspice" | "sandbox" | "dataDir" | "conversations" | "workspace">,
+  config: Pick<Config, "ngspice" | "sandbox" | "dataDir" | "conversations" | "graphs" | "workspace">,
 ): {
   simulator?: Engine;
 } {
@@ -121,7 +121,7 @@ export function namedSimulator(
   if (ngspice === undefined) return {};
   const none = (): Promise<undefined> => Promise.resolve(undefined);
   // Where they lie among the programs of the machine, which are shown.
-  const hidden = [...ownFolders(config), workspace];
+  const hidden = [...hiddenPlaces(config), workspace];
   return { simulator: createNativeEngine(ngspice, { hidden, ...(sandbox === "off" ? { sandbox: none } : {}) }) };
 }
 

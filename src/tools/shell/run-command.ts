@@ -17,7 +17,7 @@ export interface CommandRequest {
   words: readonly string[];
   workspace: string;
   sandbox: string | undefined;
-  /** Folders that a sandbox never shows. */
+  /** Folders and files that a sandbox never shows. */
   hidden: readonly string[];
 }
 

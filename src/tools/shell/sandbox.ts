@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { environmentVariable } from "../../config.ts";
@@ -81,7 +81,7 @@ async function makesSandboxes(program: string): Promise<boolean> {
 
 /**
  * The arguments by which bubblewrap runs `words` in `workspace` (S11): no network, nothing of the machine but its programs,
- * nothing writable but the workspace and a folder in memory, processes that end with it, limits on what they use. `hidden` are folders that are not
+ * nothing writable but the workspace and a folder in memory, processes that end with it, limits on what they use. `hidden` are folders and files that are not
  * there even if they lie, or a link to them leads, among the programs.
  */
 export function sandboxArguments(
@@ -105,7 +105,9 @@ export function sandboxArguments(
     ...Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]),
     ...ownFolders,
     ...shown.flatMap((folder) => ["--ro-bind-try", folder, folder]),
-    ...placesOf(hidden, shown).flatMap((folder) => ["--tmpfs", folder]),
+    ...placesOf(hidden, shown).flatMap((place) =>
+      isFile(place) ? ["--ro-bind", "/dev/null", place] : ["--tmpfs", place],
+    ),
     "--bind",
     workspace,
     workspace,
@@ -117,7 +119,16 @@ export function sandboxArguments(
   ];
 }
 
-/** Where folders are seen in a sandbox that shows others: those may be links, and the folders may be reached by links. */
+function isFile(place: string): boolean {
+  try {
+    return statSync(place).isFile();
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENOTDIR", "EACCES")) return false;
+    throw error;
+  }
+}
+
+/** Where folders and files are seen in a sandbox that shows others: those may be links, and the folders may be reached by links. */
 function placesOf(folders: readonly string[], shown: readonly string[]): string[] {
   const reals = folders.map(realOf);
   const places = shown.flatMap((place) => {

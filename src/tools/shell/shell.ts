@@ -38,7 +38,7 @@ export interface ShellRequest {
   workspace: string;
 }
 
-/** How commands run: `hidden` are folders that none in a sandbox sees (the program's own data), `search` looks for the sandbox. */
+/** How commands run: `hidden` is what none in a sandbox sees (the program's own data and keys), `search` looks for the sandbox. */
 interface ShellSettings {
   sandbox: "auto" | "off";
   hidden: readonly string[];

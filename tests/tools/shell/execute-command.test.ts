@@ -301,6 +301,13 @@ describe.runIf(sandbox !== undefined)("the sandbox", () => {
     expect((await execute("ls -d /usr/share")).success).toBe(true);
   });
 
+  it("shows nothing of a file that is hidden", async () => {
+    expect((await execute("wc -c /usr/bin/env")).content).toMatch(/[1-9]\d* \/usr\/bin\/env/u);
+    shell = new Shell({ sandbox: "auto", hidden: ["/usr/bin/env"] });
+    expect((await execute("wc -c /usr/bin/env")).content).not.toMatch(/[1-9]\d* \/usr\/bin\/env/u);
+    expect((await execute("wc -c /usr/bin/wc")).success).toBe(true);
+  });
+
   it("lets nothing be written outside of the workspace", async () => {
     for (const path of ["/usr/made", "/etc/made", `${workspace.outside}/made`, "/opt/made"]) {
       await shell.run(
