@@ -24,6 +24,8 @@ export interface ThreadState {
   items: ThreadItems;
   namespaces: Map<string, NamespaceState>;
   runs: Map<string, number>;
+  /** Ids say nothing about which state is newer: the machine's clock was set back between two of them. */
+  clockWentBack: boolean;
   weight: number;
   /** When it was used last, in milliseconds. */
   used: number;
@@ -52,8 +54,9 @@ export class ThreadCache {
     return state;
   }
 
-  add(items: ThreadItems): ThreadState {
-    const state: ThreadState = { items, namespaces: new Map(), runs: new Map(), weight: 0, used: Date.now() };
+  add(items: ThreadItems, clockWentBack = false): ThreadState {
+    const maps = { namespaces: new Map(), runs: new Map() };
+    const state: ThreadState = { items, ...maps, clockWentBack, weight: 0, used: Date.now() };
     this.#threads.set(items.threadId, state);
     this.#shrink(state);
     return state;

@@ -31,6 +31,10 @@ interface Key {
   key: number;
 }
 
+interface ThreadRow extends Key {
+  clock_went_back: number;
+}
+
 /** Where a snapshot goes, beside what it says. */
 export interface Place {
   id: string;
@@ -52,8 +56,11 @@ export class CheckpointStore {
   thread(threadId: string): ThreadState | undefined {
     const known = this.cache.get(threadId);
     if (known !== undefined) return known;
-    const row = this.database.prepare<Key>("SELECT key FROM checkpoint_threads WHERE thread_id = ?").get(threadId);
-    return row === undefined ? undefined : this.cache.add(new ThreadItems(row.key, threadId));
+    const row = this.database
+      .prepare<ThreadRow>("SELECT key, clock_went_back FROM checkpoint_threads WHERE thread_id = ?")
+      .get(threadId);
+    if (row === undefined) return undefined;
+    return this.cache.add(new ThreadItems(row.key, threadId), row.clock_went_back !== 0);
   }
 
   /** The thread's state for writing: made when it is new, forgotten when the transaction is taken back. */
@@ -102,9 +109,13 @@ export class CheckpointStore {
       .get(state.items.key, runId)?.key;
   }
 
-  latest(namespace: NamespaceState): number | undefined {
+  /** The newest checkpoint: that with the greatest id, or the one written last where the clock was set back. */
+  latest({ clockWentBack }: ThreadState, namespace: NamespaceState): number | undefined {
+    const order = clockWentBack ? "key" : "id";
     return this.database
-      .prepare<Key>("SELECT key FROM checkpoint_rows WHERE namespace = ? AND data IS NOT NULL ORDER BY id DESC LIMIT 1")
+      .prepare<Key>(
+        `SELECT key FROM checkpoint_rows WHERE namespace = ? AND data IS NOT NULL ORDER BY ${order} DESC LIMIT 1`,
+      )
       .get(namespace.key)?.key;
   }
 
@@ -170,6 +181,7 @@ export class CheckpointStore {
     body: Body,
     parent: Snapshot | undefined,
   ): Snapshot {
+    if (place.parent !== undefined && place.id < place.parent) this.#noteClock(state);
     // Nearly every checkpoint is new: it is not looked for before it is written.
     const added = this.#addRow(namespace, place.id);
     const key = added ?? this.openKey(namespace, place.id);
@@ -187,6 +199,16 @@ export class CheckpointStore {
     return { ...place, ...body, key, base, size: text.length, spent: 0 };
   }
 
+  /**
+   * LangGraph makes ids of the time. Where one is smaller than its parent's, the machine's clock was set back, and by their
+   * ids the states that come now would be older than those before: whoever reads the session would miss them (reliability T3).
+   */
+  #noteClock(state: ThreadState): void {
+    if (state.clockWentBack) return;
+    state.clockWentBack = true;
+    this.database.prepare("UPDATE checkpoint_threads SET clock_went_back = 1 WHERE key = ?").run(state.items.key);
+  }
+
   /** Makes the checkpoints complete that are written as differences from one of `bases`, which are about to change. */
   detach(state: ThreadState, bases: ReadonlySet<number>): void {
     for (const { key, base } of this.rows(state)) {
@@ -201,11 +223,12 @@ export class CheckpointStore {
 
   /** All checkpoints of a thread, newest first within a namespace. */
   rows(state: ThreadState): { key: number; namespace: number; base: number | null; run: number | null }[] {
+    const order = state.clockWentBack ? "checkpoint_rows.key" : "id";
     return this.database
       .prepare<{ key: number; namespace: number; base: number | null; run: number | null }>(
         `SELECT checkpoint_rows.key, namespace, base, run FROM checkpoint_rows
          JOIN checkpoint_namespaces ON checkpoint_namespaces.key = namespace
-         WHERE thread = ? AND data IS NOT NULL ORDER BY namespace, id DESC`,
+         WHERE thread = ? AND data IS NOT NULL ORDER BY namespace, ${order} DESC`,
       )
       .all(state.items.key);
   }

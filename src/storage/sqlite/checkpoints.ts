@@ -139,7 +139,7 @@ function parentOf(
 export function findSnapshot({ store, state, name }: At, id: string | undefined): Snapshot | undefined {
   const namespace = store.namespace(state, name);
   if (namespace === undefined) return undefined;
-  const latest = store.latest(namespace);
+  const latest = store.latest(state, namespace);
   const wanted =
     id === undefined
       ? latest

@@ -12,11 +12,16 @@ interface FoundRow {
   ns: string;
 }
 
+/** Of a thread in which ids are not in the order of its states. */
+const writtenBefore = `checkpoint_rows.key < (SELECT other.key FROM checkpoint_rows AS other
+  WHERE other.namespace = checkpoint_rows.namespace AND other.id = ?)`;
+
 /** The rows a listing may show, newest first. Keys only: rows are read one by one, since readers may stop early. */
 function findRows(store: CheckpointStore, config: RunnableConfig, before: unknown): FoundRow[] {
   const conditions = ["data IS NOT NULL"];
   const values: unknown[] = [];
   const { thread_id: threadId, checkpoint_ns: name, checkpoint_id: id } = config.configurable ?? {};
+  const clockWentBack = typeof threadId === "string" && store.thread(threadId)?.clockWentBack === true;
   const restrict = (condition: string, value: unknown, pack: (text: string) => unknown = String): void => {
     if (value === undefined || value === null) return;
     if (typeof value !== "string" && typeof value !== "number") {
@@ -31,13 +36,13 @@ function findRows(store: CheckpointStore, config: RunnableConfig, before: unknow
   restrict("thread_id = ?", threadId);
   restrict("ns = ?", name);
   restrict("id = ?", id === "" ? undefined : id, packId);
-  restrict("id < ?", before, packId);
+  restrict(clockWentBack ? writtenBefore : "id < ?", before, packId);
   return store.database
     .prepare<FoundRow>(
       `SELECT checkpoint_rows.key, thread_id, ns FROM checkpoint_threads
        JOIN checkpoint_namespaces ON thread = checkpoint_threads.key
        JOIN checkpoint_rows ON namespace = checkpoint_namespaces.key
-       WHERE ${conditions.join(" AND ")} ORDER BY id DESC`,
+       WHERE ${conditions.join(" AND ")} ORDER BY ${clockWentBack ? "checkpoint_rows.key" : "id"} DESC`,
     )
     .all(...values);
 }

@@ -20,6 +20,7 @@ import { webhookReceivers } from "./018-webhook-receivers.ts";
 import { itemVectors } from "./019-item-vectors.ts";
 import { cancelReasons } from "./020-cancel-reasons.ts";
 import { webhooksByReceiver } from "./021-webhooks-by-receiver.ts";
+import { clockWentBack } from "./022-clock-went-back.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   itemVectors,
   cancelReasons,
   webhooksByReceiver,
+  clockWentBack,
 ];
