@@ -112,6 +112,14 @@ function describeQueue(fixture: StorageFixture): void {
       expect((await runs.get("r1"))?.status).toBe("pending");
     });
 
+    it("begins a run that was not delayed, also where the machine's clock was set back since (reliability T3)", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      const ahead = "2999-01-01T00:00:00.000Z";
+      await runs.admit(runRecord("r1", "s1", { created_at: ahead, updated_at: ahead }));
+      expect(await runs.claim("s1")).toMatchObject({ run_id: "r1", status: "running" });
+    });
+
     it("counts an attempt for a run that a crash left running, and only for such a run", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));

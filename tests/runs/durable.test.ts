@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Runs } from "../../src/runs/runs.ts";
 import { createSqliteStorage, type SqliteStorage } from "../../src/storage/sqlite/storage.ts";
 import {
@@ -59,6 +59,23 @@ describe("runs on the real store", () => {
     expect(calls).toEqual({ before: 2, waits: 3, after: 2 });
     expect(await storage.sessions.get(session.session_id)).toMatchObject({ status: "idle" });
     await second.drain(0);
+  });
+
+  it("begin in their turn where the machine's clock is set back while they wait (reliability T3)", async () => {
+    const gate = createGate();
+    const runs = open({ agent: gatedGraph(gate) });
+    const session = await createSession(storage);
+    const started = [await runs.start(session, request("agent"))];
+    started.push(await runs.start(session, request("agent", { multitask_strategy: "enqueue" })));
+    await gate.arrived;
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 3_600_000 });
+    try {
+      gate.open();
+      for (const { run_id } of started) expect((await runs.wait(run_id, never)).status).toBe("success");
+    } finally {
+      vi.useRealTimers();
+    }
+    await runs.drain(0);
   });
 
   it("take an answer to a question of a former process", async () => {

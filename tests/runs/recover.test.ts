@@ -165,23 +165,30 @@ describe("a restart", () => {
     expect(ended).toMatchObject({ status: "success", attempt: 2 });
   });
 
-  it("takes up queued runs in their order, after the one that ran", async () => {
-    const { storage, session, run } = await crashAtGate({});
-    const queued: Run = { ...run, run_id: crypto.randomUUID(), status: "pending", attempt: 0 };
-    storage.rows.runs.set(queued.run_id, queued);
-    const gate = createGate();
-    const runs = restart(storage, { agent: gatedGraph(gate) });
-    await runs.recover();
-    const order: string[] = [];
-    const both = [run.run_id, queued.run_id].map(async (id) => {
-      await runs.wait(id, never);
-      order.push(id);
-    });
-    gate.open();
-    await Promise.all(both);
-    expect(order).toEqual([run.run_id, queued.run_id]);
-    expect(storage.rows.sessions.get(session.session_id)?.status).toBe("idle");
-  });
+  it.each([0, 1])(
+    "takes up queued runs in their order, after the one that ran (a clock %i hours back)",
+    async (hours) => {
+      const { storage, session, run } = await crashAtGate({});
+      const at = new Date(Date.now() + hours * 3_600_000).toISOString();
+      const row: Run = { ...(storage.rows.runs.get(run.run_id) ?? run), created_at: at };
+      storage.rows.runs.set(run.run_id, row);
+      const times = { created_at: at, updated_at: at };
+      const queued: Run = { ...run, ...times, run_id: crypto.randomUUID(), status: "pending", attempt: 0 };
+      storage.rows.runs.set(queued.run_id, queued);
+      const gate = createGate();
+      const runs = restart(storage, { agent: gatedGraph(gate) });
+      await runs.recover();
+      const order: string[] = [];
+      const both = [run.run_id, queued.run_id].map(async (id) => {
+        await runs.wait(id, never);
+        order.push(id);
+      });
+      gate.open();
+      await Promise.all(both);
+      expect(order).toEqual([run.run_id, queued.run_id]);
+      expect(storage.rows.sessions.get(session.session_id)?.status).toBe("idle");
+    },
+  );
 
   it("asks again what was being asked, under the same id", async () => {
     const { storage, session, runs } = await createBench({ agent: askingGraph() });

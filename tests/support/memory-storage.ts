@@ -194,7 +194,8 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
         const rows = ofSession(id);
         if (rows.some((run) => run.status === "running")) return undefined;
         const next = rows.find(
-          (run) => run.status === "pending" && run.stop_requested === null && run.created_at <= now(),
+          ({ status, stop_requested, created_at, updated_at }) =>
+            status === "pending" && stop_requested === null && (created_at <= now() || created_at === updated_at),
         );
         return next && change(runs, next.run_id, { status: "running", attempt: next.attempt + 1 });
       },

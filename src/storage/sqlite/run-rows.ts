@@ -149,12 +149,15 @@ export function countPendingOfOwner(database: Database, session_id: string, limi
   return parseRow(CountRow, "runs", database.prepare(sql).get({ session_id, limit })).count;
 }
 
-/** The oldest pending run whose time has come and that nobody has stopped starts to run, unless another one runs. */
+/**
+ * The oldest pending run whose time has come and that nobody has stopped starts to run, unless another one runs. One that
+ * was not delayed is never too early: the machine's clock may have been set back since its admission.
+ */
 export function claimRun(database: Database, session_id: string): Run | undefined {
   const sql = `UPDATE runs SET status = 'running', attempt = attempt + 1, updated_at = @now
     WHERE id = (
-      SELECT id FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'pending' AND created_at <= @now
-        AND stop_requested IS NULL
+      SELECT id FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'pending'
+        AND (created_at <= @now OR created_at = updated_at) AND stop_requested IS NULL
       ORDER BY created_at, id LIMIT 1
     ) AND status = 'pending' AND NOT EXISTS (SELECT 1 FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'running')
     RETURNING ${columns}`;
