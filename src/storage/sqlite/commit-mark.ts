@@ -17,6 +17,9 @@ const Mark = z.object({
 });
 type Mark = z.infer<typeof Mark>;
 
+/** Writes a text into an open file, at a place. */
+type Put = (file: number, text: string, at: number) => unknown;
+
 /** The file of the mark that belongs to a database. */
 export function markFile(path: string): string {
   return `${path}.mark`;
@@ -84,32 +87,45 @@ export class CommitMark {
   readonly #database: Database;
   readonly #identity: string;
   readonly #file: number;
+  readonly #put: Put;
   #commits: number;
+  /** The last commit is on disk, and the file does not say so: it could not be written. */
+  #isBehind = false;
 
-  /** `database` has to be open, checked (`checkFile`, `checkDatabase`) and migrated. */
-  constructor(database: Database) {
+  /** `database` has to be open, checked (`checkFile`, `checkDatabase`) and migrated. `put` is for the fault tests. */
+  constructor(database: Database, put: Put = writeSync) {
     this.#database = database;
+    this.#put = put;
     this.#path = database.path;
     this.#identity = identityOf(database);
     this.#commits = commitsIn(database);
     try {
       this.#file = openSync(markFile(this.#path), "w");
+      this.#write(null);
     } catch (error) {
       throw toStorageError(error, markFile(this.#path));
     }
-    this.#write(null);
   }
 
-  /** Counts a commit inside its transaction. */
+  /** Counts a commit inside its transaction. Throws where the one before could not be told, and still cannot be. */
   count(): void {
+    if (this.#isBehind) this.#write(null);
+    this.#isBehind = false;
     // The header's number has 31 bits; starting again only costs one comparison that says nothing.
     this.#database.raw.pragma(`user_version = ${(this.#commits + 1) % 0x7fff_ffff}`);
   }
 
-  /** Says outside that the commit which `count` counted is on disk. */
+  /**
+   * Says outside that the commit which `count` counted is on disk. Never throws: who waits for a commit that is there must
+   * not hear that it was refused. The next commit is, where the file still cannot be written then.
+   */
   committed(): void {
     this.#commits = (this.#commits + 1) % 0x7fff_ffff;
-    this.#write(null);
+    try {
+      this.#write(null);
+    } catch {
+      this.#isBehind = true;
+    }
   }
 
   /** Says how the file is now that the database is closed. */
@@ -126,7 +142,7 @@ export class CommitMark {
 
   #write(closed: Mark["closed"]): void {
     const mark: Mark = { database: this.#identity, commits: this.#commits, closed };
-    writeSync(this.#file, JSON.stringify(mark).padEnd(markSize), 0);
+    this.#put(this.#file, JSON.stringify(mark).padEnd(markSize), 0);
   }
 }
 
