@@ -55,6 +55,11 @@ export class ActiveRun {
     promise.catch(() => undefined);
   }
 
+  /** Whether it has begun, here or in a former process. */
+  get hasBegun(): boolean {
+    return this.walking || this.run.status === "running";
+  }
+
   /** The run as its graph is told of it. */
   get told(): Run {
     return withUserOf(this.run, this.user);

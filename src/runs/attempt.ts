@@ -36,7 +36,7 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
     if (!resume) {
       // Once more: the run before may have been rolled back, and its checkpoints with it.
       await requireOrigin(run, storage.checkpointer);
-      await keepFormer(run, performance);
+      await keepFormer(run, active.fence.saver, performance);
     }
     const graph = await graphs.forRun(told);
     const refusal = resume ? undefined : await refusedAnswer(run, graph);

@@ -1,3 +1,4 @@
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { Run } from "../storage/records.ts";
 import { askingRun } from "./asking-run.ts";
 import { keepTurn } from "./keep-turn.ts";
@@ -5,11 +6,12 @@ import type { Performance } from "./performance.ts";
 
 /**
  * When a new message comes while a question is open, or after a run that broke off, LangGraph drops the unfinished step
- * with all it had done. That turn is kept first, or the model would do again what it does not know of. Throws what the
- * store throws.
+ * with all it had done. That turn is kept first, by way of `saver`, or the model would do again what it does not know of.
+ * Throws what the store throws.
  */
 export async function keepFormer(
   run: Run,
+  saver: BaseCheckpointSaver,
   { storage, graphs, services }: Pick<Performance, "storage" | "graphs" | "services">,
 ): Promise<void> {
   const { command, input, checkpoint } = run.kwargs;
@@ -21,5 +23,5 @@ export async function keepFormer(
   if (!hasQuestion && (await askingRun(storage.runs, run.session_id))?.status === "success") return;
   const graph = await graphs.ofRun(run, "threads.update");
   const reason = hasQuestion ? "abandoned" : "failed";
-  await keepTurn({ graph, run, services: services(run.session_id), reason });
+  await keepTurn({ graph, run, services: services(run.session_id), reason, saver });
 }

@@ -9,6 +9,7 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import type { StateSnapshot } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { interruptedResult, repairToolPairs } from "../context/repair.ts";
 import { textOf } from "../context/tokens.ts";
@@ -34,6 +35,8 @@ export interface TurnToKeep {
   run: Run;
   services: RunServices;
   reason: StopReason | "abandoned" | "failed";
+  /** What it is written to, where that is not simply the graph's own. */
+  saver?: BaseCheckpointSaver;
 }
 
 /** What became of a turn that did not end by itself; `values` is the session's state where it was changed. */
@@ -55,7 +58,7 @@ const Input = z.looseObject({ messages: z.array(z.looseObject({ id: z.string() }
  * the loop, one result for each call, and the text that readers saw of the last answer. Afterwards nothing of the turn is
  * left to be done. Only for graphs that call the loop; others keep their checkpoint as it is. Throws what the store throws.
  */
-export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Promise<KeptTurn> {
+export async function keepTurn({ graph, run, services, reason, saver }: TurnToKeep): Promise<KeptTurn> {
   const nothing: KeptTurn = { partial: null, reply_id: null, executed: [], pending: [], values: undefined };
   const loopNodes = nodesWithLoop(graph);
   if (loopNodes.size === 0) return nothing;
@@ -64,7 +67,8 @@ export async function keepTurn({ graph, run, services, reason }: TurnToKeep): Pr
   // input for one that has been read already.
   const isFormer = reason === "abandoned" || reason === "failed";
   const author = isFormer ? {} : { run_id };
-  const config = { configurable: { thread_id, graph_id, ...author, [servicesKey]: services } };
+  const lent = { [servicesKey]: services, ...(saver && { __pregel_checkpointer: saver }) };
+  const config = { configurable: { thread_id, graph_id, ...author, ...lent } };
   const state = await graph.getState(config, { subgraphs: true });
   const stored = new Set(messagesOf(state.values).map(({ id }) => id));
 

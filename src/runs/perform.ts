@@ -1,8 +1,9 @@
 import { AppError, errorMessage } from "../errors.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { attempt } from "./attempt.ts";
-import { endsInTime, endStopped, stopPatience } from "./end-stopped.ts";
+import { endsInTime, endStopped, stopPatience, tellStopped } from "./end-stopped.ts";
 import { readPause, toRunError, type WalkResult } from "./execute.ts";
+import { createFence, type Fence } from "./fence.ts";
 import type { Performance } from "./performance.ts";
 import { rollBack } from "./remove-run.ts";
 import { noPause, outcomeOf, type Ending, type Pause } from "./status.ts";
@@ -30,13 +31,16 @@ export async function performRun(active: ActiveRun, performance: Performance): P
   }
   active.ended = true;
   const ending = endingOf(result.ending, stop);
-  const values = ending.kind === "stopped" ? await keepStopped(active, performance) : result.values;
+  const keeping = ending.kind === "stopped" ? createFence(performance.storage.checkpointer) : undefined;
+  const values = keeping === undefined ? result.values : await keepStopped(active, keeping, performance);
   const pause = await pauseAfter(active, { ...result, ending }, performance);
   const tellEnd = (): void => tellEnding(active, ending, values);
   const outcome = outcomeOf(ending, pause);
   // Of one that is taken back nobody is told.
   const webhook = active.rollback ? undefined : await webhookOf(active.run, outcome, values, performance);
   const run = await writeEnd(active, { ...outcome, webhook }, tellEnd, performance);
+  // What a forced stop has left under way must not come after what the next run writes.
+  void keeping?.close();
   if (run === undefined) {
     await letGo(active, performance);
     return;
@@ -104,18 +108,25 @@ async function attemptUntilStopped(active: ActiveRun, performance: Performance):
 }
 
 /** Keeps what a stopped run has done; answers with the session's values after it. */
-async function keepStopped(active: ActiveRun, performance: Performance): Promise<Record<string, unknown> | undefined> {
+async function keepStopped(
+  active: ActiveRun,
+  { saver }: Fence,
+  performance: Performance,
+): Promise<Record<string, unknown> | undefined> {
   const { run, stop, progress } = active;
   const { graphs, services, logger } = performance;
+  const reason = stop.reason ?? "user_requested";
   try {
     const turn = {
       graph: await graphs.ofRun(active.told, "threads.update"),
       run,
       services: { ...services(run.session_id), progress },
-      reason: stop.reason ?? "user_requested",
+      reason,
+      saver,
     };
     const kept = await endsInTime(endStopped(active, turn), stop.signal, performance.stopPatience ?? stopPatience);
     if (kept === undefined) logger.warn({ run_id: run.run_id }, "stop_forced");
+    else tellStopped(active, reason, kept);
     return kept?.values;
   } catch (error) {
     // The run ends all the same; before its next use the history is repaired for the model.

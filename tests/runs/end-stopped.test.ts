@@ -4,12 +4,14 @@ import { describe, expect, it } from "vitest";
 import { createLogger } from "../../src/logger.ts";
 import { ActiveRun } from "../../src/runs/active-run.ts";
 import { systemAssistant } from "../../src/graph/assistants.ts";
+import { workflow } from "../../src/graph/workflow.ts";
 import { draftRun } from "../../src/runs/draft.ts";
 import { endsInTime } from "../../src/runs/end-stopped.ts";
 import { createFence } from "../../src/runs/fence.ts";
 import { performRun } from "../../src/runs/perform.ts";
+import type { Session } from "../../src/storage/records.ts";
 import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";
-import { createGate, createSession, gatedGraph, never, request, serve } from "./fixtures.ts";
+import { createGate, createSession, gatedGraph, never, request, serve, settle } from "./fixtures.ts";
 
 describe("work that a stop ends", () => {
   const stuck = new Promise<string>(() => undefined);
@@ -63,29 +65,35 @@ describe("a fence", () => {
   });
 });
 
-/** A run that is claimed, so that it can be walked here. */
-async function claimed(graphs: Record<string, unknown>, saver = new RunAwareSaver()) {
-  const storage = createMemoryStorage(saver);
+/** A run that is claimed, so that it can be walked here; `isStopped`: before its first step. */
+async function claimed(
+  graphs: Record<string, unknown>,
+  saver = new RunAwareSaver(),
+  { said = "hello", isStopped = false, stopPatience = 1, storage = createMemoryStorage(saver) } = {},
+  given?: Session,
+) {
+  const session = given ?? (await createSession(storage));
   const served = serve(graphs, saver);
-  const session = await createSession(storage);
   const assistant = systemAssistant("agent", new Date().toISOString());
-  const draft = draftRun(session, request("agent", { stream_mode: ["custom"] }), assistant, served);
+  const input = { messages: [{ role: "user", content: said }] };
+  const draft = draftRun(session, request("agent", { stream_mode: ["custom"], input }), assistant, served);
   await storage.runs.admit(draft);
-  const run = await storage.runs.claim(session.session_id);
+  const run = await storage.runs.claim(draft.session_id);
   if (run === undefined) throw new Error("there is nothing to claim");
   const active = new ActiveRun(run, storage.events);
   active.walking = true;
+  if (isStopped) active.stop.request("user_requested");
   const walking = performRun(active, {
     storage,
     graphs: served,
     // A graph of its own asks for no other services.
-    services: () => ({ tasks: storage.tasks }) as never,
+    services: () => ({ tasks: storage.tasks, ledger: storage.ledger, defaultModel: "offline" }) as never,
     logger: createLogger("silent"),
     retryDelay: 1,
     crashBudget: 3,
     stopping: never,
     lastValues: new WeakMap(),
-    stopPatience: 1,
+    stopPatience,
   });
   return { active, walking, session, storage };
 }
@@ -108,6 +116,31 @@ describe("a stopped run", () => {
     gate.open();
     await new Promise(setImmediate);
     expect(await storage.checkpointer.getTuple({ configurable: { thread_id: session.session_id } })).toEqual(before);
+  });
+
+  it("whose turn takes too long to be kept writes nothing after the next run has begun", async () => {
+    const gate = createGate();
+    const waiting = [gate.pass];
+    class OnceSlowSaver extends RunAwareSaver {
+      override async put(...args: Parameters<RunAwareSaver["put"]>): ReturnType<RunAwareSaver["put"]> {
+        await waiting.pop()?.();
+        return super.put(...args);
+      }
+    }
+    const saver = new OnceSlowSaver();
+    const graphs = { agent: workflow.compile() };
+    const first = await claimed(graphs, saver, { said: "first", isStopped: true });
+    await first.walking;
+    const { storage, session } = first;
+    const next = { said: "second", isStopped: true, stopPatience: 60_000, storage };
+    const second = await claimed(graphs, saver, next, session);
+    await second.walking;
+    const told = await storage.events.last(first.active.run.run_id);
+    gate.open();
+    for (let turn = 0; turn < 20; turn += 1) await settle();
+    const newest = await saver.getTuple({ configurable: { thread_id: session.session_id } });
+    expect(JSON.stringify(newest?.checkpoint.channel_values["messages"])).toContain("second");
+    expect(await storage.events.last(first.active.run.run_id)).toBe(told);
   });
 
   it("ends although the store never finishes a write", async () => {
