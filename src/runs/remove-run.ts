@@ -18,10 +18,10 @@ export async function removeRun(run: Run, { storage, graphs }: { storage: Storag
   if (last !== undefined && last.run_id !== run.run_id) return await storage.runs.delete(run.run_id);
   const pause = await pauseLeftBy((await otherWorkedRun(storage.runs, run)) ?? run, graphs);
   const { session_status: status, interrupts } = outcomeOf({ kind: "done" }, pause);
-  const removed = await storage.runs.delete(run.run_id);
-  // A session with a run that is not over stays busy, whatever is said here.
+  // A session with a run that is not over stays busy, whatever is said here. The row goes last: where the process ends
+  // before that, the next start finds it and does all of this again.
   await storage.sessions.update(run.session_id, { interrupts, status });
-  return removed;
+  return await storage.runs.delete(run.run_id);
 }
 
 /** What the newest state of a run's session waits for. A graph that is not served any more cannot be asked. */

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BaseMessage } from "@langchain/core/messages";
+import { interrupt, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Runs } from "../../src/runs/runs.ts";
@@ -22,6 +23,7 @@ import {
   request,
   serve,
   settle,
+  State,
 } from "./fixtures.ts";
 import { startStopBench } from "./stop-bench.ts";
 
@@ -124,6 +126,40 @@ describe("a crash between a stop and the end of its run", () => {
       expect(await storage.sessions.get(session.session_id)).toMatchObject({ status: "idle" });
     },
   );
+
+  it("gives a session back the question that a rolled back run had answered", async () => {
+    const first = open(folder);
+    const gate = createGate();
+    const asking = (opened: Storage) =>
+      new StateGraph(State)
+        .addNode("asks", () => ({ steps: [String(interrupt({ question: "sure?" }))] }))
+        .addNode("waits", async (_, config) => gate.pass(config.signal).then(() => ({})))
+        .addEdge(START, "asks")
+        .addEdge("asks", "waits")
+        .compile({ checkpointer: opened.checkpointer });
+    const dead = (): Promise<never> => Promise.reject(new Error("the process is dead"));
+    const storage = { ...first, sessions: { ...first.sessions, update: dead } };
+    const runs = createRuns(storage, serve({ agent: asking(first) }, first.checkpointer));
+    served.push(runs);
+    const session = await createSession(first);
+    await runs.wait((await runs.start(session, request("agent"))).run_id, never);
+    const asked = await first.sessions.get(session.session_id);
+    const answer = request("agent", { input: undefined, command: { resume: "yes" } });
+    const run = await runs.start(asked ?? session, answer);
+    await gate.arrived;
+    await runs.cancel(run.run_id, { action: "rollback", wait: true });
+
+    const after = open(crashCopy(folder, join(folder, "after")));
+    const next = createRuns(after, serve({ agent: asking(after) }, after.checkpointer));
+    served.push(next);
+    await next.recover();
+    expect(await after.runs.get(run.run_id)).toBeUndefined();
+    expect(await after.sessions.get(session.session_id)).toMatchObject({
+      status: "interrupted",
+      interrupts: asked?.interrupts,
+    });
+    expect(await after.approvals.pending(session.session_id)).toHaveLength(1);
+  });
 
   it.each(["interrupt", "rollback"] as const)(
     "leaves one run of two where the process ends right after the admission with %s",
