@@ -55,8 +55,8 @@ export async function cancelEarlier(active: ActiveRun, action: StopAction, dispa
 }
 
 /**
- * Stops the agents that a session has sent to the background, with whoever sent them (STOP-18); resolves when that is on
- * disk. One that is being sent at this moment stops by the signal of its caller.
+ * Stops the agents that a session has sent to the background, with whoever sent them (STOP-18), which no run has that has not
+ * begun; resolves when that is on disk. One that is being sent at this moment stops by the signal of its caller.
  */
 export async function cancelSent(sessionId: string, cancelling: Cancelling): Promise<void> {
   const sent = [...cancelling.dispatch.active.values()].filter(({ run }) => isSentBy(run, sessionId));

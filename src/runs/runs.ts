@@ -245,7 +245,7 @@ export class Runs {
     const asked = Promise.all([
       clearQueue ? cancelBehind(run, this.#cancelling) : undefined,
       active === undefined ? undefined : cancelRun(active, { action, reason, said }, this.#cancelling),
-      active === undefined ? undefined : cancelSent(run.session_id, this.#cancelling),
+      active?.hasBegun ? cancelSent(run.session_id, this.#cancelling) : undefined,
     ]);
     if (active === undefined || !wait) {
       await asked;

@@ -255,6 +255,23 @@ it("stops the agents with the run that is stopped", async () => {
   second.open();
 });
 
+it("leaves the agents at work when a run is stopped that has not begun", async () => {
+  const gate = createGate();
+  const script = scriptsOf({ caller: [sends({ one: "Count" }), { text: "Sent." }], one: [{ text: "3." }] });
+  await begin(async (asked) => {
+    if (askedBy(asked) === "one") await gate.pass();
+    return script(asked);
+  });
+  await say("Send one");
+  await gate.arrived;
+  const later = await runs.start(session, request("agent", { after_seconds: 3600, multitask_strategy: "enqueue" }));
+  await runs.cancel(later.run_id, { action: "interrupt", wait: true });
+  gate.open();
+  const [agent] = await agents();
+  await untilOver(agent);
+  expect((await storage.runs.get(agent?.run_id ?? ""))?.status).toBe("success");
+});
+
 it.each([
   ["cancelled", true],
   ["server", false],
