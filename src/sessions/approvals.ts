@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError } from "../errors.ts";
 import { sessionsOfAgents } from "../runs/background.ts";
@@ -9,6 +10,9 @@ import type { SessionRuns, SessionStorage } from "./door.ts";
 import { lastRunOf } from "./last-run.ts";
 import { readQuestion, resumeValue, type ApprovalDecision } from "./questions.ts";
 import { requireSession } from "./sessions.ts";
+
+/** Questions that are looked at in one go. */
+const expiredAtOnce = 100;
 
 /** What the approvals of a server need. */
 export interface ApprovalServices {
@@ -105,17 +109,28 @@ export async function expireApprovals(
   const limit = deadline(services);
   if (limit === undefined) return 0;
   let denied = 0;
-  for (const approval of await services.storage.approvals.askedBefore(limit, 1000)) {
-    if (!isExpired(approval, services)) continue;
-    try {
-      const session = await requireSession(services.storage, approval.session_id);
-      await deny(services, session, approval);
-      denied += 1;
-    } catch (error) {
-      onFailure(error, approval);
+  // Those that wait for ever, and those that fail, must not stand before the others.
+  for (let kept = 0; ;) {
+    const page = await services.storage.approvals.askedBefore(limit, { limit: expiredAtOnce, offset: kept });
+    for (const approval of page) {
+      try {
+        if (await expire(services, approval)) denied += 1;
+        else kept += 1;
+      } catch (error) {
+        kept += 1;
+        onFailure(error, approval);
+      }
     }
+    if (page.length < expiredAtOnce) return denied;
+    await nextTurn();
   }
-  return denied;
+}
+
+/** Denies a question, unless it takes no denial. */
+async function expire(services: ApprovalServices, approval: Approval): Promise<boolean> {
+  if (!isExpired(approval, services)) return false;
+  await deny(services, await requireSession(services.storage, approval.session_id), approval);
+  return true;
 }
 
 /** When a question stops to wait; `undefined` when it never does: nobody said so, or it takes no denial. */

@@ -212,7 +212,7 @@ export interface ApprovalStore {
   /** What waits for an answer, oldest first. */
   pending(sessionId: string): Promise<Approval[]>;
   /** Of all sessions, what has waited since before `before` (ISO date), oldest first. */
-  askedBefore(before: string, limit: number): Promise<Approval[]>;
+  askedBefore(before: string, page: Page): Promise<Approval[]>;
   /** The session's remembered yeses, oldest first. */
   grants(sessionId: string): Promise<Grant[]>;
   revoke(sessionId: string, grantId: string): Promise<boolean>;

@@ -124,10 +124,13 @@ export function describeApprovals(fixture: StorageFixture): void {
       await create();
       await ask("r1", first);
       const { asked_at = "" } = (await fixture.storage.approvals.get("s1", first)) ?? {};
-      expect(await fixture.storage.approvals.askedBefore(asked_at, 10)).toEqual([]);
+      expect(await fixture.storage.approvals.askedBefore(asked_at, { limit: 10, offset: 0 })).toEqual([]);
       const later = new Date(Date.parse(asked_at) + 1).toISOString();
-      expect(await fixture.storage.approvals.askedBefore(later, 10)).toMatchObject([{ session_id: "s1" }]);
-      expect(await fixture.storage.approvals.askedBefore(later, 0)).toEqual([]);
+      expect(await fixture.storage.approvals.askedBefore(later, { limit: 10, offset: 0 })).toMatchObject([
+        { session_id: "s1" },
+      ]);
+      expect(await fixture.storage.approvals.askedBefore(later, { limit: 0, offset: 0 })).toEqual([]);
+      expect(await fixture.storage.approvals.askedBefore(later, { limit: 10, offset: 1 })).toEqual([]);
     });
 
     it("remembers a yes with the answer it came with, and forgets it when told", async () => {

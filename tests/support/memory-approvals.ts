@@ -25,8 +25,10 @@ export function createMemoryApprovals(isUnfinished: (runId: string) => boolean):
     store: {
       get: async (sessionId, id) => structuredClone(find(sessionId, id)),
       pending: async (sessionId) => structuredClone(concerned(sessionId, [])),
-      askedBefore: async (before, limit) =>
-        structuredClone(rows.filter((row) => row.state === "pending" && row.asked_at < before).slice(0, limit)),
+      askedBefore: async (before, { limit, offset }) => {
+        const asked = rows.filter((row) => row.state === "pending" && row.asked_at < before);
+        return structuredClone(asked.slice(offset, offset + limit));
+      },
       grants: async (sessionId) => structuredClone(grants.filter((grant) => grant.session_id === sessionId)),
       revoke: async (sessionId, id) => {
         const index = grants.findIndex((grant) => grant.session_id === sessionId && grant.grant_id === id);

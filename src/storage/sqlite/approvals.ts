@@ -89,7 +89,7 @@ export function createApprovalStore(database: Database, commits: GroupCommit): A
 
     pending: async (sessionId) => database.read(() => readConcerned(database, sessionId, [])),
 
-    askedBefore: async (before, limit) =>
+    askedBefore: async (before, { limit, offset }) =>
       database.read(() =>
         readRows(
           ApprovalRow,
@@ -97,9 +97,9 @@ export function createApprovalStore(database: Database, commits: GroupCommit): A
           database
             .prepare(
               `SELECT ${columns} FROM approvals WHERE state = 'pending' AND asked_at < @before ORDER BY asked_at, id
-               LIMIT @limit`,
+               LIMIT @limit OFFSET @offset`,
             )
-            .all({ before, limit }),
+            .all({ before, limit, offset }),
         ),
       ),
 

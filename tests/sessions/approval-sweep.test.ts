@@ -1,0 +1,38 @@
+import { START, StateGraph, interrupt } from "@langchain/langgraph";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { createLogger } from "../../src/logger.ts";
+import { startApprovalSweep } from "../../src/sessions/approval-sweep.ts";
+import { createSqliteStorage } from "../../src/storage/sqlite/storage.ts";
+import { sessionRecord } from "../contract/records.ts";
+import { createRuns, createSession, never, request, serve, State } from "../runs/fixtures.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+const hour = 3_600_000;
+
+it("denies what has waited too long behind any number of questions that wait for ever", async () => {
+  const storage = createSqliteStorage(":memory:");
+  for (let place = 0; place < 1001; place += 1) {
+    const interrupts = { task: [{ id: `question-${place}`, value: "What is your name?" }] };
+    await storage.sessions.create(sessionRecord(`s${place}`, { interrupts }));
+  }
+  vi.setSystemTime(Date.now() + 1);
+  const asks = new StateGraph(State)
+    .addNode("asks", () => ({ steps: [JSON.stringify(interrupt({ actionRequests: [{ name: "drop", args: {} }] }))] }))
+    .addEdge(START, "asks")
+    .compile();
+  const runs = createRuns(storage, serve({ agent: asks }, storage.checkpointer));
+  const session = await createSession(storage);
+  await runs.wait((await runs.start(session, request("agent"))).run_id, never);
+  expect(await storage.approvals.pending(session.session_id)).toHaveLength(1);
+
+  vi.setSystemTime(Date.now() + 2 * hour);
+  const sweep = startApprovalSweep({ storage, runs, timeoutHours: 1 }, createLogger("silent"));
+  await sweep.sweep();
+  await sweep.stop();
+  expect(await storage.approvals.pending(session.session_id)).toEqual([]);
+  expect(await storage.approvals.pending("s0")).toHaveLength(1);
+  await runs.drain(0);
+  await storage.close();
+});
