@@ -28,7 +28,14 @@ export async function webhookOf(
   const ended: Run = { ...run, status: outcome.status, error: outcome.error ?? null, updated_at: ended_at };
   // While a run works, its row says when it began.
   const end = { values: values ?? newest ?? null, started_at: run.updated_at, ended_at };
-  return { url, host: hostOf(url), body: webhookBody(ended, end) };
+  const place = { url, host: hostOf(url) };
+  try {
+    return { ...place, body: webhookBody(ended, end) };
+  } catch (error) {
+    // A graph may keep what cannot be written as JSON.
+    logger.warn({ err: error, run_id: run.run_id }, "webhook_without_values");
+    return { ...place, body: webhookBody(ended, { ...end, values: null }) };
+  }
 }
 
 /** The receiver; empty for this server. */

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { webhookBody } from "../../src/http/webhook-body.ts";
+import { createLogger } from "../../src/logger.ts";
+import { webhookOf } from "../../src/runs/webhook-of.ts";
+import { runRecord } from "../contract/records.ts";
+import { createMemoryStorage } from "../support/memory-storage.ts";
+
+it("tells the end of a run whose values cannot be written, without them", async () => {
+  const run = runRecord("r1", "s1");
+  const told = await webhookOf(
+    { ...run, kwargs: { ...run.kwargs, webhook: "https://receiver.test/ends" } },
+    { status: "success", session_status: "idle", interrupts: {} },
+    {
+      broken: {
+        get toJSON(): never {
+          throw new TypeError("no JSON of this");
+        },
+      },
+    },
+    { storage: createMemoryStorage(), webhookBody, logger: createLogger("silent") },
+  );
+  expect(JSON.parse(told?.body ?? "")).toMatchObject({ run_id: "r1", status: "success", values: null });
+  expect(told).toMatchObject({ url: "https://receiver.test/ends", host: "receiver.test" });
+});
