@@ -113,9 +113,14 @@ export class Dispatch {
       this.active.delete(run_id);
       return;
     }
+    if (active.hasKey) {
+      // Who asks again is given what is stored; memory holds no run for so long.
+      this.active.delete(run_id);
+      this.removeLater(session_id);
+      return;
+    }
     const remove = async (): Promise<void> => {
-      if (active.hasKey) await sleep(keptForRepeats, undefined, { ref: false });
-      else await active.unread(60_000);
+      await active.unread(60_000);
       this.active.delete(run_id);
       if (performance.stopping.aborted) return;
       await storage.sessions.delete(session_id);
@@ -123,7 +128,7 @@ export class Dispatch {
     remove().catch((error: unknown) => logger.error({ err: error, session_id }, "temporary_session_not_removed"));
   }
 
-  /** Removes a temporary session when nobody asks again any more for the answer that a former process has left in it. */
+  /** Removes a temporary session when nobody asks again any more for the answer that is in it. */
   removeLater(sessionId: string): void {
     const { storage, logger, performance } = this.#options;
     const remove = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "../../src/events.ts";
+import { createMemoryStorage } from "../support/memory-storage.ts";
 import {
   askingGraph,
   collect,
@@ -380,6 +381,26 @@ describe("a temporary run", () => {
     expect(events).toHaveLength(4);
     await settle();
     expect(storage.rows.sessions.size).toBe(0);
+  });
+
+  it("with a key stays for who asks again, in the store alone", async () => {
+    const storage = createMemoryStorage();
+    let reads = 0;
+    const read: typeof storage.events.read = async (...given) => {
+      reads += 1;
+      return await storage.events.read(...given);
+    };
+    const { runs, session } = await createBench(
+      { agent: plainGraph() },
+      { ...storage, events: { ...storage.events, read } },
+    );
+    const submission = { key: "once", hash: "same" };
+    const run = await runs.start(session, request("agent", { temporary: true, submission }));
+    await runs.wait(run.run_id, never);
+    await settle();
+    expect((await runs.start(session, request("agent", { temporary: true, submission }))).run_id).toBe(run.run_id);
+    expect(await collect(runs.follow(run.run_id, -1, never))).toHaveLength(4);
+    expect(reads).toBeGreaterThan(0);
   });
 });
 
