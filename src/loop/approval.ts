@@ -132,10 +132,13 @@ export function isYes(message: string): boolean {
   return readWord(message).kind === "approve";
 }
 
+/** Each is looked at without the white space around it: a run of it between two optional parts takes time by its square. */
+const yes = /^(?:yes|y|ok|approve|allow|accept|confirm|confirmed|确认|同意|是|允许)\s*[.!。！]?$/iu;
+const no = /^(?:no|n|deny|reject|refuse|拒绝|否|不)\s*[.!。！]?$/iu;
+
 function readWord(word: string): Decision {
-  if (/^\s*(yes|y|ok|approve|allow|accept|confirm|confirmed|确认|同意|是|允许)\s*[.!。！]?\s*$/iu.test(word))
-    return { kind: "approve" };
-  if (/^\s*(no|n|deny|reject|refuse|拒绝|否|不)\s*[.!。！]?\s*$/iu.test(word))
-    return { kind: "reject", message: undefined };
+  const said = word.trim();
+  if (yes.test(said)) return { kind: "approve" };
+  if (no.test(said)) return { kind: "reject", message: undefined };
   return { kind: "unclear", problem: expected };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { confirmationRequest, readDecision } from "../../src/loop/approval.ts";
+import { confirmationRequest, isYes, readDecision } from "../../src/loop/approval.ts";
 
 describe("reading an answer to a confirmation", () => {
   it.each([
@@ -42,6 +42,20 @@ describe("reading an answer to a confirmation", () => {
   ])("never takes %j for a yes", (answer) => {
     expect(readDecision(answer)).toMatchObject({ kind: "unclear", problem: expect.stringContaining("Expected") });
   });
+});
+
+describe("a message that may be a yes", () => {
+  it.each([" yes ", "OK.", "确认 。", "confirm !"])("is one: %j", (message) => {
+    expect(isYes(message)).toBe(true);
+  });
+
+  // As long as a message may be: each is looked at in every turn, and nobody else is served meanwhile.
+  it.each([`ok${" ".repeat(1_000_000)}no`, `yes${"\n".repeat(1_000_000)}.${" ".repeat(1_000_000)}but`])(
+    "is none, however long: %#",
+    (message) => {
+      expect(isYes(message)).toBe(false);
+    },
+  );
 });
 
 describe("the question", () => {
