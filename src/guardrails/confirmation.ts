@@ -76,8 +76,10 @@ function namesPath(request: string, target: string): boolean {
   const wordBefore = /[\w./-]$/u;
   const wordAfter = /^[\w/-]|^\.\w/u;
   for (let at = request.indexOf(target); at !== -1; at = request.indexOf(target, at + 1)) {
-    const before = request.slice(0, at);
-    const after = request.slice(at + target.length);
+    const end = at + target.length;
+    // A request may be long, and name the path many times.
+    const before = request.slice(Math.max(0, at - 1), at);
+    const after = request.slice(end, end + 2);
     if (!wordBefore.test(before) && !wordAfter.test(after)) return true;
   }
   return false;

@@ -44,8 +44,8 @@ function isIdle({ steps }: History, round: number): boolean {
 function saysTheSame(one: string, other: string): boolean {
   const [first, second] = [plain(one), plain(other)];
   if (first === second) return true;
-  const phrases = keyPhrases(first);
-  const common = keyPhrases(second).filter((phrase) => phrases.includes(phrase));
+  const phrases = new Set(keyPhrases(first));
+  const common = keyPhrases(second).filter((phrase) => phrases.has(phrase));
   const shared = common.reduce((sum, phrase) => sum + phrase.length, 0);
   return shared > 0 && shared >= samePhrases * Math.max(first.length, second.length);
 }

@@ -11,6 +11,9 @@ export type Completeness =
 /** What may stand behind the last mark of a sentence: quotes, brackets, emphasis, pictures. */
 const closers = /[\s"'”’»）)\]】」』*_`~\p{Extended_Pictographic}\u{FE0F}\u{200D}]+$/u;
 
+/** Characters of the end that are looked at. */
+const longestEnd = 300;
+
 /** Endings that no finished sentence has. */
 const tornEnds =
   /(?:[,，、:：;；(（[{“「《—–-]|\b(?:and|or|but|the|a|an|to|of|with|because|then|so|that|which|including)|(?:以及|并且|因为|然后|所以|包括))$/iu;
@@ -22,8 +25,10 @@ const tornEnds =
 export function completenessOf(reply: string, enough: number = longReply): Completeness {
   const text = reply.trim();
   if (text === "") return { complete: false, why: "empty" };
-  const isOpenBlock = (text.match(/^\s*```/gmu) ?? []).length % 2 === 1;
-  const bare = text.replace(closers, "");
+  const fences = text.split("\n").filter((line) => line.trimStart().startsWith("```")).length;
+  const isOpenBlock = fences % 2 === 1;
+  // Only the end counts, and in all of a long text such a pattern takes time by the square of its spaces.
+  const bare = text.slice(-longestEnd).replace(closers, "");
   if (isOpenBlock || tornEnds.test(bare)) return { complete: false, why: "torn" };
   if (/[。.！!？?]$/u.test(bare)) return { complete: true, by: "sentence_end" };
   if (completionWords.test(text)) return { complete: true, by: "completion_word" };

@@ -49,6 +49,9 @@ const workspaceWords = new Set([
   "这",
 ]);
 
+/** Characters of a request that rules read; a longer one says more than that files are to be moved. */
+const longestRequest = 4000;
+
 /** What a request for moving speaks of: files it names, or all files of a kind in a folder. */
 export type Scope =
   | { kind: "named"; files: string[] }
@@ -58,7 +61,10 @@ export type Scope =
   | { kind: "unknown" };
 
 /** Reads what a request for moving speaks of. Anything that narrows "all" makes it unknown: never more than was asked. */
-export function scopeOf(request: string, isSorting: boolean): Scope {
+export function scopeOf(given: string, isSorting: boolean): Scope {
+  // The patterns take their time, of a run of white space by its square.
+  const request = given.replaceAll(/[^\S\n]+/gu, " ").replaceAll(/\s*\n\s*/gu, "\n");
+  if (request.length > longestRequest) return { kind: "unknown" };
   for (const list of namedLists) {
     const named = list.exec(request)?.[1];
     if (named === undefined) continue;

@@ -34,6 +34,12 @@ describe("what a person must confirm", () => {
     expect(verdict(operation)).toBe(expected);
   });
 
+  it("looks for the file in a request as long as one may be", () => {
+    const request = `delete b, ${"a".repeat(1_000_000)}`;
+    expect(verdict({ type: "DeleteFile", path: "a" }, request)).toBe("ask");
+    expect(verdict({ type: "DeleteFile", path: "b" }, request)).toBe("allow");
+  });
+
   it.each<[string, Operation, string]>([
     ["delete a.txt", { type: "DeleteFile", path: "a.txt" }, "allow"],
     ["please delete docs/a.txt.", { type: "DeleteFile", path: "docs/a.txt" }, "allow"],
