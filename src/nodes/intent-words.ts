@@ -36,9 +36,12 @@ export const toolVerbs = [
 /** Words that join one task to the next. */
 export const joining = /\b(?:and then|then|after that|afterwards|finally|first)\b|然后|接着|之后|最后|首先|并且|再/iu;
 
-/** Between two tasks, where a request can be cut into its parts (DECOMP-06). */
+/**
+ * Between two tasks, where a request can be cut into its parts (DECOMP-06). White space is looked through only from where it
+ * begins: a user may send much of it.
+ */
 export const seams =
-  /[,;.，；。]?\s*(?:\b(?:and then|then|after that|afterwards|and finally|finally)\b|然后|接着|之后再?|最后)[,，]?\s*/iu;
+  /(?:[,;.，；。]|(?<!\s))\s*(?:\b(?:and then|then|after that|afterwards|and finally|finally)\b|然后|接着|之后再?|最后)[,，]?\s*/iu;
 
 /** Questions after general knowledge. */
 export const asksForFacts =

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toTaskPlan } from "../../src/nodes/plan.ts";
+import { plainPlan, toTaskPlan } from "../../src/nodes/plan.ts";
 import { nextWork, withStep } from "../../src/nodes/plan-progress.ts";
 import type { TaskPlan } from "../../src/state.ts";
 
@@ -26,6 +26,16 @@ describe("a plan", () => {
   it("gives steps with one id names of their own", () => {
     const plan = toTaskPlan({ goal: "", steps: [step("1"), step("1")] }, []);
     expect(new Set(plan.steps.map(({ id }) => id)).size).toBe(2);
+  });
+
+  it.each([
+    ["read a.txt, then delete b.txt", ["read a.txt", "delete b.txt"]],
+    ["read a.txt and then\n\n  delete b.txt. Finally list all", ["read a.txt", "delete b.txt", "list all"]],
+    ["读取 a.txt，然后删除 b.txt", ["读取 a.txt", "删除 b.txt"]],
+    [`read a.txt${" ".repeat(500_000)}then delete b.txt`, ["read a.txt", "delete b.txt"]],
+    [`read${" ".repeat(500_000)}a.txt`, [`read${" ".repeat(500_000)}a.txt`]],
+  ])("without a model is made of the tasks that the request joins: %#", (request, goals) => {
+    expect(plainPlan(request).steps.map(({ goal }) => goal)).toEqual(goals);
   });
 
   it("does the rest and skips what depended on a failed step", () => {
