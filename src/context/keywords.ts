@@ -11,7 +11,7 @@ export interface Keywords {
 }
 
 const kinds: readonly { kind: Exclude<keyof Keywords, "semantic_query">; pattern: RegExp }[] = [
-  { kind: "files", pattern: /[\w./-]*\w\.(?:cir|sp|spice|sub|inc|lib|mod|json|csv|txt|md)\b/giu },
+  { kind: "files", pattern: /(?<![\w./-])[\w./-]*\w\.(?:cir|sp|spice|sub|inc|lib|mod|json|csv|txt|md)\b/giu },
   { kind: "subcircuits", pattern: /(?<=\.?\b(?:subckt|sub-?circuits?|子电路)\s+)\w+/giu },
   { kind: "devices", pattern: /\b[RCLQMDVIX]\d+[a-z]?\b/gu },
   {
