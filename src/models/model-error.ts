@@ -219,7 +219,7 @@ function readSigns(error: unknown): Signs {
 /** A provider's words, short, without LangChain's advertisement and without anything that looks like a key (SEC-01). */
 function cleanText(text: string): string {
   const plain = text
-    .replace(/\s*Troubleshooting URL: \S+/gu, "")
+    .replace(/(?<!\s)\s*Troubleshooting URL: \S+/gu, "")
     .replace(/\b(sk|key|Bearer)[-_ ][\w-]{6,}/gu, "[redacted]")
     .trim();
   return plain.length > 300 ? `${plain.slice(0, 300).replace(/\p{Cs}$/u, "")}…` : plain;

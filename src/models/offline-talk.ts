@@ -42,7 +42,7 @@ const topics: Topic[] = [
     chinese: "再见。",
   },
   {
-    words: /^\s*(?:ok(?:ay)?|great|good|fine|yes|no|sure)\s*[.!]*\s*$|^\s*(?:好的?|行|可以|不用了)\s*[。！]*\s*$/iu,
+    words: /^\s*(?:ok(?:ay)?|great|good|fine|yes|no|sure)[\s.!]*$|^\s*(?:好的?|行|可以|不用了)[\s。！]*$/iu,
     english: "All right. Tell me when there is something to do.",
     chinese: "好的，有需要请告诉我。",
   },
