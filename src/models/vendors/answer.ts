@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
+import { callPlaces, type CallPlace } from "./call-places.ts";
 import type { Quirks } from "./quirks.ts";
 
 const Count = z.number().nullish();
@@ -48,9 +49,10 @@ const Answer = z.looseObject({
 
 /**
  * An answer, or a piece of a streamed one, in the words of OpenAI: reasoning by one name, cached tokens in one place (LLM-10), no
- * empty ids. What has none of the expected form is left to the client. Throws `network` for an answer that broke off.
+ * empty ids, each call in a place of its own: `placeOf` is the same for all pieces of an answer. What has none of the expected form
+ * is left to the client. Throws `network` for an answer that broke off.
  */
-export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks): T {
+export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks, placeOf: CallPlace = callPlaces()): T {
   if (isWordsOnly(answer)) return answer;
   const read = Answer.safeParse(answer);
   if (!read.success) return answer;
@@ -59,7 +61,7 @@ export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks): T {
     ...rest,
     ...(choices === undefined || choices === null
       ? {}
-      : { choices: choices.map((choice) => plainChoice(choice, brokenEnds)) }),
+      : { choices: choices.map((choice) => plainChoice(choice, brokenEnds, placeOf)) }),
     ...(usage === undefined || usage === null ? {} : { usage: plainUsage(usage) }),
   };
   // The same fields with the same meaning, of which the client knows more than is read here.
@@ -88,21 +90,25 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 type Choice = NonNullable<z.infer<typeof Answer>["choices"]>[number];
 
-function plainChoice({ delta, message, finish_reason, ...rest }: Choice, brokenEnds: readonly string[]): object {
+function plainChoice(
+  { delta, message, finish_reason, ...rest }: Choice,
+  brokenEnds: readonly string[],
+  placeOf: CallPlace,
+): object {
   if (typeof finish_reason === "string" && brokenEnds.includes(finish_reason)) throw brokenOff(finish_reason);
   return {
     ...rest,
-    ...(delta === undefined || delta === null ? {} : { delta: plainSaid(delta) }),
-    ...(message === undefined || message === null ? {} : { message: plainSaid(message) }),
+    ...(delta === undefined || delta === null ? {} : { delta: plainSaid(delta, placeOf) }),
+    ...(message === undefined || message === null ? {} : { message: plainSaid(message, placeOf) }),
     // An empty reason says that the answer goes on.
     finish_reason: finish_reason === "" ? null : finish_reason,
   };
 }
 
-function plainSaid({ content, reasoning_content, reasoning, tool_calls, ...rest }: Said): object {
+function plainSaid({ content, reasoning_content, reasoning, tool_calls, ...rest }: Said, placeOf: CallPlace): object {
   const parts = Array.isArray(content) ? content : [];
   const thoughts = reasoning_content ?? (typeof reasoning === "string" ? reasoning : thoughtsIn(parts));
-  const calls = (tool_calls ?? []).map((call, place) => plainCall(call, place));
+  const calls = (tool_calls ?? []).map((call, index) => plainCall(call, index, placeOf));
   return {
     ...rest,
     content: Array.isArray(content) ? textOf(parts) : content,
@@ -120,12 +126,17 @@ function thoughtsIn(parts: readonly z.infer<typeof Part>[]): string {
 }
 
 /** Later pieces of a call name nothing; an empty name or id would be taken for one. Arguments are text. */
-function plainCall({ index, id, function: called, ...rest }: z.infer<typeof Call>, place: number): object {
+function plainCall(
+  { index, id, function: called, ...rest }: z.infer<typeof Call>,
+  usual: number,
+  placeOf: CallPlace,
+): object {
   const { name, arguments: written, ...more } = called ?? {};
+  const own = id === null || id === "" ? undefined : id;
   return {
     ...rest,
-    index: index ?? place,
-    ...(id === undefined || id === null || id === "" ? {} : { id }),
+    index: placeOf(index ?? usual, own),
+    ...(own === undefined ? {} : { id: own }),
     function: {
       ...more,
       ...(name === undefined || name === null || name === "" ? {} : { name }),

@@ -7,6 +7,7 @@ import type { FoundPage } from "../../web/search-result.ts";
 import type { Timeouts } from "../timeouts.ts";
 import { watchStream } from "../watch-stream.ts";
 import { plainAnswer } from "./answer.ts";
+import { callPlaces } from "./call-places.ts";
 import { foundIn, keepFound, withFound } from "./found-pages.ts";
 import { vendorRequest, type Asked, type SentRequest } from "./request.ts";
 
@@ -72,9 +73,10 @@ export class VendorCompletions extends ChatOpenAICompletions {
     const answer: unknown = await super.completionWithRetry(written as never, { ...rest, ...this.#place(messages) });
     tell?.();
     const { quirks } = this.#asked;
+    const placeOf = callPlaces();
     const plain = (piece: unknown): unknown => {
       if (quirks.searchTool !== undefined) pages.push(...foundIn(piece));
-      return plainAnswer(piece, quirks);
+      return plainAnswer(piece, quirks, placeOf);
     };
     return (isStream(answer) ? plainChunks(answer, plain) : plain(answer)) as never;
   }

@@ -1,6 +1,7 @@
 import { HumanMessage, type AIMessageChunk } from "@langchain/core/messages";
 import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
+import { callsOf } from "../../../src/loop/reply-calls.ts";
 import { usageOf } from "../../../src/loop/reply-message.ts";
 import { loadConfig } from "../../../src/config.ts";
 import { createModel, modelTarget } from "../../../src/models/load-model.ts";
@@ -156,6 +157,36 @@ describe("an answer of Ollama", () => {
     expect(await ask(2000, "And now?")).toEqual({ read: 428, sent_at_least: 2002 });
     // So little cannot be what was left of the newest message: this server has not counted what it had cached.
     expect(await ask(2000)).toBeUndefined();
+  });
+});
+
+describe("calls that a server gives the same number", () => {
+  const piece = (delta: object, finish_reason: string | null = null): string =>
+    `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+  const called = (args: string, id?: string): string =>
+    piece({
+      role: "assistant",
+      tool_calls: [{ index: 0, ...(id && { id }), function: { ...(id && { name: "read_file" }), arguments: args } }],
+    });
+  const end = `${piece({}, "tool_calls")}data: [DONE]\n\n`;
+
+  it.each([
+    ["each in one piece", [called('{"path":"a"}', "1"), called('{"path":"b"}', "2")]],
+    [
+      "each in pieces of which the first alone has its id",
+      [called('{"path":', "1"), called('"a"}'), called('{"path":', "2"), called('"b"}')],
+    ],
+    [
+      "each in pieces with its id, in turn",
+      [called('{"path":', "1"), called('{"path":', "2"), called('"a"}', "1"), called('"b"}', "2")],
+    ],
+  ])("are calls of their own, %s", async (_, pieces) => {
+    const server = await serve({ wire: [...pieces, end].join("") });
+    const { sum } = await read(vendorModel("own:gemini", server));
+    expect(callsOf(sum)).toMatchObject([
+      { id: "1", name: "read_file", args: { path: "a" } },
+      { id: "2", name: "read_file", args: { path: "b" } },
+    ]);
   });
 });
 
