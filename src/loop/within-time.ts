@@ -2,6 +2,9 @@ import { AppError } from "../errors.ts";
 
 const ranOut = new WeakSet<object>();
 
+/** The longest wait that a timer can hold, in milliseconds (25 days); with a longer one it would be over at once. */
+const longestTimer = 0x7fff_ffff;
+
 /** Whether this error says that the time of `withinTime` was over: told by the error, since clocks and timers differ. */
 export function isOutOfTime(error: unknown): boolean {
   return typeof error === "object" && error !== null && ranOut.has(error);
@@ -18,6 +21,7 @@ export async function withinTime<T>(
 ): Promise<T> {
   const stop = new AbortController();
   const onAbort = (): void => stop.abort(signal?.reason);
+  const limit = Math.min(milliseconds, longestTimer);
   const timer = setTimeout(() => {
     const error = new AppError("timeout", "The time for this turn ran out while the model was answering.", {
       suggestion:
@@ -25,7 +29,7 @@ export async function withinTime<T>(
     });
     ranOut.add(error);
     stop.abort(error);
-  }, milliseconds);
+  }, limit);
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
   try {

@@ -25,6 +25,9 @@ export function prepareCall(tool: Tool, rawArguments: unknown): PreparedCall {
   return { kind: "invalid", result: explain(tool, given, parsed.error) };
 }
 
+/** The longest wait that a timer can hold, in milliseconds (25 days); with a longer one it would be over at once. */
+const longestTimer = 0x7fff_ffff;
+
 /** The limits around one prepared call. */
 export interface RunToolOptions {
   /** How long one attempt may take; default is the tool's own (TOOL-09). */
@@ -85,7 +88,7 @@ async function attemptOnce(
   const ended = Promise.withResolvers<never>();
   const stop = () => ended.reject(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
-  const timer = setTimeout(() => timeUp.abort(), seconds * 1000);
+  const timer = setTimeout(() => timeUp.abort(), Math.min(seconds * 1000, longestTimer));
   let hasBegun = false;
   try {
     signal.throwIfAborted();

@@ -170,6 +170,20 @@ describe("runTool", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("takes a time limit that is longer than a timer can hold", async () => {
+    vi.useFakeTimers();
+    const end = Promise.withResolvers<ToolResult>();
+    const running = runTool(
+      aTool(() => end.promise),
+      {},
+      aContext(),
+      { locks: createLocks(), timeoutSeconds: 100 * 24 * 3600 },
+    );
+    await vi.advanceTimersByTimeAsync(24 * 3_600_000);
+    end.resolve(success("done"));
+    expect(await running).toMatchObject({ success: true });
+  });
+
   it("keeps the locks of a tool that goes on after its time, and tells who waits for them", async () => {
     vi.useFakeTimers();
     const locks = createLocks();
