@@ -2,7 +2,8 @@ import { isHumanMessage } from "@langchain/core/messages";
 import { chainQuestion, confirmingWords } from "../guardrails/questions.ts";
 import { readTurn, type PastCall, type Turn } from "../guardrails/turn.ts";
 import type { Tool } from "../tools/tool.ts";
-import { readDecision } from "./approval.ts";
+import { isYes } from "./approval.ts";
+import { readUserAnswer } from "./question.ts";
 import type { LoopRequest } from "./request.ts";
 import type { Outcome } from "./tool-task.ts";
 
@@ -83,12 +84,19 @@ export function chainRequest(call: { id: string; name: string; args: Record<stri
 /** What was answered. `said`: the words of somebody who did not confirm. */
 export type ChainAnswer = { kind: "confirmed" } | { kind: "declined"; said: string | null };
 
-/** Reads an answer: a word that confirms, or a decision to approve. Anything else declines. */
+/** Reads an answer: a word that confirms, or a decision to approve, as clients spell them. Anything else declines. */
 export function readChainAnswer(answer: unknown): ChainAnswer {
-  const decision = readDecision(answer);
-  if (decision.kind === "approve") return { kind: "confirmed" };
-  if (typeof answer === "string" && answer.trim() !== "") return { kind: "declined", said: answer.trim() };
-  return { kind: "declined", said: decision.kind === "reject" ? (decision.message ?? null) : null };
+  const given = readUserAnswer(answer);
+  switch (given.kind) {
+    case "agreed":
+      return { kind: "confirmed" };
+    case "words":
+      return isYes(given.text) ? { kind: "confirmed" } : { kind: "declined", said: given.text };
+    case "declined":
+      return { kind: "declined", said: given.why === "" ? null : given.why };
+    case "unclear":
+      return { kind: "declined", said: null };
+  }
 }
 
 /** The refusal that the model reads. */

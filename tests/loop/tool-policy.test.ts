@@ -172,6 +172,20 @@ describe("the question of a guarded turn", () => {
     expect(answer.kind === "confirmed").toBe(confirms);
   });
 
+  it.each([
+    [{ type: "answer", text: "确认" }],
+    [{ type: "respond", args: "OK" }],
+    [[{ type: "response", args: "confirm" }]],
+    [{ decisions: [{ type: "respond", message: "yes" }] }],
+  ])("takes the word that confirms as clients resume with it: %j", (answer) => {
+    expect(readChainAnswer(answer)).toEqual({ kind: "confirmed" });
+  });
+
+  it("keeps the words of somebody who answers otherwise, as clients resume with them", () => {
+    const answer = { decisions: [{ type: "respond", message: "make it blue instead" }] };
+    expect(readChainAnswer(answer)).toEqual({ kind: "declined", said: "make it blue instead" });
+  });
+
   it("takes no edit", () => {
     expect(() => resumeValue(readQuestion(value), { type: "edit", args: {} })).toThrow(/approve, reject/);
   });
