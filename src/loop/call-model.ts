@@ -14,7 +14,8 @@ import { recallDocumentation } from "./documentation.ts";
 import { isForcedNow } from "./callable-tools.ts";
 import { hintlessCalls } from "./hintless.ts";
 import { costOf, workedMs } from "./limits.ts";
-import { toMessage, usageOf, withEnd, withSources } from "./reply-message.ts";
+import { hasCall } from "./reply-calls.ts";
+import { toMessage, usageOf, withEnd, withSources, type TakenIds } from "./reply-message.ts";
 import { move } from "./move.ts";
 import { emit, loopCall, note, type LoopCall } from "./request.ts";
 import { logUnfinished, tellTask, turnOf } from "./review.ts";
@@ -40,7 +41,11 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   // What was given to read is no part of the conversation.
   const round = prompt.length - 1 - (call.documentation?.length ?? 0);
   const price = priceOf(state, call, config);
-  const message = toMessage(answer, (id) => hasMessage(call.history, id) || hasMessage(state.messages, id), {
+  const taken: TakenIds = {
+    message: (id) => hasMessage(call.history, id) || hasMessage(state.messages, id),
+    call: (id) => hasCall(call.history, id) || hasCall(state.messages, id),
+  };
+  const message = toMessage(answer, taken, {
     model: modelOf(state, call),
     price,
     runId: runIdOf(config),

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { AIMessageChunk } from "@langchain/core/messages";
+import { isAIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { overGrowingList } from "../context/growing-list.ts";
 import { brokenArguments } from "../models/broken-arguments.ts";
 import { brokenArgumentsOf } from "./cut-output.ts";
 
@@ -22,12 +23,12 @@ const deepest = 64;
 /**
  * The calls of an answer, in a form that a strict provider takes back (law 6): names that are names, ids that are short
  * and their own, not too many. Arguments that are not whole JSON stand as text. What a model did not ask for in this form
- * is refused later like any other wrong call.
+ * is refused later like any other wrong call. `isTaken`: another call of the conversation has this id.
  */
-export function callsOf(answer: AIMessageChunk): ReplyCall[] {
+export function callsOf(answer: AIMessageChunk, isTaken: (id: string) => boolean = () => false): ReplyCall[] {
   const seen = new Set<string>();
   const own = (id = ""): string => {
-    const isUsable = id !== "" && id.length <= longestId && !seen.has(id);
+    const isUsable = id !== "" && id.length <= longestId && !seen.has(id) && !isTaken(id);
     const fresh = isUsable ? id : `call_${randomUUID().replaceAll("-", "")}`;
     seen.add(fresh);
     return fresh;
@@ -49,6 +50,22 @@ export function callsOf(answer: AIMessageChunk): ReplyCall[] {
     id: own(id),
     type: "tool_call" as const,
   }));
+}
+
+const idsOfCalls = overGrowingList<Set<unknown> | undefined>(undefined, (ids, message) => {
+  const calls = isAIMessage(message) ? (message.tool_calls ?? []) : [];
+  if (calls.length === 0) return ids;
+  const known = ids ?? new Set();
+  for (const { id } of calls) known.add(id);
+  return known;
+});
+
+/**
+ * Whether a message of the list has a call of this id. Some servers count the calls of each reply anew; strict providers refuse
+ * a history with the same id twice, and clients show the result of one call at the other.
+ */
+export function hasCall(messages: readonly BaseMessage[], id: string): boolean {
+  return idsOfCalls(messages)?.has(id) === true;
 }
 
 /** The name with a mark for each character that no name has; such a tool is then not found. Some models write none. */

@@ -10,6 +10,12 @@ import type { EndReason, ForcedRound } from "./state.ts";
 
 type WebSources = Pick<LoopRequest, "found" | "isPart" | "silent">;
 
+/** Whether a message, or a call, of the conversation has an id. */
+export interface TakenIds {
+  message: (id: string) => boolean;
+  call: (id: string) => boolean;
+}
+
 /** What a message says of itself beside its words; see `toMessage`. */
 export interface ReplyNotes {
   /** The model, and what it costs where that is known. */
@@ -23,14 +29,13 @@ export interface ReplyNotes {
 
 /**
  * The answer as a whole message with ids that are its own: some servers repeat message ids or call ids, and two messages
- * with one id would replace each other. Arguments that are not whole JSON stand as text, and a call that the length limit
+ * with one id would replace each other. `taken` says which ids the conversation has already. Arguments that are not whole JSON stand as text, and a call that the length limit
  * may have cut in half is listed under `cut_calls`: it is never run (LOOP-15).
  */
-export function toMessage(answer: AIMessageChunk, isTaken: (id: string) => boolean, notes: ReplyNotes): AIMessage {
+export function toMessage(answer: AIMessageChunk, taken: TakenIds, notes: ReplyNotes): AIMessage {
   const { id } = answer;
   const usage = usageOf(answer);
-  const taken = id === undefined || isTaken(id);
-  const calls = callsOf(answer);
+  const calls = callsOf(answer, taken.call);
   const last = calls.at(-1);
   const cut = last !== undefined && isCut(answer.response_metadata) && !hasWholeArguments(last.args) ? [last.id] : [];
   const additional_kwargs: AIMessage["additional_kwargs"] = {
@@ -41,7 +46,7 @@ export function toMessage(answer: AIMessageChunk, isTaken: (id: string) => boole
     ...(usage === undefined ? {} : { llm_metadata: llmMetadata(usage, notes) }),
   };
   const fields = {
-    id: taken ? randomUUID() : id,
+    id: id === undefined || taken.message(id) ? randomUUID() : id,
     content: wholeCharacters(answer.content),
     tool_calls: calls,
     additional_kwargs,

@@ -9,7 +9,7 @@ import type { HookedCall } from "../../src/tools/hooks.ts";
 import type { GraphState } from "../../src/state.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 import type { Answer, HostileCase } from "./hostile-model.ts";
-import { strictProblems } from "./strict-provider.ts";
+import { repeatedIds, strictProblems } from "./strict-provider.ts";
 
 const secret = "nobody may read this";
 const files = {
@@ -68,6 +68,7 @@ export async function playHostile(hostile: HostileCase, outside: Outside): Promi
     const after = await flow.send("Are you there?", { mode: "reply", chat_mode: "agent" });
     if (after.messages.at(-1)?.text !== "I am still here.") problems.push("the next message was not answered");
     problems.push(...flow.model.unexpected, ...flow.model.requests.flatMap(({ messages }) => strictProblems(messages)));
+    problems.push(...flow.model.requests.flatMap(({ messages }) => repeatedIds(messages)));
     if ("polluted" in {}) problems.push("the prototype of all objects was changed");
     const ends = flow.events.flatMap((event) => (event.type === "agentic_loop.complete" ? [event.end_reason] : []));
     return {

@@ -190,6 +190,25 @@ describe("the loop", () => {
     expect((await flow.services.ledger.list("session-1")).map((row) => row.state)).toEqual(["finished", "finished"]);
   });
 
+  it("gives calls ids of their own when a server counts those of each reply anew, in later turns too", async () => {
+    const flow = await start({
+      files: { a: "1", b: "2" },
+      script: [reads("a", "call_0"), reads("b", "call_0"), { text: "done" }, reads("b", "call_0"), { text: "again" }],
+    });
+    await flow.send("Look at a and b");
+    const { messages } = await flow.send("Look at b again");
+    const asked = messages.flatMap((message) => (isAIMessage(message) ? (message.tool_calls ?? []) : []));
+    const ids = asked.map(({ id }) => id);
+    expect([ids[0], new Set(ids).size]).toEqual(["call_0", 3]);
+    expect(messages.filter(isToolMessage).map((result) => result.tool_call_id)).toEqual(ids);
+    expect(
+      flow.model.requests
+        .at(-1)
+        ?.messages.flatMap(({ tool_calls }) => tool_calls ?? [])
+        .map(({ id }) => id),
+    ).toEqual(ids);
+  });
+
   it("tells its phases in the order of the table, with where the turn is (STATE-05)", async () => {
     const flow = await start({ files: { a: "1" }, script: [reads("a"), { text: "done" }] });
     await flow.send("Look at a");

@@ -13,6 +13,12 @@ export function strictProblems(messages: readonly WireMessage[]): string[] {
   return [...(order === undefined ? [] : [order]), ...messages.flatMap((message) => messageProblems(message))];
 }
 
+/** The ids that several calls of a conversation have: Anthropic's service refuses such a history. */
+export function repeatedIds(messages: readonly WireMessage[]): string[] {
+  const ids = messages.flatMap(({ tool_calls }) => tool_calls ?? []).map(({ id }) => id);
+  return ids.filter((id, index) => ids.indexOf(id) !== index).map((id) => `several calls have the id ${id}`);
+}
+
 function messageProblems(message: WireMessage): string[] {
   const problems: string[] = [];
   const text = wireText(message);
