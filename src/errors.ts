@@ -80,10 +80,20 @@ export function explain({ message, suggestion }: AppError): string {
   return `${message}${/[.!?。！？]$/u.test(message) ? "" : "."} ${suggestion}`;
 }
 
-/** The text of anything thrown; never empty. */
+/** Characters of an object that was thrown. */
+const longestJson = 500;
+
+/** The text of anything thrown, also of what is no error and cannot be written; never empty, and throws nothing itself. */
 export function errorMessage(error: unknown): string {
   if (error instanceof Error) return error.message || error.name;
-  return String(error);
+  if (typeof error !== "object" || error === null) return String(error) || "Nothing was said about the failure.";
+  try {
+    const message: unknown = Reflect.get(error, "message");
+    return typeof message === "string" && message !== "" ? message : JSON.stringify(error).slice(0, longestJson);
+  } catch {
+    // Foreign code may throw anything, and whoever tells of it must not fail.
+    return "The failure cannot be written.";
+  }
 }
 
 /** For the branch of a `switch` over a closed union that cannot be reached. */
