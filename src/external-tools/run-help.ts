@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { dirname } from "node:path";
 import { environmentVariable } from "../config.ts";
-import { endGroup, keepGroup } from "../tools/mcp/process-group.ts";
+import { endGroup, keepGroup } from "../process-group.ts";
 import { longestHelp } from "./comment-help.ts";
 
 /** What programs are asked for their help with, one after the other (EXT-02). */

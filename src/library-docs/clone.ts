@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { environmentVariable } from "../config.ts";
 import { AppError } from "../errors.ts";
-import { endGroup, keepGroup } from "../tools/mcp/process-group.ts";
+import { endGroup, keepGroup } from "../process-group.ts";
 import { cloneLimits, tooLarge, type CloneLimits } from "./clone-size.ts";
 
 /** Ways in which a repository may be reached. */

@@ -6,7 +6,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { errorMessage } from "../../errors.ts";
 import type { McpTransport } from "./mcp-config.ts";
 import { MessageLines } from "./message-lines.ts";
-import { endGroup, keepGroup, signalGroup } from "./process-group.ts";
+import { endGroup, keepGroup, signalGroup } from "../../process-group.ts";
 
 /** Milliseconds that a server gets to end by itself once its input is closed, and once more after SIGTERM. */
 const endMilliseconds = 500;

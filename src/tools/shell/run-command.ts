@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errorMessage } from "../../errors.ts";
 import { hasCode } from "../files/file-access.ts";
-import { endGroup, keepGroup, signalGroup } from "../mcp/process-group.ts";
+import { endGroup, keepGroup, signalGroup } from "../../process-group.ts";
 import { createOutput, type CommandOutput } from "./command-output.ts";
 import { sandboxArguments, searchPath } from "./sandbox.ts";
 
