@@ -92,7 +92,7 @@ export function areIndependent(left: Action, right: Action): boolean {
   );
 }
 
-/** A quotation of `text` that the offline model reads back as it was; `undefined` when no quotes fit. */
+/** `text` in quotes that it does not hold, so that the offline model reads it back as it was; in the first where it holds all. */
 function quote(text: string): string {
   const pairs = [
     ["「", "」"],
@@ -105,61 +105,66 @@ function quote(text: string): string {
 
 type Phrases = { [Kind in Action["kind"]]: (action: Extract<Action, { kind: Kind }>) => [string, string] };
 
-const q = quote;
-
 const phrases: Phrases = {
   list: ({ path }) =>
     path === "."
       ? ["list the files", "列出文件"]
-      : [`list the files in folder ${q(path)}`, `列出文件夹 ${q(path)} 里的文件`],
+      : [`list the files in folder ${quote(path)}`, `列出文件夹 ${quote(path)} 里的文件`],
   read: ({ path, start, end }) =>
     start === undefined
-      ? [`read ${q(path)}`, `读取 ${q(path)}`]
-      : [`read ${q(path)} lines ${start}-${end ?? start}`, `读取 ${q(path)} 第${start}到${end ?? start}行`],
-  summarize: ({ paths }) => [`summarize ${paths.map(q).join(", ")}`, `总结 ${paths.map(q).join("、")}`],
-  search_names: ({ query }) => [`find files named ${q(query)}`, `查找名为 ${q(query)} 的文件`],
+      ? [`read ${quote(path)}`, `读取 ${quote(path)}`]
+      : [`read ${quote(path)} lines ${start}-${end ?? start}`, `读取 ${quote(path)} 第${start}到${end ?? start}行`],
+  summarize: ({ paths }) => [`summarize ${paths.map(quote).join(", ")}`, `总结 ${paths.map(quote).join("、")}`],
+  search_names: ({ query }) => [`find files named ${quote(query)}`, `查找名为 ${quote(query)} 的文件`],
   search_content: ({ query, path }) =>
     path === "."
-      ? [`search for the text ${q(query)}`, `搜索内容 ${q(query)}`]
-      : [`search for the text ${q(query)} in folder ${q(path)}`, `搜索内容 ${q(query)}，在文件夹 ${q(path)}`],
+      ? [`search for the text ${quote(query)}`, `搜索内容 ${quote(query)}`]
+      : [
+          `search for the text ${quote(query)} in folder ${quote(path)}`,
+          `搜索内容 ${quote(query)}，在文件夹 ${quote(path)}`,
+        ],
   create: ({ path, content, overwrite }) =>
     overwrite
-      ? [`write ${q(content)} to ${q(path)}`, `把 ${q(content)} 写入 ${q(path)}`]
-      : [`create ${q(path)} with ${q(content)}`, `创建 ${q(path)}，内容为 ${q(content)}`],
+      ? [`write ${quote(content)} to ${quote(path)}`, `把 ${quote(content)} 写入 ${quote(path)}`]
+      : [`create ${quote(path)} with ${quote(content)}`, `创建 ${quote(path)}，内容为 ${quote(content)}`],
   update: ({ path, content }) => [
-    `replace the content of ${q(path)} with ${q(content)}`,
-    `更新 ${q(path)}，内容为 ${q(content)}`,
+    `replace the content of ${quote(path)} with ${quote(content)}`,
+    `更新 ${quote(path)}，内容为 ${quote(content)}`,
   ],
-  append: ({ path, content }) => [`append ${q(content)} to ${q(path)}`, `把 ${q(content)} 追加到 ${q(path)}`],
+  append: ({ path, content }) => [
+    `append ${quote(content)} to ${quote(path)}`,
+    `把 ${quote(content)} 追加到 ${quote(path)}`,
+  ],
   derive: ({ how, sources, path }) => {
-    const [english, chinese] = [sources.map(q).join(", "), sources.map(q).join("、")];
+    const [english, chinese] = [sources.map(quote).join(", "), sources.map(quote).join("、")];
     return how === "copy"
-      ? [`copy ${english} to ${q(path)}`, `复制 ${chinese} 到 ${q(path)}`]
-      : [`summarize ${english} to ${q(path)}`, `总结 ${chinese} 写入 ${q(path)}`];
+      ? [`copy ${english} to ${quote(path)}`, `复制 ${chinese} 到 ${quote(path)}`]
+      : [`summarize ${english} to ${quote(path)}`, `总结 ${chinese} 写入 ${quote(path)}`];
   },
   move: ({ source, destination }) => [
-    `move ${q(source)} to ${q(destination)}`,
-    `移动 ${q(source)} 到 ${q(destination)}`,
+    `move ${quote(source)} to ${quote(destination)}`,
+    `移动 ${quote(source)} 到 ${quote(destination)}`,
   ],
-  rename: ({ path, name }) => [`rename ${q(path)} to ${q(name)}`, `重命名 ${q(path)} 为 ${q(name)}`],
-  delete: ({ path }) => [`delete ${q(path)}`, `删除 ${q(path)}`],
-  create_folder: ({ path }) => [`create folder ${q(path)}`, `创建文件夹 ${q(path)}`],
+  rename: ({ path, name }) => [`rename ${quote(path)} to ${quote(name)}`, `重命名 ${quote(path)} 为 ${quote(name)}`],
+  delete: ({ path }) => [`delete ${quote(path)}`, `删除 ${quote(path)}`],
+  create_folder: ({ path }) => [`create folder ${quote(path)}`, `创建文件夹 ${quote(path)}`],
   create_task: ({ title, date, area }) => {
     const more = (date === undefined ? "" : ` ${date}`) + (area === undefined ? "" : ` area::${area}`);
-    return [`create task ${q(title)}${more}`, `创建任务 ${q(title)}${more}`];
+    return [`create task ${quote(title)}${more}`, `创建任务 ${quote(title)}${more}`];
   },
   read_tasks: ({ view }) => [`list the tasks of ${view}`, `列出任务 ${view}`],
   change_task: ({ task, title, completed }) => {
-    if (title !== undefined) return [`rename task ${q(task)} to ${q(title)}`, `重命名任务 ${q(task)} 为 ${q(title)}`];
+    if (title !== undefined)
+      return [`rename task ${quote(task)} to ${quote(title)}`, `重命名任务 ${quote(task)} 为 ${quote(title)}`];
     return completed === false
-      ? [`reopen task ${q(task)}`, `重新打开任务 ${q(task)}`]
-      : [`complete task ${q(task)}`, `完成任务 ${q(task)}`];
+      ? [`reopen task ${quote(task)}`, `重新打开任务 ${quote(task)}`]
+      : [`complete task ${quote(task)}`, `完成任务 ${quote(task)}`];
   },
-  schedule_task: ({ task, date }) => [`schedule task ${q(task)} for ${date}`, `安排任务 ${q(task)} 到 ${date}`],
-  delete_task: ({ task }) => [`delete task ${q(task)}`, `删除任务 ${q(task)}`],
+  schedule_task: ({ task, date }) => [`schedule task ${quote(task)} for ${date}`, `安排任务 ${quote(task)} 到 ${date}`],
+  delete_task: ({ task }) => [`delete task ${quote(task)}`, `删除任务 ${quote(task)}`],
   simulate: ({ path, analysis }) => {
     const kind = analysis === undefined ? "" : ` ${analysis}`;
-    return [`simulate ${q(path)}${kind}`, `仿真 ${q(path)}${kind}`];
+    return [`simulate ${quote(path)}${kind}`, `仿真 ${quote(path)}${kind}`];
   },
 };
 
