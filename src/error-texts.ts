@@ -170,7 +170,7 @@ export function userText(code: ErrorCode, language: Language): UserText {
   return texts[code][language];
 }
 
-/** The same as one text; `advice` is said where more is known of what can be done. */
+/** What a user is told of a failure, as one text; `advice` is said where more is known of what can be done. */
 export function userSentence(code: ErrorCode, language: Language, advice?: string): string {
   const { message, suggestion: usual } = texts[code][language];
   const suggestion = advice ?? usual;

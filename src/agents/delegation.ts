@@ -16,7 +16,7 @@ export type Assignment = z.infer<typeof Assignment>;
 export const DelegationMode = z.enum(["parallel", "serial"]);
 export type DelegationMode = z.infer<typeof DelegationMode>;
 
-/** The same, or in the background: the call then answers at once, and the agents go on by themselves. */
+/** How a call has agents work: as `DelegationMode`, or in the background, where it answers at once and they go on alone. */
 export const CallMode = z.enum([...DelegationMode.options, "background"]);
 export type CallMode = z.infer<typeof CallMode>;
 

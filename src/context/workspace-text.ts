@@ -37,7 +37,7 @@ export async function readWorkspaceText(
   });
 }
 
-/** The same, or `null` where there is no such file. */
+/** A text file as `readWorkspaceText` gives it, or `null` where there is no such file. */
 export async function readIfThere(workspace: string, path: string, signal: AbortSignal): Promise<WorkspaceText | null> {
   try {
     return await readWorkspaceText(workspace, path, signal);

@@ -12,7 +12,7 @@ export function toWireJson(value: unknown): string {
   return JSON.stringify(toWire(value)) ?? "null";
 }
 
-/** The same as a value; what needs no change is not copied. */
+/** A value as `toWireJson` writes it, not yet as text; what needs no change is not copied. */
 export function toWire(value: unknown, depth = 0): unknown {
   if (typeof value === "bigint") return value.toString();
   if (typeof value !== "object" || value === null) return value;

@@ -72,7 +72,7 @@ export function chooseDocumentation(
   return dropped;
 }
 
-/** The same choice again, where a restart has come between the choice and the model call. */
+/** Makes the choice of `chooseDocumentation` again, where a restart has come between it and the model call. */
 export function recallDocumentation(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): void {
   if (call.documents === undefined || call.documentation !== undefined) return;
   call.documentation = messagesOf(pairsOf(state, call, config).slice(state.view?.left_out ?? 0));

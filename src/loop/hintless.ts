@@ -21,7 +21,7 @@ export async function* hintlessPieces(pieces: AsyncIterable<ChatGenerationChunk>
   yield new ChatGenerationChunk({ text: held, message });
 }
 
-/** The same for an answer that came whole. */
+/** An answer that came whole, without the hints that a model repeats. */
 export function hintlessResult(result: ChatResult): ChatResult {
   for (const generation of result.generations) {
     const { message } = generation;

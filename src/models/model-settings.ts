@@ -75,7 +75,7 @@ export const ModelSettings = z
   });
 export type ModelSettings = z.infer<typeof ModelSettings>;
 
-/** Of a file that is not there. */
+/** What a file that is not there says: nothing. */
 export const noSettings: ModelSettings = { providers: {}, models: {}, roles: {} };
 
 /** Reads the text of the file (YAML, of which JSON is a part), or says in which lines it is wrong. */

@@ -30,7 +30,7 @@ export interface Counter {
   read(): Statistics;
 }
 
-/** Counts from nothing. */
+/** A counter that has counted nothing yet. */
 export function createCounter(): Counter {
   const count = { begun: 0, succeeded: 0, failed: 0, cancelled: 0, refused: 0 };
   const sum = { firstToken: 0, duration: 0 };

@@ -68,7 +68,7 @@ export async function wireRequest(
   return request;
 }
 
-/** The same request in OpenAI's words, where nothing goes over a wire. */
+/** A request in OpenAI's words, for a model that sends nothing over a wire. */
 export function plainRequest({ model, messages, tools }: AskedRequest): WireRequest {
   const [, name = model] = /^[^:]*:(.*)$/u.exec(model) ?? [];
   return WireRequest.parse({

@@ -22,7 +22,7 @@ export interface ReadIntent extends Intent {
   reason: string;
 }
 
-/** Around the request. */
+/** What the rules know beside the words of a request. */
 export interface IntentSetting {
   limits: DecompositionLimits;
   /** Something before or beside this message may say what it is about. */

@@ -4,7 +4,7 @@ import { spiceOutput } from "./spice-output.ts";
 
 /** The blocks that say how an answer is written. */
 export const outputFormats = { json: jsonOutput, spice: spiceOutput, analysis: analysisOutput };
-/** The name of one of them. */
+/** The name of one of `outputFormats`. */
 export type OutputFormat = keyof typeof outputFormats;
 
 /** Which block follows which template (PROMPT-08). What is not here has none: conversation, summaries, free work. */

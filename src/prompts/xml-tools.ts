@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "./prompts.ts";
 import { defineTemplate } from "./template.ts";
 
-/** The same for both forms. */
+/** What holds for both forms of calls. */
 const rules = [
   "Rules for calls:",
   "1. One call at a time; then wait for its result.",
@@ -31,7 +31,7 @@ export const xmlTools = defineTemplate({
   ].join("\n"),
 });
 
-/** The same where each tool has a tag of its own (XML-01, grammar B). */
+/** `xmlTools` where each tool has a tag of its own (XML-01, grammar B). */
 export const xmlToolsByTag = defineTemplate({
   name: "xml_tools_by_tag",
   title: { en: "Tools in XML, by their own tags", zh: "XML 工具格式（按工具名标签）" },

@@ -34,7 +34,7 @@ export function giveMessageIds(input: unknown): unknown {
   return { ...parsed.data, messages: Array.isArray(messages) ? messages.map(withId) : withId(messages) };
 }
 
-/** The same for the `update` of a command, which is an object or a list of channel and value. */
+/** The `update` of a command, which is an object or a list of channel and value, with an id on every message. */
 export function giveUpdateIds(update: unknown): unknown {
   const pairs = z.array(Pair).safeParse(update);
   if (!pairs.success) return giveMessageIds(update);

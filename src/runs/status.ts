@@ -14,7 +14,7 @@ export interface Pause {
   waiting: boolean;
 }
 
-/** Nothing waits. */
+/** The pause of a graph in which nothing waits. */
 export const noPause: Pause = { interrupts: {}, waiting: false };
 
 /** Whether a run with this status never changes again. */

@@ -53,7 +53,7 @@ export async function createAssistant({ storage, graphs }: AssistantParts, reque
   });
 }
 
-/** The assistant. Throws `not_found`. */
+/** The assistant of an id, or the own one of a graph. Throws `not_found`. */
 export async function requireAssistant({ storage, graphs }: AssistantParts, idOrGraphId: string): Promise<Assistant> {
   const assistant = await findAssistant(storage, graphs, idOrGraphId);
   if (assistant === undefined) throw new AppError("not_found", "Assistant not found");
@@ -70,7 +70,7 @@ export async function changeAssistant(
   return await storage.assistants.update(assistant, patch);
 }
 
-/** Its versions, newest first. */
+/** The versions of an assistant, newest first. */
 export async function assistantVersions(
   { storage }: Pick<AssistantParts, "storage">,
   assistant: Assistant,

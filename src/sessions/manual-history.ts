@@ -22,7 +22,7 @@ export interface Told {
   messageId: string;
 }
 
-/** The same for a repetition: only where the first time the history could not be told, as when the server was killed. */
+/** `tell` for a repetition: only where the history was not told the first time, as when the server was killed. */
 export async function tellOnce(
   parts: ManualParts,
   session: Session,

@@ -11,7 +11,7 @@ export interface MeetingPoints {
   items: Turns;
 }
 
-/** Those of a new server. */
+/** The meeting points of a new server. */
 export function createMeetingPoints(): MeetingPoints {
   return { changes: new CurrentChanges(), namespaces: new Turns(), items: new Turns() };
 }

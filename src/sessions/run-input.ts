@@ -44,7 +44,7 @@ export function readInputMessages(values: unknown, at: string): unknown {
   return parsed.success ? readMessagesIn(parsed.data, at) : values;
 }
 
-/** The same for all that a command writes and sends; answers are the business of who has asked. */
+/** The messages that a command writes and sends, checked as `readInputMessages` does; answers are for who has asked. */
 export function readCommandMessages({ update, goto, ...command }: Command): Command {
   const targets = [goto ?? []].flat().map((target, index) => {
     if (typeof target === "string") return target;

@@ -2,7 +2,7 @@ import { deleteAssistant } from "./assistants.ts";
 import type { Door } from "./door.ts";
 import { deleteSession, isDone } from "./sessions.ts";
 
-/** What is to go. */
+/** What `truncate` is to remove. */
 export interface Truncation {
   /** All threads, with everything in them. */
   threads: boolean;

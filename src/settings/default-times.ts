@@ -19,7 +19,7 @@ export interface DefaultTimes {
   sessions: { minutes: number; strategy: "delete" | "keep_latest" } | null;
 }
 
-/** The two as times. */
+/** How long what is new stays, by what a langgraph.json says of items and of threads. */
 export function defaultTimes(
   items: z.infer<typeof ItemTtl> | undefined,
   threads: z.infer<typeof ThreadTtl> | undefined,

@@ -69,7 +69,7 @@ export function webSettings(values: WebEnvironment): WebSettings {
   return { search, lackKey, opensPages, opensWithSearch, allowed };
 }
 
-/** The same at this moment: stored keys go before those of the environment. Gives `settings` where none counts. */
+/** The web with the keys that are stored now, which go before those of the environment; `settings` where none counts. */
 export function withStoredKeys(settings: WebSettings, keys: Readonly<Record<string, string>>): WebSettings {
   const stored = ({ engine }: SearchSettings): string | undefined => {
     const name = searchKeyNames[engine];

@@ -3,7 +3,7 @@ import { z } from "zod";
 /** Where `intent` sends a turn (ARCH-19), and where a run may send it. */
 export const Route = z.enum(["reply", "free_work", "plan", "action"]);
 export type Route = z.infer<typeof Route>;
-/** The same, with the question that goes before an unclear request (CLAR-01). */
+/** Where a turn goes: as `Route`, or to the question that comes before an unclear request (CLAR-01). */
 export const TurnRoute = z.enum([...Route.options, "clarify"]);
 export type TurnRoute = z.infer<typeof TurnRoute>;
 

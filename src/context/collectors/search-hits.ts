@@ -15,7 +15,7 @@ const searchTime = 500;
  */
 export const searchHits: Collector = searchHitsWithin(searchTime);
 
-/** The same with another time for the search, in milliseconds. */
+/** `searchHits` with a time of its own for the search, in milliseconds. */
 export function searchHitsWithin(time: number): Collector {
   return {
     name: "search_hits",

@@ -32,7 +32,7 @@ export function protocolText({ event_id, seq, method, namespace, timestamp, node
   return `${head.slice(0, -1)},"params":${place.slice(0, -1)},"data":${dataText(method, data)}}}`;
 }
 
-/** The same as a server-sent event. */
+/** The event as a server-sent event. */
 export function protocolFrame(event: ProtocolEvent): string {
   const id = event.event_id === undefined ? "" : `id: ${event.event_id}\n`;
   return `event: ${event.method}\n${id}data: ${protocolText(event)}\n\n`;

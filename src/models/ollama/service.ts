@@ -30,7 +30,7 @@ export interface OllamaState {
   reconnect: number | null;
 }
 
-/** What the service goes through. */
+/** How the service is reached and waited for, and who is told what it has. */
 export interface OllamaServiceOptions {
   /** Where it is reached now, and whether that is this machine. */
   place: () => { address: string; isHere: boolean };

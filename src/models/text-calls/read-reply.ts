@@ -75,7 +75,7 @@ function tell(manager: CallbackManagerForLLMRun | undefined, chunk: ChatGenerati
   return manager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
 }
 
-/** The same for a reply that was not streamed. */
+/** A reply that came whole, its calls and thoughts read as `readChunks` reads them in pieces. */
 export function readWhole(generation: ChatGeneration, reading: ReplyReading): ChatGeneration {
   const { message } = generation;
   if (!isAIMessage(message)) return generation;

@@ -40,7 +40,7 @@ export function keepFound(message: BaseMessage, pages: readonly FoundPage[]): vo
   if (results.length > 0) message.additional_kwargs["web_search_results"] = results;
 }
 
-/** The same for a message that is streamed: a last piece without words. */
+/** `keepFound` for an answer that is streamed: its pieces, and a last one without words that holds what was found. */
 export async function* withFound(
   chunks: AsyncIterable<ChatGenerationChunk>,
   pages: readonly FoundPage[],

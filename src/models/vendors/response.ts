@@ -65,7 +65,7 @@ export function plainPiece(chunk: ChatGenerationChunk, id: string | undefined): 
   return new ChatGenerationChunk({ text, message: plain });
 }
 
-/** The same of an answer in one piece. */
+/** `plainPiece` for an answer that comes whole. */
 export function plainWhole(generation: ChatGeneration): ChatGeneration {
   const { message } = generation;
   const { text, thoughts } = saidIn(message);

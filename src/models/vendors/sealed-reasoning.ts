@@ -47,7 +47,7 @@ export function keepSealed(message: BaseMessage, output: readonly unknown[], fro
   if (sealed.length > 0) message.additional_kwargs[sealedField] = sealed;
 }
 
-/** The same for a message that is streamed: a last piece without words. */
+/** `keepSealed` for an answer that is streamed: its pieces, and a last one without words that holds the thoughts. */
 export async function* withSealed(
   chunks: AsyncIterable<ChatGenerationChunk>,
   output: readonly unknown[],

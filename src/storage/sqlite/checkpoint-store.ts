@@ -11,7 +11,7 @@ export function packId(id: string): string | Buffer {
   return canonicalUuid.test(id) ? Buffer.from(id.replaceAll("-", ""), "hex") : id;
 }
 
-/** The id again. */
+/** The id that `packId` has packed. */
 export function unpackId(id: string | Buffer): string {
   if (typeof id === "string") return id;
   const hex = id.toString("hex");

@@ -22,7 +22,7 @@ export async function readText(context: ToolContext, path: string): Promise<stri
   });
 }
 
-/** The same, or `null` where there is no such file. */
+/** The text of a file as `readText` gives it, or `null` where there is no such file. */
 export async function readTextIfThere(context: ToolContext, path: string): Promise<string | null> {
   try {
     return await readText(context, path);

@@ -33,7 +33,7 @@ export function* simpleCommands(command: string, level = 0): Generator<SimpleCom
   for (const { text, isPiped } of segmentsOf(command)) yield* commandsIn(wordsOf(text), { text, isPiped, level });
 }
 
-/** The same for words that no shell reads: there is one program, and what it starts. */
+/** The programs that words run which no shell reads: one, and what it starts. */
 export function startedBy(words: readonly string[]): Generator<SimpleCommand, undefined> {
   return commandsIn(words, { text: words.join(" "), isPiped: false, level: 0 });
 }
