@@ -89,14 +89,14 @@ export function answerError(error: unknown, context: HttpContext, logger: Logger
   const request = { path: context.req.path, request_id: context.get("requestId") };
   if (isAppError(error)) {
     const status = statusOf[error.code];
-    if (status >= 500) logger.error({ err: error, ...request }, "request failed");
+    if (status >= 500) logger.error({ err: error, ...request }, "request_failed");
     // A refusal that passes by itself says when to come back (a draining server, a full queue; R7 and E8 in reliability.md).
     if (status === 503 || error.code === "rate_limit") context.header("Retry-After", "1");
     const message = wantsJson(context) ? error.message : explain(error);
     const { suggestion: en } = error;
     return answer(context, error.code, message, status, adviceOf(error) ?? (en === undefined ? {} : { en }));
   }
-  logger.error({ err: error, ...request }, "request failed");
+  logger.error({ err: error, ...request }, "request_failed");
   return answer(context, "server", "Internal Server Error", 500);
 }
 

@@ -224,7 +224,7 @@ async function readFinalValues(storage: HttpServices["storage"], run: Run): Prom
 /** Stops a run whose reader has gone, where the reader wanted that. */
 export function cancelAfterDisconnect({ runs, logger }: HttpServices, run: Run): void {
   runs.cancel(run.run_id, { action: "interrupt", wait: false }).catch((error: unknown) => {
-    logger.error({ err: error, run_id: run.run_id }, "cancel after disconnect failed");
+    logger.error({ err: error, run_id: run.run_id }, "cancel_after_disconnect_failed");
   });
 }
 

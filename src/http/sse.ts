@@ -102,7 +102,7 @@ async function pump<Event>(context: HttpContext, stream: EventStream<Event>): Pr
     if (isAppError(error) && error.code === "server") isWhole = false;
     // A reader that went away ends its own reading; anything else is ours and the reader is told that it was cut off.
     else if (!gone.signal.aborted) {
-      stream.logger.error({ err: error, path: context.req.path }, "stream failed");
+      stream.logger.error({ err: error, path: context.req.path }, "stream_failed");
       write('event: error\ndata: {"error":"InternalServerError","message":"Internal Server Error"}\n\n');
     }
   } finally {

@@ -55,7 +55,7 @@ export async function sendWhenReady(context: HttpContext, answer: WaitedAnswer):
     if (gone.signal.aborted) return RESPONSE_ALREADY_SENT;
     if (!outgoing.headersSent && answer.hasBegun !== true) throw error;
     start();
-    answer.logger.error({ err: error, path: context.req.path }, "wait failed");
+    answer.logger.error({ err: error, path: context.req.path }, "wait_failed");
     const message = isAppError(error) ? error.message : "Internal Server Error";
     outgoing.end(JSON.stringify({ __error__: { error: "InternalServerError", message } }));
   } finally {

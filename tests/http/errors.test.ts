@@ -167,6 +167,6 @@ test.each([
   const id = response.headers.get("x-request-id");
   expect(id).toMatch(/^[\w-]{36}$/u);
   expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
-    { msg: "request failed", path: "/broken", request_id: id, err: { message: failure.message } },
+    { msg: "request_failed", path: "/broken", request_id: id, err: { message: failure.message } },
   ]);
 });

@@ -61,6 +61,6 @@ export function toRefusal(error: unknown, logger: Logger): Refusal {
   }
   // What the rules of `auth.path` have refused.
   if (error instanceof Refused && error.status < 500) return { error: "permission_denied", message: error.message };
-  logger.error({ err: error }, "command failed");
+  logger.error({ err: error }, "command_failed");
   return { error: "unknown_error", message: "Internal Server Error" };
 }

@@ -111,7 +111,7 @@ function createSubscriptions(
           if (!ends.signal.aborted) socket.close(goingAway, "The thread is not followed any more.");
         },
         (error: unknown) => {
-          services.logger.error({ err: error, thread_id: threadId }, "subscription failed");
+          services.logger.error({ err: error, thread_id: threadId }, "subscription_failed");
           socket.close(1011, "Internal Server Error");
         },
       );
