@@ -139,11 +139,12 @@ describe("a failed run", () => {
     const threadId = streamed.headers.get("content-location")?.split("/")[2];
     const followed = { ...headers, "last-event-id": "-1" };
     const whole = await server.send("GET", `/threads/${threadId}/stream`, undefined, followed);
-    for await (const { event, data: told } of eventsOf(whole)) {
-      if (event !== "error") continue;
-      expect(told).toEqual(forUser);
-      break;
+    let told: unknown;
+    for await (const { event, data: found } of eventsOf(whole)) {
+      if (event === "error") told = found;
+      if (told !== undefined) break;
     }
+    expect(told).toEqual(forUser);
   });
 
   it("of a graph that throws something of its own is told exactly as LangGraph tells it", async () => {
