@@ -303,19 +303,7 @@ describe("work that is left", () => {
     expect(flow.model.requests).toHaveLength(8);
     expect(messages.at(-1)?.text).toContain("stopped here");
     expect(messages.at(-1)?.additional_kwargs["end_reason"]).toBe("guardrail");
-  });
-
-  it("is never asked for twice in a row without words of a user between the replies", async () => {
-    const flow = await start({
-      files: { "in/a.txt": "a", "in/b.txt": "b" },
-      handler: ({ index }) =>
-        index === 0
-          ? lists
-          : index === 1
-            ? moves("in/a.txt", "out/a.txt")
-            : { text: `I have moved a.txt, part ${index}.` },
-    });
-    await flow.send("Move all files from in to out", { mode: "free_work" });
+    // Some providers refuse two replies without words of a user between them.
     for (const { messages } of flow.model.requests) {
       const roles = messages.map(({ role }) => role);
       expect(roles.some((role, index) => role === "assistant" && roles[index + 1] === "assistant")).toBe(false);
