@@ -12,6 +12,9 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 const yearly = "0 0 1 1 *";
+/** A minute of each hour that is half an hour away, so that none of the dates comes while a test runs. */
+const minute = (new Date().getUTCMinutes() + 30) % 60;
+const hourly = `${minute} * * * *`;
 const date = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/u);
 const ask = async (method: string, path: string, body?: unknown): Promise<[number, string]> => {
   const response = await server.send(method, path, body);
@@ -176,13 +179,16 @@ describe("a cron that is due", () => {
     await storage.close();
     server = await server.restart();
   }
-  const hoursAgo = (hours: number): string =>
-    new Date(Math.floor(Date.now() / 3_600_000 - hours) * 3_600_000).toISOString();
+  /** The last date of `hourly`, and so many hours before. */
+  const hoursAgo = (hours: number): string => {
+    const past = minute * 60_000;
+    return new Date(Math.floor((Date.now() - past) / 3_600_000 - hours) * 3_600_000 + past).toISOString();
+  };
 
   test("runs on its thread; of the dates that were missed while nobody was here one is made up for, and that is said", async () => {
     const { thread_id } = await server.client.threads.create();
     const { cron_id } = await cronsOf(server).createForThread(thread_id, "counter", {
-      schedule: "0 * * * *",
+      schedule: hourly,
       input: { value: 41 },
       metadata: { note: "by the clock" },
     });
@@ -206,11 +212,11 @@ describe("a cron that is due", () => {
   test("without a thread runs on a new one, which stays or goes as it was told", async () => {
     const [kept, gone] = [crypto.randomUUID(), crypto.randomUUID()];
     const keeps = await cronsOf(server).create("keeper", {
-      schedule: "0 * * * *",
+      schedule: hourly,
       input: { note: kept },
       onRunCompleted: "keep",
     });
-    await cronsOf(server).create("keeper", { schedule: "0 * * * *", input: { note: gone } });
+    await cronsOf(server).create("keeper", { schedule: hourly, input: { note: gone } });
     await server.close();
     const storage = createSqliteStorage(join(server.config.dataDir, "millrace.db"));
     const { crons } = await storage.crons.search({ limit: 10, offset: 0 });
@@ -228,7 +234,7 @@ describe("a cron that is due", () => {
 
   test("and cannot run passes this date over and stays for the next one", async () => {
     const { thread_id } = await server.client.threads.create();
-    const { cron_id } = await cronsOf(server).createForThread(thread_id, "counter", { schedule: "0 * * * *" });
+    const { cron_id } = await cronsOf(server).createForThread(thread_id, "counter", { schedule: hourly });
     await whileDown(cron_id, { next_run_date: hoursAgo(1), payload: { assistant_id: "gone", input: {} } });
     const find = async () => (await server.client.crons.search({ threadId: thread_id }))[0]?.next_run_date ?? "";
     await expect.poll(async () => Date.parse(await find()) > Date.now()).toBe(true);
@@ -238,8 +244,8 @@ describe("a cron that is due", () => {
   test("and not enabled does not run", async () => {
     const { thread_id } = await server.client.threads.create();
     const crons = cronsOf(server);
-    const off = await crons.createForThread(thread_id, "counter", { schedule: "0 * * * *" });
-    const on = await crons.createForThread(thread_id, "counter", { schedule: "0 * * * *", input: { value: 1 } });
+    const off = await crons.createForThread(thread_id, "counter", { schedule: hourly });
+    const on = await crons.createForThread(thread_id, "counter", { schedule: hourly, input: { value: 1 } });
     await server.close();
     const storage = createSqliteStorage(join(server.config.dataDir, "millrace.db"));
     await storage.crons.update(off.cron_id, { enabled: false, next_run_date: hoursAgo(2) });
@@ -261,7 +267,7 @@ describe("with keys", () => {
     };
     const [, made] = await asOwner("ada", "POST", "/runs/crons", {
       assistant_id: "counter",
-      schedule: "0 * * * *",
+      schedule: hourly,
       on_run_completed: "keep",
     });
     const { cron_id, user_id } = JSON.parse(made);
