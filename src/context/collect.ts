@@ -1,5 +1,6 @@
 import { errorMessage } from "../errors.ts";
 import type { ContextLayer } from "../prompts/injector.ts";
+import { unlessAborted } from "../unless-aborted.ts";
 import { assembleContext } from "./assembler.ts";
 import type { CollectionContext, Collector } from "./collectors/collector.ts";
 import { layer } from "./layers.ts";
@@ -33,7 +34,7 @@ export async function collectContext(
       const ends = signal === undefined ? limit : AbortSignal.any([signal, limit]);
       const warn = (reason: string): void => onProblem(collector.name, reason);
       try {
-        const content = await Promise.race([collector.collect(context, ends, warn), aborted(ends)]);
+        const content = await unlessAborted(collector.collect(context, ends, warn), ends);
         return content === null || content === "" ? [] : [{ collector, content }];
       } catch (error) {
         signal?.throwIfAborted();
@@ -47,13 +48,4 @@ export async function collectContext(
     return { source: collector.name, content: text, reserved: collector.reserved };
   });
   return assembleContext(gathered, budget).items.map(({ source, content }) => ({ name: source, text: content }));
-}
-
-/** Rejects when the signal is aborted, also where a collector does not look at it. */
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    // A signal that was aborted before tells nobody again.
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

@@ -3,6 +3,7 @@ import { AppError, errorMessage, isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { IndexSource } from "../manifest/store-index.ts";
 import type { ItemIndex } from "../storage/item-index.ts";
+import { unlessAborted } from "../unless-aborted.ts";
 import { embedBy, type Embed } from "./embeddings.ts";
 import type { ModelRegistry } from "./registry.ts";
 
@@ -51,20 +52,15 @@ function about(error: unknown): object {
 /** A function of the user's, which knows no signal: who waits is let go, and its result comes to nothing. */
 function ofUser(embed: Exclude<IndexSource["embed"], string>): Embed {
   return async (texts, signal) => {
-    const { promise: stopped, reject } = Promise.withResolvers<never>();
-    const stop = (): void => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
+    signal.throwIfAborted();
     try {
-      signal.throwIfAborted();
-      return Vectors.parse(await Promise.race([embed([...texts]), stopped])).map((vector) => [...vector]);
+      return Vectors.parse(await unlessAborted(embed([...texts]), signal)).map((vector) => [...vector]);
     } catch (error) {
       signal.throwIfAborted();
       throw new AppError("server", `The function of store.index.embed failed: ${errorMessage(error)}`, {
         suggestion: "It has to give a list of numbers for each text.",
         cause: error,
       });
-    } finally {
-      signal.removeEventListener("abort", stop);
     }
   };
 }

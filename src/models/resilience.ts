@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { handleWhen, retry } from "cockatiel";
 import { handle } from "../error-strategy.ts";
 import { AppError, isAppError } from "../errors.ts";
+import { unlessAborted } from "../unless-aborted.ts";
 import { pausedForMs } from "./model-services.ts";
 import { toModelError } from "./model-error.ts";
 import type { ModelTarget } from "./provider.ts";
@@ -79,7 +80,11 @@ export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>
       throw signal.aborted ? abortError(signal) : toModelError(error, options.target);
     }
   });
-  return await untilAborted(attempts, signal);
+  try {
+    return await unlessAborted(attempts, signal);
+  } catch (error) {
+    throw signal.aborted ? abortError(signal) : error;
+  }
 }
 
 /** Whether a reader had already seen the beginning of the answer that failed (SVC-05). */
@@ -108,20 +113,4 @@ export function abortError(signal: AbortSignal): AppError {
     return new AppError("timeout", "The time for this turn ran out while the model was answering.", { cause: reason });
   }
   return new AppError("cancelled", "The model call was stopped.", { cause: reason });
-}
-
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) {
-    // Nobody waits for it any more; without this its failure would be an unhandled rejection.
-    work.catch(() => undefined);
-    throw abortError(signal);
-  }
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(abortError(signal));
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { createTurns } from "../turns.ts";
+import { unlessAborted } from "../unless-aborted.ts";
 import type { Analysis } from "./analysis.ts";
 import { deckText, type Deck } from "./deck.ts";
 import { readRawFile, type Plot } from "./raw-file.ts";
@@ -111,7 +112,7 @@ export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_
       thread.worker.ref();
       // A circuit that cannot be read leaves the one before it in the simulator: the title tells whose result this is.
       const title = `millrace ${randomUUID()}`;
-      await unlessStopped(thread.ready, signal);
+      await unlessAborted(thread.ready, signal);
       const answer = await ask(thread.worker, (runs += 1), deckText(deck, analysis, title), { seconds, signal });
       if (answer.kind === "ended" && (thread.runs += 1) < mostRuns) {
         keep(thread);
@@ -136,21 +137,7 @@ async function loaded(worker: Worker): Promise<void> {
   worker.once("message", () => resolve());
   worker.once("error", () => reject(broken()));
   worker.once("exit", () => reject(broken()));
-  // Nobody waits for it any more when the run was stopped.
-  promise.catch(() => undefined);
   await promise;
-}
-
-async function unlessStopped(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    signal.throwIfAborted();
-    await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }
 
 async function ask(

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { unlessAborted } from "../unless-aborted.ts";
 
 /** Bounds how often something begins (QUEUE-04). */
 export interface Rate {
@@ -44,7 +45,7 @@ export function createRate(perSecond: number, clock: RateClock = realTime): Rate
     async take(signal) {
       const before = last;
       const mine = (async () => {
-        await stoppable(before, signal);
+        await unlessAborted(before, signal);
         await takeNext(signal);
       })();
       // The next one waits for this one's place in the line, also when this one has given up.
@@ -52,17 +53,4 @@ export function createRate(perSecond: number, clock: RateClock = realTime): Rate
       await mine;
     },
   };
-}
-
-/** Waits for `earlier`, which never fails, or for the abort. */
-async function stoppable(earlier: Promise<void>, signal: AbortSignal): Promise<void> {
-  const stopped = Promise.withResolvers<never>();
-  const stop = (): void => stopped.reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    signal.throwIfAborted();
-    await Promise.race([earlier, stopped.promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

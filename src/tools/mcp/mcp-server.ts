@@ -1,5 +1,6 @@
 import { AppError, errorMessage, isAppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { unlessAborted } from "../../unless-aborted.ts";
 import { failure } from "../result.ts";
 import type { Tool, ToolResult } from "../tool.ts";
 import { readCallResult } from "./call-result.ts";
@@ -72,7 +73,7 @@ export class McpServer {
     const { name } = this.#config;
     // A server that was started anew has forgotten us once; twice is its own affair.
     for (let attempt = 1; attempt <= 2; attempt += 1) {
-      // Before anything is begun whose failure nobody would wait for.
+      // Nothing is begun for who has gone.
       signal.throwIfAborted();
       const connection = await unlessAborted(this.#usable(), signal);
       try {
@@ -168,18 +169,5 @@ export class McpServer {
 
   #warn(what: Record<string, unknown>, message: string): void {
     this.#logger.warn({ server: this.#config.name, ...what }, message);
-  }
-}
-
-/** The value, or the signal's reason as soon as it aborts; the work itself goes on for others who wait for it. */
-async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const stop = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }
