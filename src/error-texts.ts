@@ -1,7 +1,5 @@
 import type { ErrorCode } from "./errors.ts";
-
-/** The languages in which the server speaks to users. What is stored is always English. */
-export type Language = "en" | "zh";
+import type { Language } from "./language.ts";
 
 /** What is told to a user of a failure: what happened, and what to do about it. */
 export interface UserText {

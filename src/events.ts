@@ -1,5 +1,5 @@
 import type { AlternativePlan } from "./error-strategy.ts";
-import type { Language } from "./error-texts.ts";
+import type { Language } from "./language.ts";
 import type { CompressionLevel, ConversationState, LoopPhase, Orchestration, ToolCallStatus } from "./state.ts";
 
 type TurnState = Orchestration["state"];

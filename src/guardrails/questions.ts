@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { assertNever } from "../errors.ts";
+import type { Language } from "../language.ts";
 
 /** The operations that a rule may ask about (CONF-02), as they stand in a stored question. */
 export const AskedOperation = z.discriminatedUnion("type", [
@@ -19,11 +20,8 @@ export const AskedOperation = z.discriminatedUnion("type", [
 ]);
 export type AskedOperation = z.infer<typeof AskedOperation>;
 
-/** The languages a question can be shown in. What is stored is always English. */
-export type QuestionLanguage = "en" | "zh";
-
 /** The question to a person about an operation, in one sentence or two (CONF-01). */
-export function questionFor(operation: AskedOperation, language: QuestionLanguage): string {
+export function questionFor(operation: AskedOperation, language: Language): string {
   const inEnglish = language === "en";
   switch (operation.type) {
     case "DeleteFile": {
@@ -71,7 +69,7 @@ export function questionFor(operation: AskedOperation, language: QuestionLanguag
 export const confirmingWords = ["yes", "ok", "confirm", "是", "同意", "确认"] as const;
 
 /** The question about a further tool of a guarded turn, with the word that confirms (CONF-07, CONF-09). */
-export function chainQuestion(tool: string, language: QuestionLanguage): string {
+export function chainQuestion(tool: string, language: Language): string {
   const name = shown(tool);
   return language === "en"
     ? `A tool has run already in this turn. Reply "confirm" to let ${name} run too; anything else declines.`

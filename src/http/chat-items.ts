@@ -1,5 +1,5 @@
 import { isAIMessage, isBaseMessage, isBaseMessageChunk } from "@langchain/core/messages";
-import type { Language } from "../error-texts.ts";
+import type { Language } from "../language.ts";
 import type { CustomEvent, RunEvent } from "../events.ts";
 import type { Question } from "../sessions/questions.ts";
 import type { RunError } from "../storage/records.ts";

@@ -1,5 +1,5 @@
 import { isAIMessageChunk, isBaseMessage, isBaseMessageChunk, type AIMessageChunk } from "@langchain/core/messages";
-import type { Language } from "../error-texts.ts";
+import type { Language } from "../language.ts";
 import type { RunEvent, StreamMode } from "../events.ts";
 import { toWireRunError } from "./errors.ts";
 import { toWireJson } from "./wire.ts";

@@ -1,4 +1,5 @@
-import { errorQuestion, type Language } from "../error-texts.ts";
+import { errorQuestion } from "../error-texts.ts";
+import type { Language } from "../language.ts";
 import { chainQuestion, questionFor } from "../guardrails/questions.ts";
 import type { Question } from "../sessions/questions.ts";
 

@@ -1,5 +1,5 @@
 import { HTTPException } from "hono/http-exception";
-import type { Language } from "../error-texts.ts";
+import type { Language } from "../language.ts";
 import { AppError, isAppError } from "../errors.ts";
 import type { StreamMode } from "../events.ts";
 import { findAssistant } from "../graph/find-assistant.ts";

@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { textOf } from "../context/tokens.ts";
+import type { Language } from "../language.ts";
 import type { EndReason } from "./state.ts";
-
-/** The languages in which the loop itself speaks to users. */
-type Language = "en" | "zh";
 
 const openings: Record<EndReason, Record<Language, string>> = {
   answered: { en: "The model gave no answer in words.", zh: "模型没有给出文字答复。" },

@@ -1,4 +1,4 @@
-import type { Language } from "../error-texts.ts";
+import type { Language } from "../language.ts";
 import type { AppError } from "../errors.ts";
 
 /** What a reader can do about a failure, in each language (LLM-16). */

@@ -1,4 +1,5 @@
-import { say, type Language } from "./offline-text.ts";
+import type { Language } from "../language.ts";
+import { say } from "./offline-text.ts";
 
 /** Something the offline model was asked to do. `overwrite`: the user's words allow to replace what is there. */
 export type Action =

@@ -5,7 +5,8 @@ import {
   isToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
-import { languageOf, type Language } from "./offline-text.ts";
+import type { Language } from "../language.ts";
+import { languageOf } from "./offline-text.ts";
 
 /** What a call wants: ordinary talk, or one of the workflow's own prompts, named by a marker in its text. */
 export type Purpose = "talk" | "intent" | "plan" | "plan_step" | "compress" | "final_answer";

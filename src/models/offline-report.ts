@@ -2,7 +2,8 @@ import type { Action } from "./offline-actions.ts";
 import type { Exchange } from "./offline-conversation.ts";
 import type { Outcome } from "./offline-steps.ts";
 import { summarizeText } from "./offline-summary.ts";
-import { say, type Language } from "./offline-text.ts";
+import type { Language } from "../language.ts";
+import { say } from "./offline-text.ts";
 
 /** Lines of a result that an answer repeats, alone and beside others. */
 const [linesAlone, linesAmongOthers] = [200, 40];

@@ -1,7 +1,7 @@
 import { mainTool, type Action } from "./offline-actions.ts";
 import type { Exchange } from "./offline-conversation.ts";
 import { summarizeText } from "./offline-summary.ts";
-import type { Language } from "./offline-text.ts";
+import type { Language } from "../language.ts";
 
 /** A call that an action needs next. `step` counts the action's own calls from 0. */
 export interface NeededCall {

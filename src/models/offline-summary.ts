@@ -1,4 +1,5 @@
-import { say, type Language } from "./offline-text.ts";
+import type { Language } from "../language.ts";
+import { say } from "./offline-text.ts";
 
 /** Sentences of a text that a summary quotes, and headings it names. */
 const quotedSentences = 3;

@@ -1,4 +1,5 @@
-import { say, type Language } from "./offline-text.ts";
+import type { Language } from "../language.ts";
+import { say } from "./offline-text.ts";
 
 const howToChoose = "MILLRACE_MODEL=openai:gpt-4o-mini";
 

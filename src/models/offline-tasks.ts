@@ -2,7 +2,8 @@ import { isAIMessage, isHumanMessage } from "@langchain/core/messages";
 import { areIndependent, describe, mainTool } from "./offline-actions.ts";
 import { isNote, type Conversation, type Exchange } from "./offline-conversation.ts";
 import { parseRequests } from "./offline-parse.ts";
-import { say, type Language } from "./offline-text.ts";
+import type { Language } from "../language.ts";
+import { say } from "./offline-text.ts";
 
 /** Characters a summary of the conversation may have (COMP-05). */
 const summaryLength = 1000;

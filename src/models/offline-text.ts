@@ -1,5 +1,4 @@
-/** The languages the offline model understands and answers in. */
-export type Language = "en" | "zh";
+import type { Language } from "../language.ts";
 
 /** Chooses the wording for a language. */
 export function say(language: Language, english: string, chinese: string): string {

@@ -1,4 +1,4 @@
-import type { Language } from "../error-texts.ts";
+import type { Language } from "../language.ts";
 import { providers } from "./index.ts";
 
 /**

@@ -1,11 +1,12 @@
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { Language } from "../language.ts";
 import type { MessageRole } from "./message-fields.ts";
 import { readExtras, roleOf, wordsOf } from "./message-fields.ts";
 import { isHidden } from "./stored-message.ts";
 
 /** What an export for readers may choose. Without `tools` the results of tools are left out. */
 export interface ReadableOptions {
-  language: "en" | "zh";
+  language: Language;
   tools: boolean;
 }
 

@@ -1,4 +1,5 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { Language } from "../language.ts";
 import type { Session } from "../storage/records.ts";
 import { operationText } from "../tools/operation-text.ts";
 import type { Door } from "./door.ts";
@@ -12,7 +13,7 @@ export async function withOperations(
   operations: Door["operations"],
   session: Session,
   messages: readonly BaseMessage[],
-  language: "en" | "zh",
+  language: Language,
 ): Promise<BaseMessage[]> {
   const { operations: cards } = await operations.list(session.session_id, { limit: lookedAt, offset: 0 });
   const done = cards.filter(({ status }) => status === "success").toReversed();

@@ -1,3 +1,4 @@
+import type { Language } from "../language.ts";
 import type { OperationNote } from "./tool.ts";
 
 const verbs = {
@@ -8,7 +9,7 @@ const verbs = {
 /** One line about a change, for a card: what was done to what, and how many lines came and went (TOOL-19). */
 export function operationText(
   operation: Pick<OperationNote, "type" | "path" | "lines_added" | "lines_removed"> & { old_path: string | null },
-  language: "en" | "zh",
+  language: Language,
 ): string {
   const { type, path, old_path, lines_added, lines_removed } = operation;
   const verb = verbs[language][type];

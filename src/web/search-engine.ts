@@ -1,4 +1,4 @@
-import type { Language } from "../error-texts.ts";
+import type { Language } from "../language.ts";
 import type { AppError } from "../errors.ts";
 import type { SearchSettings } from "../settings/web-settings.ts";
 import type { FoundPage } from "./search-result.ts";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Language } from "../../error-texts.ts";
+import type { Language } from "../../language.ts";
 import { answerApproval, expiryOf, listApprovals, type ApprovalServices } from "../../sessions/approvals.ts";
 import { ApprovalDecision, readQuestion } from "../../sessions/questions.ts";
 import { requireSession } from "../../sessions/sessions.ts";

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { userText, type Language } from "../../error-texts.ts";
+import { userText } from "../../error-texts.ts";
+import type { Language } from "../../language.ts";
 import { errorCodes } from "../../errors.ts";
 import { adviceOf } from "../../models/advice.ts";
 import { connectionKinds, testConnection, type ConnectionVerdict } from "../../models/connection-test.ts";

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
-import type { Language } from "../../error-texts.ts";
+import type { Language } from "../../language.ts";
 import { streamModes, type RunEvent, type StreamMode } from "../../events.ts";
 import type { SessionPlace } from "../../runs/follow-session.ts";
 import { requireSession } from "../../sessions/sessions.ts";

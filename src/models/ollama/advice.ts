@@ -1,4 +1,4 @@
-import type { Language } from "../../error-texts.ts";
+import type { Language } from "../../language.ts";
 import type { ErrorCode } from "../../errors.ts";
 import type { Advice } from "../advice.ts";
 import type { OllamaStatus } from "./health.ts";

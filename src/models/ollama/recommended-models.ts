@@ -1,4 +1,4 @@
-import type { Language } from "../../error-texts.ts";
+import type { Language } from "../../language.ts";
 
 /** A model that is good to begin with. */
 export interface RecommendedModel {
