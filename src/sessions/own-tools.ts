@@ -22,7 +22,7 @@ export function ownOperations(operations: Operations, { sees, mayChange }: Acces
   };
   return {
     list: (id, query) => seen(id, () => operations.list(id, query)),
-    diff: (id, operationId, limit) => seen(id, () => operations.diff(id, operationId, limit)),
+    diff: (id, operationId, limit, signal) => seen(id, () => operations.diff(id, operationId, limit, signal)),
     changes: (id, runId) => seen(id, () => operations.changes(id, runId)),
     async undo(id, operationId, signal) {
       await requireAccess(mayChange(id), id);

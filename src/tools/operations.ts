@@ -48,8 +48,8 @@ export interface Operations {
     sessionId: string,
     query: Page & { run_id?: string | undefined; message_id?: string | undefined },
   ): Promise<{ operations: OperationCard[]; total: number }>;
-  /** The first `limit` lines that differ, with those around them. Throws `not_found`. */
-  diff(sessionId: string, operationId: string, limit: number): Promise<OperationDiff>;
+  /** The first `limit` lines that differ, with those around them. Throws `not_found`, and the signal's reason. */
+  diff(sessionId: string, operationId: string, limit: number, signal: AbortSignal): Promise<OperationDiff>;
   /**
    * Puts back what the operation replaced, byte for byte; undoing it again changes nothing. Throws `not_found`,
    * `invalid_state` for one that cannot be undone, `conflict` when the file has changed since, with nothing touched.
@@ -84,10 +84,10 @@ export function createOperations(parts: {
       return { operations: operations.map(cardOf), total };
     },
 
-    async diff(sessionId, operationId, limit) {
+    async diff(sessionId, operationId, limit, signal) {
       const operation = await require(sessionId, operationId);
       const plain = await difference(operation, store);
-      const found = plain === "not_text" ? await documentDifference(operation, store) : plain;
+      const found = plain === "not_text" ? await documentDifference(operation, store, signal) : plain;
       const all = typeof found === "string" ? [] : found;
       const shown = nearChanges(all, contextLines);
       return {
@@ -217,10 +217,11 @@ async function difference(
 async function documentDifference(
   { operation_id, change }: OperationRecord,
   store: OperationStore,
+  signal: AbortSignal,
 ): Promise<DiffLine[] | "not_text"> {
   if (change.kind !== "write" || change.after === null) return "not_text";
   const states = [change.before, change.after];
-  const texts = await documentTexts(change.path, states, (hash) => store.content(operation_id, hash));
+  const texts = await documentTexts(change.path, states, (hash) => store.content(operation_id, hash), signal);
   return texts === undefined ? "not_text" : diffLines(texts[0] ?? "", texts[1] ?? "");
 }
 

@@ -339,7 +339,7 @@ describe("what is told of an operation (TOOL-19, MSG-14, MSG-15)", () => {
       lines_removed: 1,
       first_line: 5,
     });
-    const diff = await operations.diff("session", idOf(result), 20);
+    const diff = await operations.diff("session", idOf(result), 20, signal);
     expect(diff).toMatchObject({ added: 2, removed: 1, more: 0, reason: null });
     expect(diff.lines.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
       "same 2",
@@ -352,7 +352,7 @@ describe("what is told of an operation (TOOL-19, MSG-14, MSG-15)", () => {
       "same 7",
       "same 8",
     ]);
-    expect(await operations.diff("session", idOf(result), 4)).toMatchObject({ more: 5 });
+    expect(await operations.diff("session", idOf(result), 4, signal)).toMatchObject({ more: 5 });
   });
 
   it("is why there is no difference to show", async () => {
@@ -363,8 +363,15 @@ describe("what is told of an operation (TOOL-19, MSG-14, MSG-15)", () => {
       await run(tools.delete_file, { path: "large.txt" }),
       await run(tools.create_file, { path: "a", content: "" }),
       await run(tools.move_file, { source: "a", destination: "b" }),
-    ].map(async (result) => (await operations.diff("session", idOf(result), 20)).reason);
+    ].map(async (result) => (await operations.diff("session", idOf(result), 20, signal)).reason);
     expect(await Promise.all(reasons)).toEqual(["not_text", "not_kept", null, "moved"]);
+  });
+
+  it("is not read from a document for who has gone", async () => {
+    const result = await run(tools.create_file, { path: "report.docx", content: "# Report\n" });
+    const gone = AbortSignal.abort(new Error("gone"));
+    await expect(operations.diff("session", idOf(result), 20, gone)).rejects.toThrow("gone");
+    expect(await operations.diff("session", idOf(result), 20, signal)).toMatchObject({ added: 1, reason: null });
   });
 
   it("by run is told for files that are called as parts of every object", async () => {

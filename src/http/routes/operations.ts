@@ -186,7 +186,8 @@ function itemRoutes(routes: HttpApp, { storage, operations }: HttpServices): voi
     async (context) => {
       const { thread_id, operation_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
-      return answerJson(context, await operations.diff(session_id, operation_id, context.req.valid("query").limit));
+      const { limit } = context.req.valid("query");
+      return answerJson(context, await operations.diff(session_id, operation_id, limit, context.req.raw.signal));
     },
   );
 
