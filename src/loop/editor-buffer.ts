@@ -3,7 +3,7 @@ import { isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { FileChange, OperationRecord } from "../storage/records.ts";
 import type { OperationStore } from "../storage/storage.ts";
-import { textOf } from "../tools/record-operation.ts";
+import { textOfState } from "../tools/record-operation.ts";
 import type { EditorBuffer } from "../tools/tool.ts";
 import { loopCall } from "./request.ts";
 import { servicesOf, sessionIdOf } from "./services.ts";
@@ -51,7 +51,7 @@ async function textAfter(
   const [last] = edits;
   if (last === undefined || !isOld || last.change.after === null) return content;
   const { operation_id } = last.operation;
-  return (await textOf(last.change.after, (one) => operations.content(operation_id, one))) ?? content;
+  return (await textOfState(last.change.after, (one) => operations.content(operation_id, one))) ?? content;
 }
 
 function editOf({ change, status }: OperationRecord): (FileChange & { kind: "document" }) | undefined {

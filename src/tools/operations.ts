@@ -5,7 +5,7 @@ import { documentTexts } from "./documents/document-texts.ts";
 import { undoChange } from "./files/undo-change.ts";
 import { diffLines, nearChanges, type DiffLine } from "./line-diff.ts";
 import type { Locks } from "./locks.ts";
-import { noteOf, textOf } from "./record-operation.ts";
+import { noteOf, textOfState } from "./record-operation.ts";
 import type { OperationNote } from "./tool.ts";
 
 /** What a client needs to show one change (TOOL-19): what was done, to what, how it ended, and whether it can be undone. */
@@ -183,7 +183,7 @@ async function undoEdit(
       suggestion: "Undo the later operations on it first.",
     });
   }
-  const content = await textOf(change.before, (hash) => keptContent(store, operation, hash));
+  const content = await textOfState(change.before, (hash) => keptContent(store, operation, hash));
   if (content === undefined) throw notUndoable(operation);
   await store.settle(operation_id, { ...operation, status: "undone" }, new Map());
   const card = { ...cardOf({ ...operation, status: "undone" }), content };
@@ -204,7 +204,7 @@ async function difference(
   if (change.kind === "move") return "moved";
   if (change.after === null) return "pending";
   const states = [change.before, change.after];
-  const texts = await Promise.all(states.map((state) => textOf(state, (hash) => store.content(operation_id, hash))));
+  const texts = await Promise.all(states.map((state) => textOfState(state, (hash) => store.content(operation_id, hash))));
   const [before, after] = texts;
   if (before !== undefined && after !== undefined) return diffLines(before, after);
   const kept = await Promise.all(
@@ -265,7 +265,7 @@ async function addChange(
   }
   known.content =
     change.after.kind === "file"
-      ? ((await textOf(change.after, (hash) => store.content(operation.operation_id, hash))) ?? null)
+      ? ((await textOfState(change.after, (hash) => store.content(operation.operation_id, hash))) ?? null)
       : null;
 }
 

@@ -190,8 +190,8 @@ async function countLines(
 ): Promise<Pick<OperationRecord, "lines_added" | "lines_removed" | "first_line">> {
   const unknown = { lines_added: null, lines_removed: null, first_line: null };
   if (begun.change.kind === "move") return unknown;
-  const before = await textOf(begun.change.before, (hash) => store.content(begun.operation_id, hash));
-  const after = await textOf(found.state, async (hash) => found.contents.get(hash));
+  const before = await textOfState(begun.change.before, (hash) => store.content(begun.operation_id, hash));
+  const after = await textOfState(found.state, async (hash) => found.contents.get(hash));
   if (before === undefined || after === undefined) return unknown;
   const changed = diffLines(before, after).filter((line) => line.kind !== "same");
   const first = changed[0];
@@ -203,7 +203,7 @@ async function countLines(
 }
 
 /** The text of a file's state, empty where no file was; `undefined` for what is no text or is not kept. */
-export async function textOf(
+export async function textOfState(
   state: (FileChange & { kind: "write" })["before"],
   content: (hash: string) => Promise<Uint8Array | undefined>,
 ): Promise<string | undefined> {
