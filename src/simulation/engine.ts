@@ -3,7 +3,7 @@ import { setTimeout as after } from "node:timers";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
-import { createTurns } from "../turns.ts";
+import { createPlaces } from "../places.ts";
 import { unlessAborted } from "../unless-aborted.ts";
 import type { Analysis } from "./analysis.ts";
 import { deckText, type Deck } from "./deck.ts";
@@ -67,7 +67,7 @@ interface Thread {
 export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_000 }: EngineOptions = {}): Engine {
   const free: Thread[] = [];
   const all = new Set<Thread>();
-  const turns = createTurns(threads);
+  const places = createPlaces(threads);
   let runs = 0;
 
   function begin(): Thread {
@@ -125,7 +125,7 @@ export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_
   }
 
   return {
-    run: (deck, analysis, signal) => turns.take(signal, () => analyse(deck, analysis, signal)),
+    run: (deck, analysis, signal) => places.take(signal, () => analyse(deck, analysis, signal)),
     async close() {
       await Promise.all([...all].map(end));
     },

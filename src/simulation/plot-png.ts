@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { askThread } from "../ask-thread.ts";
 import { AppError } from "../errors.ts";
-import { createTurns } from "../turns.ts";
+import { createPlaces } from "../places.ts";
 import { strokedTexts } from "./stroke-text.ts";
 
 /** Milliseconds and megabytes that a picture may take. */
@@ -11,7 +11,7 @@ const [patience, mostMemory] = [20_000, 128];
 const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./plot-worker.ts" : "./plot-worker.js", import.meta.url);
 
 /** Pictures that are drawn at once, of all sessions. */
-const turns = createTurns(2);
+const places = createPlaces(2);
 
 const Picture = z.instanceof(Uint8Array);
 
@@ -28,7 +28,7 @@ export async function plotPng(svg: string, signal: AbortSignal): Promise<Uint8Ar
     late: tooSlow,
     broken: brokenDown,
   };
-  return Picture.parse(await turns.take(signal, () => askThread(work, signal)));
+  return Picture.parse(await places.take(signal, () => askThread(work, signal)));
 }
 
 function tooSlow(): AppError {

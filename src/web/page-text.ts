@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { askThread } from "../ask-thread.ts";
 import { AppError } from "../errors.ts";
-import { createTurns } from "../turns.ts";
+import { createPlaces } from "../places.ts";
 
 /** What a page says, as Markdown, and where it leads to. */
 export const PageText = z.object({ title: z.string(), text: z.string(), links: z.array(z.string()) });
@@ -14,7 +14,7 @@ const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./page-worker.ts" 
 const [patience, mostMemory] = [10_000, 256];
 
 /** Pages that are read at once, of all sessions. */
-const turns = createTurns(4);
+const places = createPlaces(4);
 
 /**
  * The text of a page of HTML. It is read in a thread of its own, which ends with it: a page that takes for ever, or all memory,
@@ -29,7 +29,7 @@ export async function pageText(html: string, base: string, signal: AbortSignal, 
     late: () => tooSlow(within),
     broken: unreadable,
   };
-  return PageText.parse(await turns.take(signal, () => askThread(work, signal)));
+  return PageText.parse(await places.take(signal, () => askThread(work, signal)));
 }
 
 function tooSlow(within: number): AppError {

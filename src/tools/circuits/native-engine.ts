@@ -10,7 +10,7 @@ import { hiddenPlaces } from "../../folders.ts";
 import type { Analysis } from "../../simulation/analysis.ts";
 import { deckText, type Deck } from "../../simulation/deck.ts";
 import { readAnswer, tooLong, type AnalysisResult, type Engine } from "../../simulation/engine.ts";
-import { createTurns } from "../../turns.ts";
+import { createPlaces } from "../../places.ts";
 import { startCommand, type CommandEnd, type RunningCommand } from "../shell/run-command.ts";
 import { createSandboxSearch, limiter } from "../shell/sandbox.ts";
 
@@ -37,7 +37,7 @@ export function createNativeEngine(
   program: string,
   { seconds = 30, atOnce = 2, hidden = [], sandbox = createSandboxSearch() }: NativeOptions = {},
 ): Engine {
-  const turns = createTurns(atOnce);
+  const places = createPlaces(atOnce);
   const ending = new AbortController();
   const working = new Set<Promise<AnalysisResult>>();
 
@@ -65,7 +65,7 @@ export function createNativeEngine(
   return {
     run(deck, analysis, signal) {
       const either = AbortSignal.any([signal, ending.signal]);
-      const work = turns.take(either, () => analyse(deck, analysis, either));
+      const work = places.take(either, () => analyse(deck, analysis, either));
       working.add(work);
       // Whoever asked hears of a failure.
       const forget = () => working.delete(work);

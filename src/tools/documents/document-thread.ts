@@ -1,6 +1,6 @@
 import { askThread } from "../../ask-thread.ts";
 import { AppError } from "../../errors.ts";
-import { createTurns } from "../../turns.ts";
+import { createPlaces } from "../../places.ts";
 import { DocumentAnswer, type DocumentJob } from "./document-job.ts";
 
 /** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */
@@ -13,7 +13,7 @@ const workerFile = new URL(
 const [patience, mostMemory] = [20_000, 512];
 
 /** Documents that are read or written at once, of all sessions. */
-const turns = createTurns(2);
+const places = createPlaces(2);
 
 /**
  * Reads or writes a document in a thread of its own: one that takes for ever, or all memory, takes neither from the process.
@@ -32,7 +32,7 @@ export async function inThread(
     late: () => tooSlow(within),
     broken: brokenDown,
   };
-  const answer = DocumentAnswer.parse(await turns.take(signal, () => askThread(work, signal)));
+  const answer = DocumentAnswer.parse(await places.take(signal, () => askThread(work, signal)));
   if (answer.kind !== "failed") return answer;
   const { code, message, suggestion } = answer;
   throw new AppError(code, message, suggestion === null ? {} : { suggestion });

@@ -1,11 +1,11 @@
-/** Who may work at once, of all who want to: the others wait in the order in which they came. */
-export interface Turns {
-  /** Does `work` when it is its turn. Throws the signal's reason when that aborts before. */
+/** Places for work that costs a thread, memory or something elsewhere: who finds none waits, in the order of coming. */
+export interface Places {
+  /** Does `work` in the next place that is free. Throws the signal's reason when that aborts before. */
   take<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
 }
 
-/** Turns for work that costs a thread, memory or a place elsewhere: `limit` at once. */
-export function createTurns(limit: number): Turns {
+/** `limit` places, all of them free. */
+export function createPlaces(limit: number): Places {
   const waiting = new Set<() => void>();
   let busy = 0;
   const begin = async (signal: AbortSignal): Promise<void> => {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { createTurns } from "../src/turns.ts";
+import { createPlaces } from "../src/places.ts";
 
 const never = new AbortController().signal;
 
 /** Work that says when it began and ends when it is told. */
-function pieces(turns: ReturnType<typeof createTurns>) {
+function pieces(places: ReturnType<typeof createPlaces>) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const start = (name: string, signal = never): Promise<string> =>
-    turns.take(signal, async () => {
+    places.take(signal, async () => {
       begun.push(name);
       const { promise, resolve } = Promise.withResolvers<void>();
       ends.set(name, resolve);
@@ -18,9 +18,9 @@ function pieces(turns: ReturnType<typeof createTurns>) {
   return { begun, start, end: (name: string) => ends.get(name)?.() };
 }
 
-describe("turns", () => {
+describe("places", () => {
   it("let as many work as they may, and the others in the order in which they came", async () => {
-    const { begun, start, end } = pieces(createTurns(2));
+    const { begun, start, end } = pieces(createPlaces(2));
     const all = ["a", "b", "c", "d"].map((name) => start(name));
     await Promise.resolve();
     expect(begun).toEqual(["a", "b"]);
@@ -37,12 +37,12 @@ describe("turns", () => {
   });
 
   it("pass over who does not wait any more, and go on after work that failed", async () => {
-    const turns = createTurns(1);
-    const { begun, start, end } = pieces(turns);
+    const places = createPlaces(1);
+    const { begun, start, end } = pieces(places);
     const first = start("a");
     const stop = new AbortController();
     const gone = start("b", stop.signal);
-    const failing = turns.take(never, () => Promise.reject(new Error("broken")));
+    const failing = places.take(never, () => Promise.reject(new Error("broken")));
     const last = start("c");
     stop.abort(new Error("stopped"));
     await expect(gone).rejects.toThrow("stopped");
