@@ -86,11 +86,6 @@ function identityText(identity: NonNullable<SystemParts["identity"]>, prompts: P
   return "own" in identity ? identity.own : prompts.identity(identity.profile, identity.values);
 }
 
-/** The text of a system message; see `systemParts`. */
-export function systemText(parts: SystemParts, prompts: Prompts = builtInPrompts): string {
-  return textOfParts(systemParts(parts, prompts));
-}
-
 /** The text that the pieces make. */
 export function textOfParts(parts: readonly SystemPart[]): string {
   return parts.map(({ text }) => text).join("");

@@ -16,7 +16,7 @@ import { repairToolPairs } from "../../src/context/repair.ts";
 import type { CompactionPlan } from "../../src/context/compaction.ts";
 import type { ConversationSummary } from "../../src/state.ts";
 import { strictProblems } from "../loop/strict-provider.ts";
-import { systemText } from "../../src/prompts/injector.ts";
+import { systemText } from "../support/system-text.ts";
 import { randomHistory } from "./random-history.ts";
 import { toWire } from "./random-messages.ts";
 

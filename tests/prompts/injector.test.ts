@@ -3,9 +3,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { antiTampering } from "../../src/prompts/anti-tampering.ts";
 import { confirmation } from "../../src/prompts/confirmation.ts";
 import { identity } from "../../src/prompts/identity.ts";
-import { layerSeparator, systemMessage, systemText } from "../../src/prompts/injector.ts";
+import { layerSeparator, systemMessage } from "../../src/prompts/injector.ts";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
 import { wireText } from "../support/model-server.ts";
+import { systemText } from "../support/system-text.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 const nothing = { summary: null, facts: {} };

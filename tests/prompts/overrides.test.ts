@@ -8,11 +8,11 @@ import { freeWork, freeWorkPrompt } from "../../src/prompts/free-work.ts";
 import { identity } from "../../src/prompts/identity.ts";
 import { identityMinimal } from "../../src/prompts/identity-profiles.ts";
 import { templates } from "../../src/prompts/index.ts";
-import { systemText } from "../../src/prompts/injector.ts";
 import { intentPrompt } from "../../src/prompts/intent.ts";
 import { jsonOutput } from "../../src/prompts/json-output.ts";
 import { openPrompts, type EditablePrompts } from "../../src/prompts/open-prompts.ts";
 import { Profile } from "../../src/state.ts";
+import { systemText } from "../support/system-text.ts";
 
 let dataDir: string;
 let folder: string;
