@@ -1,10 +1,10 @@
 import { AppError } from "../errors.ts";
 import type { OperationRecord } from "../storage/records.ts";
 import type { OperationStore, Page } from "../storage/storage.ts";
-import { documentTexts } from "./documents/document-texts.ts";
 import { undoChange } from "./files/undo-change.ts";
-import { diffLines, nearChanges, type DiffLine } from "./line-diff.ts";
+import type { DiffLine } from "./line-diff.ts";
 import type { Locks } from "./locks.ts";
+import { diffOf, linesShown, type OperationDiff } from "./operation-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
 import type { OperationNote } from "./tool.ts";
 
@@ -21,18 +21,6 @@ export interface OperationCard extends OperationNote {
   content?: string;
   created_at: string;
   updated_at: string;
-}
-
-/** The difference that an operation made. Without one (`lines` empty) `reason` says why. */
-export interface OperationDiff {
-  operation_id: string;
-  path: string;
-  added: number;
-  removed: number;
-  lines: DiffLine[];
-  /** Lines of the difference that are not in `lines`. */
-  more: number;
-  reason: "not_text" | "not_kept" | "moved" | "pending" | null;
 }
 
 /** What a run did to one file (MSG-15). `content` is the text it left there; `null` when it is no text, or gone. */
@@ -59,9 +47,6 @@ export interface Operations {
   changes(sessionId: string, runId: string): Promise<Record<string, FileChanges>>;
 }
 
-/** Lines around a difference that are shown with it. */
-const contextLines = 3;
-
 /**
  * Changes of one workspace. `locks` are those that tools take, so that an undo waits for them and they for it. `onUndone` is
  * told of each undo once it is on disk (TOOL-18).
@@ -85,20 +70,7 @@ export function createOperations(parts: {
     },
 
     async diff(sessionId, operationId, limit, signal) {
-      const operation = await require(sessionId, operationId);
-      const plain = await difference(operation, store);
-      const found = plain === "not_text" ? await documentDifference(operation, store, signal) : plain;
-      const all = typeof found === "string" ? [] : found;
-      const shown = nearChanges(all, contextLines);
-      return {
-        operation_id: operationId,
-        path: noteOf(operation).path,
-        added: all.filter(({ kind }) => kind === "added").length,
-        removed: all.filter(({ kind }) => kind === "removed").length,
-        lines: shown.slice(0, limit),
-        more: Math.max(0, shown.length - limit),
-        reason: typeof found === "string" ? found : null,
-      };
+      return await diffOf(await require(sessionId, operationId), store, limit, signal);
     },
 
     undo: async (sessionId, operationId, signal) => {
@@ -197,34 +169,6 @@ function lockKeys({ change, session_id }: OperationRecord, workspace: string): s
   return paths.map((path) => `write:${workspace}/${path}`);
 }
 
-async function difference(
-  { operation_id, change }: OperationRecord,
-  store: OperationStore,
-): Promise<DiffLine[] | NonNullable<OperationDiff["reason"]>> {
-  if (change.kind === "move") return "moved";
-  if (change.after === null) return "pending";
-  const states = [change.before, change.after];
-  const texts = await Promise.all(states.map((state) => textOfState(state, (hash) => store.content(operation_id, hash))));
-  const [before, after] = texts;
-  if (before !== undefined && after !== undefined) return diffLines(before, after);
-  const kept = await Promise.all(
-    states.map(async (state) => state.kind !== "file" || (await store.content(operation_id, state.hash)) !== undefined),
-  );
-  return kept.includes(false) ? "not_kept" : "not_text";
-}
-
-/** What differs in the text of a document, such as one of Word. */
-async function documentDifference(
-  { operation_id, change }: OperationRecord,
-  store: OperationStore,
-  signal: AbortSignal,
-): Promise<DiffLine[] | "not_text"> {
-  if (change.kind !== "write" || change.after === null) return "not_text";
-  const states = [change.before, change.after];
-  const texts = await documentTexts(change.path, states, (hash) => store.content(operation_id, hash), signal);
-  return texts === undefined ? "not_text" : diffLines(texts[0] ?? "", texts[1] ?? "");
-}
-
 /** Newest first; of one run, or of all. */
 async function everyOne(store: OperationStore, sessionId: string, runId?: string): Promise<OperationRecord[]> {
   // One that is added meanwhile moves the pages: then one of the former page comes again.
@@ -255,14 +199,11 @@ async function addChange(
     return;
   }
   if (change.after === null || (change.before.kind === "absent" && change.after.kind === "absent")) return;
-  const lines = await difference(operation, store);
+  const lines = await linesShown(operation, store);
   const isNew = change.before.kind === "absent";
   const known: FileChanges = found.get(change.path) ?? { type: isNew ? "added" : "modified", diffs: [], content: null };
   found.set(change.path, known);
-  if (typeof lines !== "string") {
-    const shown = nearChanges(lines, contextLines);
-    if (shown.length > 0) known.diffs.push(shown.map(diffText).join("\n"));
-  }
+  if (lines.length > 0) known.diffs.push(lines.map(diffText).join("\n"));
   known.content =
     change.after.kind === "file"
       ? ((await textOfState(change.after, (hash) => store.content(operation.operation_id, hash))) ?? null)
