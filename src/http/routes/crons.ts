@@ -1,87 +1,20 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { CronChange, NewCron } from "../../crons/own-crons.ts";
-import { isSchedule, isTimeZone } from "../../crons/schedule.ts";
 import { findAssistant } from "../../graph/find-assistant.ts";
 import { noAssistant } from "../../runs/draft.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { nameOfOwner } from "../../settings/api-keys.ts";
 import type { Cron } from "../../storage/crons.ts";
-import { JsonObject } from "../../storage/records.ts";
+import type { JsonObject } from "../../storage/records.ts";
 import { checkWebhook } from "../check-webhook.ts";
+import { CronCreate, CronFilter, CronPatch, CronPayload, CronSearch, CronShape } from "../cron-shapes.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson, pageHeaders, selected } from "../json.ts";
-import { RunBody } from "../run-request.ts";
 import { checkedBody } from "../runs.ts";
-import { FieldNames, Id, jsonBody, path } from "../validate.ts";
+import { Id, jsonBody, path } from "../validate.ts";
 
-const Payload = RunBody.omit({
-  command: true,
-  checkpoint: true,
-  checkpoint_id: true,
-  metadata: true,
-  if_not_exists: true,
-  on_disconnect: true,
-  on_completion: true,
-  after_seconds: true,
-});
-const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
-const CronFields = {
-  schedule: z
-    .string()
-    .max(200)
-    .refine(isSchedule, {
-      error: "expected five fields: minute, hour, day of the month, month, day of the week, such as 30 9 * * 1-5",
-    })
-    .describe("Minute, hour, day of the month, month, day of the week"),
-  timezone: z
-    .string()
-    .max(100)
-    .refine(isTimeZone, { error: "expected an IANA time zone, such as Europe/Berlin or UTC" })
-    .nullish()
-    .describe("An IANA name such as Europe/Berlin; default UTC"),
-  end_time: Moment.nullish().describe("No run starts at this date or later; null takes it away"),
-  enabled: z.boolean().nullish(),
-  metadata: JsonObject.nullish(),
-  on_run_completed: z
-    .enum(["delete", "keep"])
-    .nullish()
-    .describe("What becomes of the thread that is made for a run; default delete"),
-};
-const CronCreate = Payload.extend(CronFields).meta({ ref: "CronCreate" });
-const CronPatch = CronCreate.partial().meta({ ref: "CronPatch" });
-const CronFilter = z.object({
-  assistant_id: z.string().nullish(),
-  thread_id: Id.nullish(),
-  enabled: z.boolean().nullish(),
-  metadata: JsonObject.nullish(),
-});
-const CronSearch = CronFilter.extend({
-  limit: z.number().int().min(1).max(1_000).nullish(),
-  offset: z.number().int().min(0).nullish(),
-  sort_by: z.enum(["cron_id", "assistant_id", "thread_id", "created_at", "updated_at", "next_run_date"]).nullish(),
-  sort_order: z.enum(["asc", "desc"]).nullish(),
-  select: FieldNames.nullish(),
-});
-const CronShape = z
-  .object({
-    cron_id: z.string(),
-    assistant_id: z.string(),
-    thread_id: z.string().nullable(),
-    user_id: z.string().nullable().describe("The owner of the key that made it, or the user of auth.path"),
-    schedule: z.string(),
-    timezone: z.string().nullable(),
-    end_time: z.string().nullable(),
-    payload: JsonObject,
-    metadata: JsonObject,
-    enabled: z.boolean(),
-    on_run_completed: z.enum(["delete", "keep"]),
-    next_run_date: z.string().nullable(),
-    created_at: z.string(),
-    updated_at: z.string(),
-  })
-  .meta({ ref: "Cron" });
 const CronPath = z.object({ cron_id: Id });
 const tag = "Crons";
 const unknownAssistant = { 404: "No such assistant" };
@@ -222,8 +155,8 @@ async function newCron(
 }
 
 /** What the runs are asked for: a body that a run could be started with, checked as that would be. */
-async function payloadOf(services: HttpServices, body: z.infer<typeof Payload>): Promise<JsonObject> {
-  const payload = Payload.parse(body);
+async function payloadOf(services: HttpServices, body: z.infer<typeof CronPayload>): Promise<JsonObject> {
+  const payload = CronPayload.parse(body);
   if (payload.webhook) checkWebhook(payload.webhook, services.config.webhooks);
   await checkedBody(services, payload);
   return given(payload);
