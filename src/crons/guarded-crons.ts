@@ -72,7 +72,7 @@ export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons" | "
         metadata,
       });
     },
-    async update(cron_id, change) {
+    async update(cron_id, change, check) {
       const value = { cron_id, ...change, metadata: { ...change.metadata } };
       const found = await requireAllowed(cron_id, "crons:update", value);
       const { payload = {} } = change;
@@ -80,11 +80,12 @@ export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons" | "
       const asksAnew = Object.keys({ ...payload, ...change.metadata }).length > 0;
       const asked = { ...found.payload, ...payload };
       const metadata = { ...found.metadata, ...(change.metadata && value.metadata) };
-      return await crons.update(cron_id, {
+      const guarded = {
         ...change,
         ...(asksAnew && { payload: await ofUser(asked, { ...found, ...change, metadata }, storage, guard) }),
         ...(change.metadata && { metadata: value.metadata }),
-      });
+      };
+      return await crons.update(cron_id, guarded, check);
     },
     delete: remove,
     search,

@@ -2,6 +2,7 @@ import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError } from "../errors.ts";
 import { adminName } from "../settings/api-keys.ts";
 import type { Cron, CronQuery } from "../storage/crons.ts";
+import type { JsonObject } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import { nextDate } from "./schedule.ts";
 
@@ -15,8 +16,8 @@ export type CronChange = Partial<Omit<NewCron, "session_id">>;
 export interface OwnCrons {
   /** Throws `invalid_parameter` for a schedule that is never due, `not_found` for an unknown session. */
   create(cron: NewCron): Promise<Cron>;
-  /** Throws `not_found`. The fields of `payload` replace those of the same name. */
-  update(cronId: string, change: CronChange): Promise<Cron>;
+  /** Throws `not_found`, and what `check` says of the new payload, whose fields replace those of the same name. */
+  update(cronId: string, change: CronChange, check: (payload: JsonObject) => Promise<unknown>): Promise<Cron>;
   /** Throws `not_found`. */
   delete(cronId: string): Promise<void>;
   /** Deletes all of them. */
@@ -50,10 +51,11 @@ export function ownCrons({ crons }: Pick<Storage, "crons">, owner: string | null
       if (nextDate(cron, new Date()) === null) throw neverDue();
       return await crons.create({ ...cron, cron_id: newId(), owner: maker, ...dates });
     },
-    async update(cronId, change) {
+    async update(cronId, change, check) {
       const cron = await requireCron(cronId);
       const next: Cron = { ...cron, ...change, payload: { ...cron.payload, ...change.payload } };
       const { payload } = next;
+      if (Object.keys(change.payload ?? {}).length > 0) await check(payload);
       const isMoved = (["schedule", "timezone", "end_time", "enabled"] as const).some(
         (name) => next[name] !== cron[name],
       );

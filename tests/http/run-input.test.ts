@@ -138,6 +138,19 @@ describe("what the words of a run's input come with", () => {
     expect((await fixture.messages(id)).at(-1)?.additional_kwargs).toMatchObject({ attachments: [image] });
   });
 
+  it("is refused for the runs of a cron, when it is made and when it is changed", async () => {
+    const cron = { assistant_id: "agent", schedule: "0 0 1 1 *" };
+    const problem = expect.stringContaining("input.messages.0.attachments.0.name: ");
+    expect(await fixture.ask("POST", "/runs/crons", { ...cron, input: wrong })).toEqual([400, problem]);
+    const made = await fixture.json("POST", "/runs/crons", { ...cron, input: kept });
+    const { cron_id } = z.looseObject({ cron_id: z.string() }).parse(made);
+    expect(await fixture.ask("PATCH", `/runs/crons/${cron_id}`, { input: wrong })).toEqual([400, problem]);
+    expect(await fixture.json("PATCH", `/runs/crons/${cron_id}`, { enabled: false })).toMatchObject({
+      payload: { input: kept },
+    });
+    await fixture.ask("DELETE", `/runs/crons/${cron_id}`);
+  });
+
   it("is kept whole in the update of a command", async () => {
     for (const update of [kept, Object.entries(kept)]) {
       const id = await fixture.talk("hello");

@@ -107,8 +107,10 @@ function changeRoutes(routes: HttpApp, services: HttpServices): void {
     path(CronPath),
     jsonBody(CronPatch),
     async (context) => {
+      const { cron_id } = context.req.valid("param");
       const change = await changeOf(services, context.req.valid("json"));
-      return answerJson(context, toWireCron(await services.crons.update(context.req.valid("param").cron_id, change)));
+      const check = (payload: JsonObject) => checkedPayload(services, payload);
+      return answerJson(context, toWireCron(await services.crons.update(cron_id, change, check)));
     },
   );
 
@@ -141,13 +143,14 @@ async function newCron(
 ): Promise<NewCron> {
   const { schedule, timezone, end_time, enabled, metadata, on_run_completed } = body;
   const assistant_id = await assistantIdOf(services, body.assistant_id);
+  if (body.webhook) checkWebhook(body.webhook, services.config.webhooks);
   return {
     assistant_id,
     session_id,
     schedule,
     timezone: timezone ?? null,
     end_time: end_time ?? null,
-    payload: await payloadOf(services, { ...body, assistant_id }),
+    payload: given(await checkedPayload(services, { ...body, assistant_id })),
     metadata: metadata ?? {},
     enabled: enabled ?? true,
     on_run_completed: on_run_completed ?? "delete",
@@ -155,11 +158,10 @@ async function newCron(
 }
 
 /** What the runs are asked for: a body that a run could be started with, checked as that would be. */
-async function payloadOf(services: HttpServices, body: z.infer<typeof CronPayload>): Promise<JsonObject> {
+async function checkedPayload(services: HttpServices, body: object): Promise<z.infer<typeof CronPayload>> {
   const payload = CronPayload.parse(body);
-  if (payload.webhook) checkWebhook(payload.webhook, services.config.webhooks);
   await checkedBody(services, payload);
-  return given(payload);
+  return payload;
 }
 
 /** The fields that say something. */
