@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { AIMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { readIfThere } from "../context/workspace-text.ts";
+import { isAppError } from "../errors.ts";
 import { servicesOf } from "../loop/services.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
 import { figureText, goalText } from "../tools/circuits/figure-text.ts";
@@ -67,14 +68,16 @@ export const reviewDesign: WorkflowNode = async (state, config) => {
   return { messages: [message] };
 };
 
-/** The result that the session refers to; nothing of it where it is gone, or somebody else has written it. */
+/** The result that the session refers to; nothing of it where it is gone, or something else lies in its place by now. */
 async function resultOf(state: GraphState, workspace: string, signal: AbortSignal): Promise<Result> {
   const none = Result.parse({});
   if (state.sim_result_path === null || state.error_context !== null) return none;
-  const file = await readIfThere(workspace, state.sim_result_path, signal);
   try {
+    const file = await readIfThere(workspace, state.sim_result_path, signal);
     return Result.safeParse(JSON.parse(file?.text ?? "{}")).data ?? none;
-  } catch {
-    return none;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isAppError(error) || error instanceof SyntaxError) return none;
+    throw error;
   }
 }

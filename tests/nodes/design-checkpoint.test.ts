@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isAIMessage } from "@langchain/core/messages";
@@ -81,6 +82,23 @@ describe("the checkpoint after an iteration of a design (CIRC-09)", () => {
     expect(await flow.interrupts()).toEqual([]);
     expect(state.messages.at(-1)?.text).toBe("The design is accepted. The files stay as they are.");
     flow.model.assertFinished();
+  });
+
+  it("goes on where something else lies in the place of the result by then", async () => {
+    const flow = await startWorkflow({
+      files: { "rc.cir": circuit("1k"), ".circuit_ai/design_goals.json": goals },
+      handler({ index }) {
+        if (index === 0) return simulates;
+        // A user saves something else there while the model answers.
+        writeFileSync(join(flow.workspace, "rc_sim.json"), Buffer.from([0, 1, 2]));
+        return { text: "Measured." };
+      },
+    });
+    running = flow;
+    await flow.send("Optimise rc.cir", inWorkflow);
+    const { status_summary } = await asked(flow);
+    expect(status_summary).toContain("Iteration 1 is done.");
+    expect(status_summary).not.toContain("off by");
   });
 
   it("offers to fix a simulation that failed, and only then; the fix has the task text of its own", async () => {
