@@ -1,5 +1,5 @@
 import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import { failure, resultText, success } from "../result.ts";
 import { defineTool, type SessionHistory, type ToolResult } from "../tool.ts";
@@ -113,7 +113,7 @@ async function search(history: SessionHistory, query: string, signal: AbortSigna
   let room = { results: mostResults, characters: mostCharacters };
   for (let index = messages.length - 1; index >= 0; index -= 1) {
     if (index % messagesAtOnce === 0) {
-      await setImmediate();
+      await nextTurn();
       signal.throwIfAborted();
     }
     const message = messages[index];
@@ -162,18 +162,20 @@ function cutResultOf(message: BaseMessage): z.infer<typeof CutResult> | undefine
   return CutResult.safeParse(message.additional_kwargs["whole_result"]).data;
 }
 
-/** The lines of one text that hold all words. */
+/** The first lines of one text that hold all words, and how many do. */
 function placesIn(text: string, query: string, what: string): ToolResult {
   const words = wordsIn(query);
   const places: string[] = [];
+  let hits = 0;
   let begin = 0;
   for (const line of text.split("\n")) {
     const place = placeOf(line.toLowerCase(), words);
-    if (place !== -1 && places.length < mostPlaces) places.push(`At offset ${begin + place}: ${around(line, place)}`);
+    if (place !== -1) hits += 1;
+    if (place !== -1 && hits <= mostPlaces) places.push(`At offset ${begin + place}: ${around(line, place)}`);
     begin += line.length + 1;
   }
-  if (places.length === 0) return success(`No line of the result ${what} holds all of: ${words.join(", ")}.`);
-  const message = `${places.length} lines of the result ${what}.`;
+  if (hits === 0) return success(`No line of the result ${what} holds all of: ${words.join(", ")}.`);
+  const message = `Lines of the result ${what} that match: ${hits}${hits > places.length ? `; the first ${places.length}` : ""}.`;
   return success(message, { content: [message, ...places].join("\n").slice(0, shownLength).toWellFormed() });
 }
 

@@ -47,6 +47,14 @@ describe("reading what is not shown any more", () => {
     expect(content).toContain("[message 300, assistant, id m299]");
   });
 
+  it("shows the first ten lines of a result that hold the words, and says how many do", async () => {
+    const { content = "" } = await run({ result_id: "reply/0", query: "line" });
+    expect(content).toMatch(/^Lines of the result reply\/0 that match: 5000; the first 10\./u);
+    expect(content.match(/At offset/gu)).toHaveLength(10);
+    const { content: one } = await run({ result_id: "reply/0", query: "line 4999" });
+    expect(one).toMatch(/^Lines of the result reply\/0 that match: 1\.\n/u);
+  });
+
   it.each([
     [{ query: "nowhere to be found" }, "None of the 300 earlier messages"],
     [{ message_id: "m10" }, "Words of 10"],
