@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import { fitSummary, plainSummary, SummaryAnswer } from "../context/compress.ts";
 import { ConversationSummary } from "../state.ts";
@@ -41,7 +41,7 @@ export async function summariesOf(sessionId: string, values: unknown): Promise<z
   const messages = messagesIn(values);
   const summaries: ChatSummary[] = [];
   for (let end = messagesPerSummary; end <= messages.length; end += messagesPerSummary) {
-    if (summaries.length % summariesAtOnce === 0) await setImmediate();
+    if (summaries.length % summariesAtOnce === 0) await nextTurn();
     const batch = messages.slice(end - messagesPerSummary, end);
     const summary = fitSummary(plainSummary(batch, before(summaries)));
     summaries.push({ chatId: sessionId, summary, createdAt: writtenAt(batch), messages: end });

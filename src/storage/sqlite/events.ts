@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
 import type { RunEvent } from "../../events.ts";
@@ -144,7 +144,7 @@ export function createEventStore(database: Database, commits: GroupCommit, codec
           found.push(...events.filter((event) => event.id > cursor));
           cursor = row.last_id;
           // A group may hold the state of a long session: other requests go on between two of them.
-          await setImmediate();
+          await nextTurn();
           if (found.length >= limit) break;
         }
         if (rows.length === 0) break;

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { retryBusy, type Database } from "./database.ts";
 
 /** Pages given back at once: about a millisecond's work. */
@@ -17,6 +17,6 @@ export async function vacuum(database: Database): Promise<void> {
     // A file from before pages could be given back one by one keeps them; new rows use them again.
     if (now >= left) return;
     left = now;
-    await setImmediate();
+    await nextTurn();
   }
 }
