@@ -6,6 +6,7 @@ import { modelLimits } from "../models/model-limits.ts";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, WorkMode } from "../state.ts";
 import { SessionStatus, type Session } from "../storage/records.ts";
+import { CompressButton, compressButtons } from "./compress-button.ts";
 import { messagesIn } from "./conversation.ts";
 import { previewOf } from "./display.ts";
 import type { Door } from "./door.ts";
@@ -38,7 +39,7 @@ export const SessionDetails = SessionInfo.extend({
     tokens: z.number().describe("Estimated tokens of the messages that the model sees"),
     limit: z.number().describe("Tokens that the model may read"),
     ratio: z.number(),
-    compress_button_state: z.enum(["normal", "warning", "critical"]),
+    compress_button_state: CompressButton,
   }),
   active_suggestion_message_id: z.string().nullable(),
   conversation_rounds: z.number().int(),
@@ -97,14 +98,12 @@ export async function readDetails(
   const { tokens, ratio, level } = usage(messages, Told.parse(values ?? {}).conversation_summary, limit);
   return {
     ...toInfo(session, values),
-    context_usage: { tokens, limit, ratio, compress_button_state: buttonStates[level] },
+    context_usage: { tokens, limit, ratio, compress_button_state: compressButtons[level] },
     active_suggestion_message_id: activeSuggestions(messages)?.message_id ?? null,
     conversation_rounds: messages.filter((message) => isHumanMessage(message)).length,
     total_usage: totalUsage(messages),
   };
 }
-
-const buttonStates = { normal: "normal", hint: "warning", full: "critical" } as const;
 
 /** What the model calls of a session used, by what was written back to its messages (MSG-07). */
 export function totalUsage(messages: readonly BaseMessage[]): SessionDetails["total_usage"] {

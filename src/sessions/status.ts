@@ -9,6 +9,7 @@ import { restingState } from "../runs/resting-state.ts";
 import { stopStates, type StopState } from "../runs/stop.ts";
 import { ConversationState, ConversationSummary, LoopPhase, Orchestration, WorkMode } from "../state.ts";
 import { RunError, type Run, type Session } from "../storage/records.ts";
+import { CompressButton, compressButtons } from "./compress-button.ts";
 import { messagesIn } from "./conversation.ts";
 import type { Door } from "./door.ts";
 import { readValues } from "./sessions.ts";
@@ -58,7 +59,7 @@ export const SessionActivity = z.object({
   streaming_text: z.string().describe("What has come of the reply that is being streamed"),
   waits_for: z.array(Waiting).describe("Questions to the user"),
   usage_ratio: z.number().describe("Share of the model's window that the conversation takes"),
-  compress_button_state: z.enum(["normal", "warning", "critical"]),
+  compress_button_state: CompressButton,
   model: z
     .object({ name: z.string(), display_name: z.string() })
     .describe("The model that the last run chose; where it chose none, the server's main one"),
@@ -107,7 +108,7 @@ export async function readActivity(
     ...liveStatus(live),
     waits_for: waits,
     usage_ratio: window.ratio,
-    compress_button_state: buttonStates[window.level],
+    compress_button_state: compressButtons[window.level],
     orchestration: orchestration && {
       ...orchestration,
       state: live?.activity.turn ?? orchestration.state,
@@ -136,8 +137,6 @@ function buttons(
     can_stop: isBusy && !is_stop_loading && stop_state !== "stopped",
   };
 }
-
-const buttonStates = { normal: "normal", hint: "warning", full: "critical" } as const;
 
 /** The model that the last run named. */
 function modelOf(run: Run | undefined): string | undefined {
