@@ -41,7 +41,6 @@ import { createLocks } from "./tools/locks.ts";
 import { openMcpSources } from "./tools/mcp/mcp-source.ts";
 import { createChangedFiles } from "./context/changed-files.ts";
 import { createOperations, type Operations } from "./tools/operations.ts";
-import { createRate } from "./tools/rates.ts";
 import { callbackHook } from "./tools/callback-hook.ts";
 import { createToolCounter } from "./tools/tool-counter.ts";
 import { toolLog } from "./tools/tool-log.ts";
@@ -84,7 +83,7 @@ export async function startServer(
     const { callBack, counter, hooks } = openWatchers(config, logger);
     const documentation = openDocumentation({ ...config, workspace }, logger);
     const settings = openSettings(config, logger);
-    const forModels = { custom, items: opened.items, prompts, createRate, logger };
+    const forModels = { custom, items: opened.items, prompts, logger };
     const { models, ollama, modelServices, lentModel, webOf } = openModelParts(config, forModels);
     const lent = { ...lentServices(config, storage, workspace, logger), documentation: documentation.sources };
     const services = withLiveSettings({ ...lent, ...lentModel, hooks, toolSources, callBack }, settings, webOf);

@@ -27,7 +27,7 @@ const layers: string[][] = [
   ["error-strategy"],
   ["error-texts"],
   ["errors", "state"],
-  ["language", "user-context", "places", "feed", "ask-thread", "unless-aborted", "process-group", "breathing", "begins-with"],
+  ["language", "user-context", "places", "rates", "feed", "ask-thread", "unless-aborted", "process-group", "breathing", "begins-with"],
 ];
 
 /** What only some may import, because knowing it is their job. */

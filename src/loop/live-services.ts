@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import type { LiveSettings } from "../live-settings/live-settings.ts";
-import { createRate } from "../tools/rates.ts";
+import { createRate } from "../rates.ts";
 import type { RunServices } from "./services.ts";
 
 /**

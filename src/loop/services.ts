@@ -25,7 +25,7 @@ import type { Shell } from "../tools/shell/shell.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Toolkit } from "../toolkits/toolkit.ts";
 import type { ToolSource } from "../tools/tool-source.ts";
-import type { Rate } from "../tools/rates.ts";
+import type { Rate } from "../rates.ts";
 import type { BackgroundService } from "./background-service.ts";
 import { ownServices } from "./own-services.ts";
 import type { Web } from "../web/open-web.ts";

@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import { createRate, type Rate } from "../rates.ts";
 import { breakerSettings, createBreaker, type Breaker, type BreakerState } from "./breaker.ts";
 import { createBulkhead, type Bulkhead } from "./bulkhead.ts";
 import { toModelError } from "./model-error.ts";
@@ -41,11 +42,6 @@ export interface ServiceStatus {
   statistics: Statistics;
 }
 
-/** Bounds how often something begins; `take` waits for its turn and rejects with the signal's reason. */
-export interface Rate {
-  take(signal: AbortSignal): Promise<void>;
-}
-
 /** Told which model was asked, and with which error that ended; without one it ended well. */
 type OnEnd = (model: string, error?: AppError) => void;
 
@@ -67,15 +63,15 @@ export class ModelServices {
   readonly #services = new Map<string, Service>();
   readonly #bulkheads = new Map<string, { places: number; bulkhead: Bulkhead }>();
   readonly #rates = new Map<string, { perSecond: number; rate: Rate }>();
-  readonly #createRate: ((perSecond: number) => Rate) | undefined;
+  readonly #makeRate: (perSecond: number) => Rate;
   readonly #onEnd: OnEnd;
 
   /**
-   * `createRate` makes what bounds the requests of a provider; without it they are not bounded. `onEnd` is told how each
-   * request to a model has ended.
+   * `onEnd` is told how each request to a model has ended; `makeRate` makes what bounds the requests of a provider, which a
+   * test does in its own way.
    */
-  constructor({ createRate, onEnd }: { createRate?: (perSecond: number) => Rate; onEnd?: OnEnd } = {}) {
-    this.#createRate = createRate;
+  constructor({ onEnd, makeRate = createRate }: { onEnd?: OnEnd; makeRate?: (perSecond: number) => Rate } = {}) {
+    this.#makeRate = makeRate;
     this.#onEnd = onEnd ?? (() => undefined);
   }
 
@@ -133,11 +129,11 @@ export class ModelServices {
   }
 
   #rate({ target, perSecond }: ServiceSettings): Rate | undefined {
-    if (perSecond === undefined || this.#createRate === undefined) return undefined;
+    if (perSecond === undefined) return undefined;
     const provider = providerOf(target.name);
     const known = this.#rates.get(provider);
     if (known?.perSecond === perSecond) return known.rate;
-    const rate = this.#createRate(perSecond);
+    const rate = this.#makeRate(perSecond);
     this.#rates.set(provider, { perSecond, rate });
     return rate;
   }

@@ -5,7 +5,7 @@ import type { Prompts } from "../prompts/prompts.ts";
 import type { Storage } from "../storage/storage.ts";
 import { openWeb } from "../web/open-web.ts";
 import { createModelLoader } from "./load-model.ts";
-import { ModelServices, type Rate } from "./model-services.ts";
+import { ModelServices } from "./model-services.ts";
 import { openOllama, tellOllama } from "./ollama/open-ollama.ts";
 import { openItemIndex } from "./open-item-index.ts";
 import { openModels } from "./registry.ts";
@@ -15,18 +15,16 @@ interface Needed {
   custom: Pick<CustomParts, "index">;
   items: Storage["items"];
   prompts: Prompts;
-  /** Makes what bounds the requests of a provider. */
-  createRate: (perSecond: number) => Rate;
   logger: Logger;
 }
 
 /** What is known of models, the local service that has some, and what stands around requests to all of them. */
-export function openModelParts(config: Config, { custom, items, prompts, createRate, logger }: Needed) {
+export function openModelParts(config: Config, { custom, items, prompts, logger }: Needed) {
   const models = openModels(config, logger);
   const index = openItemIndex(custom.index, models, logger);
   if (index !== undefined) items.useIndex(index);
   const ollama = openOllama(models, logger);
-  const modelServices = new ModelServices({ createRate, onEnd: tellOllama(ollama) });
+  const modelServices = new ModelServices({ onEnd: tellOllama(ollama) });
   const loadModel = createModelLoader(config, { models, prompts, services: modelServices });
   const webOf = (web: Config["web"]) => openWeb(web, () => models.storedKeys());
   return { models, ollama, modelServices, lentModel: { loadModel, models, prompts }, webOf };

@@ -2,7 +2,7 @@ import type { Ledger, LedgerAnswer, OperationStore } from "../storage/storage.ts
 import { canonicalJson } from "./canonical-json.ts";
 import { runHooks, type HookedCall, type ToolHook } from "./hooks.ts";
 import type { Locks } from "./locks.ts";
-import type { Rate } from "./rates.ts";
+import type { Rate } from "../rates.ts";
 import { recordOperation, settleFound } from "./record-operation.ts";
 import { runTool, type RunToolOptions } from "./run-tool.ts";
 import type { Reconciled, Tool, ToolContext, ToolResult } from "./tool.ts";

@@ -5,7 +5,7 @@ import { isTransient } from "../error-strategy.ts";
 import { AppError, errorMessage, isAppError } from "../errors.ts";
 import type { Locks } from "./locks.ts";
 import { convertParameters, parameterSchema } from "./parameters.ts";
-import type { Rate } from "./rates.ts";
+import type { Rate } from "../rates.ts";
 import { failure, toFailure } from "./result.ts";
 import type { Tool, ToolContext, ToolResult } from "./tool.ts";
 

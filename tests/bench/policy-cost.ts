@@ -8,7 +8,6 @@ import { createModelLoader, modelTarget } from "../../src/models/load-model.ts";
 import { ModelServices } from "../../src/models/model-services.ts";
 import { openModels } from "../../src/models/registry.ts";
 import { callWithRetry } from "../../src/models/resilience.ts";
-import { createRate } from "../../src/tools/rates.ts";
 import type { Figure, Section } from "./figures.ts";
 import { percentile } from "./load.ts";
 
@@ -80,7 +79,7 @@ function withPolicies(modelUrl: string, folder: string): FirstToken {
     "providers:\n  openai: { max_concurrent: 64, requests_per_second: 100000 }\n",
   );
   const config = loadConfig({ OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: "bench", MILLRACE_DATA_DIR: folder });
-  const services = new ModelServices({ createRate });
+  const services = new ModelServices();
   const models = openModels(config, { error: (problem: unknown) => console.error(problem) });
   const load = createModelLoader(config, { models, services });
   return async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { unlessAborted } from "../unless-aborted.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 /** Bounds how often something begins (QUEUE-04). */
 export interface Rate {
