@@ -2,6 +2,7 @@ import { accessSync, constants, mkdirSync, readdirSync, realpathSync, statSync }
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Config } from "./config.ts";
 import { AppError, errorMessage, isAppError } from "./errors.ts";
+import { systemCode } from "./system-code.ts";
 
 /** The workspace with its links resolved, beside a data folder that it does not hold. Throws `config` as the two below do. */
 export function prepareFolders(config: Config): string {
@@ -88,10 +89,6 @@ const reasons: Record<string, string> = {
   EROFS: "the file system is read-only",
 };
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
 function reasonOf(error: unknown): string {
-  return reasons[codeOf(error)] ?? errorMessage(error);
+  return reasons[systemCode(error)] ?? errorMessage(error);
 }

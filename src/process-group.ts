@@ -1,3 +1,5 @@
+import { hasCode } from "./system-code.ts";
+
 /** Groups that live; they must not outlive us when we leave without closing. */
 const living = new Set<number>();
 
@@ -19,7 +21,7 @@ export function signalGroup(leader: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-leader, signal);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+    if (!hasCode(error, "ESRCH")) throw error;
   }
 }
 

@@ -27,7 +27,8 @@ const layers: string[][] = [
   ["error-strategy"],
   ["error-texts"],
   ["errors", "state"],
-  ["language", "user-context", "places", "rates", "feed", "ask-thread", "unless-aborted", "process-group", "breathing", "begins-with"],
+  ["user-context", "places", "rates", "feed", "ask-thread", "process-group", "breathing", "begins-with"],
+  ["language", "system-code", "unless-aborted"],
 ];
 
 /** What only some may import, because knowing it is their job. */

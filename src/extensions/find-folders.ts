@@ -1,6 +1,7 @@
 import { opendirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorMessage } from "../errors.ts";
+import { hasCode } from "../system-code.ts";
 
 /** Where extensions are looked for, and what counts (EXT-07). */
 export interface FolderSearch {
@@ -54,8 +55,7 @@ function namesIn(folder: string, onProblem: FolderSearch["onProblem"]): string[]
     }
     return names;
   } catch (error) {
-    const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (!isAbsent) onProblem({ folder, problem: errorMessage(error) });
+    if (!hasCode(error, "ENOENT")) onProblem({ folder, problem: errorMessage(error) });
     return [];
   }
 }

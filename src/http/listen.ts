@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import type { Config } from "../config.ts";
 import { AppError } from "../errors.ts";
+import { systemCode } from "../system-code.ts";
 import { acceptSockets, type Fetch, type Sockets } from "./sockets.ts";
 
 /** How long a request may take to arrive, and its headers alone: one that dribbles in gets 408 (S6 in reliability.md). */
@@ -66,7 +67,7 @@ async function close(server: ServerType, sockets: Sockets): Promise<void> {
 
 function listenError(error: unknown, host: string, port: number): unknown {
   const options = { suggestion: "Set HOST and PORT to an address of this machine that is free.", cause: error };
-  switch (error instanceof Error && "code" in error ? error.code : undefined) {
+  switch (systemCode(error)) {
     case "EADDRINUSE":
       return new AppError("config", `Port ${port} on ${host} is in use.`, {
         suggestion: `Stop the program that uses it, or choose another port: PORT=${port === 65_535 ? 2024 : port + 1}.`,

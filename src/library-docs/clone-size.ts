@@ -1,6 +1,7 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage } from "../errors.ts";
+import { hasCode } from "../system-code.ts";
 
 /** What a clone may take on the disk: bytes, its history of one state included, and files and folders. */
 export interface CloneLimits {
@@ -33,7 +34,7 @@ export async function tooLarge(folder: string, limits: CloneLimits): Promise<str
 
 function unlessGone<Value>(value: Value): (error: unknown) => Value {
   return (error) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return value;
+    if (hasCode(error, "ENOENT")) return value;
     throw new Error(`The size of a clone could not be measured: ${errorMessage(error)}`, { cause: error });
   };
 }

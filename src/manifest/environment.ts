@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { addVariables } from "../config.ts";
 import { AppError, errorMessage } from "../errors.ts";
+import { hasCode } from "../system-code.ts";
 import type { Manifest } from "./manifest.ts";
 
 /**
@@ -21,7 +22,7 @@ export async function applyEnvironment({ env, folder }: Pick<Manifest, "env" | "
     addVariables(parseEnv(await readFile(path, "utf8")));
     return undefined;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return path;
+    if (hasCode(error, "ENOENT")) return path;
     throw new AppError("config", `${path}, which env of langgraph.json names, cannot be read: ${errorMessage(error)}`, {
       suggestion: "Make it readable, or take env out of langgraph.json.",
       cause: error,

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AppError, errorMessage, type ErrorCode } from "../errors.ts";
+import { hasCode, systemCode } from "../system-code.ts";
 
 /** Bytes that such a file may have; a larger one is not read. */
 export const largestFile = 512 * 1024;
@@ -81,7 +82,7 @@ export class OverrideFile<T> {
       return stats === undefined ? "" : `${stats.mtimeMs} ${stats.ctimeMs} ${stats.size} ${stats.ino}`;
     } catch (error) {
       // A part of the path is not a folder, or may not be entered.
-      return codeOf(error) === "ENOTDIR" ? "" : errorMessage(error);
+      return hasCode(error, "ENOTDIR") ? "" : errorMessage(error);
     }
   }
 
@@ -119,12 +120,8 @@ const codes: Record<string, ErrorCode> = {
 };
 
 function unwritable(path: string, cause: unknown): AppError {
-  return new AppError(codes[codeOf(cause)] ?? "storage_io", `The file ${path} cannot be changed.`, {
+  return new AppError(codes[systemCode(cause)] ?? "storage_io", `The file ${path} cannot be changed.`, {
     suggestion: "Look at the space and the permissions of the data folder; what stood there before still counts.",
     cause,
   });
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

@@ -1,5 +1,6 @@
 import { toolAdvice } from "../error-strategy.ts";
 import { errorMessage, isAppError, type ErrorCode } from "../errors.ts";
+import { systemCode } from "../system-code.ts";
 import type { ToolResult } from "./tool.ts";
 
 /** A result of success (TOOL-05). `content` is what the model reads; without it the message is. */
@@ -56,9 +57,9 @@ const systemFailures: Record<string, [ErrorCode, string]> = {
 /** The result for an expected failure (an `AppError` or a code of the operating system), `undefined` for anything else. */
 export function expectedFailure(error: unknown): ToolResult | undefined {
   if (isAppError(error)) return failure(error.code, error.message, error.suggestion);
-  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
-  const known = systemFailures[error.code];
-  return known && failure(known[0], `${known[1]} (${error.code})`, toolAdvice[known[0]]);
+  const code = systemCode(error);
+  const known = systemFailures[code];
+  return known && failure(known[0], `${known[1]} (${code})`, toolAdvice[known[0]]);
 }
 
 /** The result for anything thrown; what nobody expected is `execution_failed` with its own words. */

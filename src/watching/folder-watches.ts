@@ -2,6 +2,7 @@ import { watch, type FSWatcher } from "node:fs";
 import { basename, join } from "node:path";
 import { join as joinPath } from "node:path/posix";
 import { errorMessage } from "../errors.ts";
+import { hasCode } from "../system-code.ts";
 import { isWatchedFolder } from "./watched-path.ts";
 
 /** The folders of a workspace that are watched, each by its own watch; paths are relative to the workspace. */
@@ -59,5 +60,5 @@ export function createFolderWatches(
 
 /** Whether an error says that there is nothing at a path. */
 export function isAbsent(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+  return hasCode(error, "ENOENT", "ENOTDIR");
 }

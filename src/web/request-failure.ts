@@ -1,4 +1,5 @@
 import { AppError, errorMessage, isAppError } from "../errors.ts";
+import { systemCode } from "../system-code.ts";
 
 /** What node's codes mean, by what they begin with. */
 const failures: readonly [RegExp, string][] = [
@@ -30,5 +31,5 @@ export function requestFailure(error: unknown, host: string): AppError {
 /** Of several tries to connect, the first tells enough. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  return systemCode(error);
 }

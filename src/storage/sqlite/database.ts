@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import BetterSqlite3 from "better-sqlite3";
 import { AppError, errorMessage, type ErrorCode } from "../../errors.ts";
+import { systemCode } from "../../system-code.ts";
 
 /** How long opening and migrating may block for a lock, in milliseconds; nobody is served yet. See `neverBlock`. */
 const startTimeout = 2000;
@@ -27,20 +28,15 @@ function storageCode(code: string): ErrorCode {
   return "storage_io";
 }
 
-function errorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
-  return error.code;
-}
-
 /** Whether another connection holds the lock, so that the same work can succeed later. */
 export function isBusy(error: unknown): boolean {
-  const code = errorCode(error);
-  return code !== undefined && (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED"));
+  const code = systemCode(error);
+  return code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED");
 }
 
 /** Whether a rule of the schema (unique, foreign key) refused a write; `toStorageError` leaves those as they are. */
 export function isConstraint(error: unknown): boolean {
-  return errorCode(error)?.startsWith("SQLITE_CONSTRAINT") ?? false;
+  return systemCode(error).startsWith("SQLITE_CONSTRAINT");
 }
 
 /**
@@ -48,10 +44,10 @@ export function isConstraint(error: unknown): boolean {
  * constraints and programming errors included, comes back unchanged.
  */
 export function toStorageError(error: unknown, path: string): unknown {
-  const code = errorCode(error);
+  const code = systemCode(error);
   const fromSqlite = error instanceof BetterSqlite3.SqliteError && code !== "SQLITE_ERROR" && !isConstraint(error);
   const fromSystem = error instanceof Error && "syscall" in error;
-  if (code === undefined || !(fromSqlite || fromSystem)) return error;
+  if (code === "" || !(fromSqlite || fromSystem)) return error;
   const kind = storageCode(code);
   const suggestion = suggestions[kind];
   return new AppError(kind, `The database ${path} cannot be used: ${errorMessage(error)} (${code}).`, {

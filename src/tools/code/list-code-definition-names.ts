@@ -4,7 +4,7 @@ import { answering, success } from "../result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
 import { answerLimit, fittingLines } from "../files/bounded-text.ts";
 import { breathing } from "../../breathing.ts";
-import { hasCode } from "../files/file-access.ts";
+import { hasCode } from "../../system-code.ts";
 import { fileSeconds, reading } from "../files/looking.ts";
 import { notFound } from "../files/not-found.ts";
 import { walk } from "../files/walk.ts";

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 import { AppError } from "../../errors.ts";
-import { hasCode } from "../files/file-access.ts";
+import { hasCode } from "../../system-code.ts";
 
 /** Bytes that the parts of a document may have when they are unpacked, and how many parts there may be. */
 const [mostBytes, mostParts] = [64 * 1024 * 1024, 10_000];

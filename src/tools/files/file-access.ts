@@ -3,6 +3,7 @@ import { constants, type Stats } from "node:fs";
 import { access, link, lstat, mkdir, open, readdir, rename, rmdir, unlink, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AppError, isAppError } from "../../errors.ts";
+import { hasCode } from "../../system-code.ts";
 import { notFound } from "./not-found.ts";
 import { isTemporaryName, ownName, withFolder, type Place } from "./workspace-path.ts";
 
@@ -170,11 +171,6 @@ async function removeLeftovers(context: FileContext, at: (name: string) => strin
     const stats = await lstat(at(name)).catch(gone);
     if (stats && stats.mtimeMs < performance.timeOrigin) await unlink(at(name)).catch(gone);
   }
-}
-
-/** Whether an error carries one of these codes of the operating system. */
-export function hasCode(error: unknown, ...codes: string[]): boolean {
-  return error instanceof Error && "code" in error && codes.some((code) => code === error.code);
 }
 
 function gone(error: unknown): undefined {

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isAppError } from "../../errors.ts";
 import type { FileState } from "../../storage/records.ts";
 import { canonicalJson } from "../canonical-json.ts";
-import { hasCode } from "./file-access.ts";
+import { hasCode } from "../../system-code.ts";
 import { isTemporaryName, locate, ownName, parsePath, withFolder, type Place } from "./workspace-path.ts";
 
 /** Bytes of one file, bytes of all, and entries of a folder that are kept for undo; more is not undone. */

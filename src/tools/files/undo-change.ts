@@ -3,14 +3,8 @@ import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../errors.ts";
 import type { FileChange, FileState } from "../../storage/records.ts";
-import {
-  hasCode,
-  makeFolders,
-  removeEmptyFolders,
-  replaceFile,
-  writeNewFile,
-  type FileContext,
-} from "./file-access.ts";
+import { hasCode } from "../../system-code.ts";
+import { makeFolders, removeEmptyFolders, replaceFile, writeNewFile, type FileContext } from "./file-access.ts";
 import { moveEntry } from "./move-entry.ts";
 import { identityOf, isSameState, snapshot } from "./snapshot.ts";
 import { locate, ownName, withFolder } from "./workspace-path.ts";

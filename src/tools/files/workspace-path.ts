@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { lstat, open, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
 import { AppError } from "../../errors.ts";
+import { hasCode } from "../../system-code.ts";
 
 /**
  * Where a path of the model leads, links resolved. Only names below `existing` may be missing. `path` is for people and
@@ -149,6 +150,6 @@ export function kindOf(stats: {
 
 /** Turns "not there" into `undefined` and lets every other error go on. */
 function absent(error: unknown): undefined {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+  if (hasCode(error, "ENOENT")) return undefined;
   throw error;
 }

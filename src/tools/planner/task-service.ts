@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError, errorMessage, isAppError, type ErrorCode } from "../../errors.ts";
+import { systemCode } from "../../system-code.ts";
 import type { PlannerSettings } from "../../settings/planner-settings.ts";
 import type { Task } from "../../storage/records.ts";
 import type { TaskStore, TaskView } from "../../storage/task-store.ts";
@@ -222,5 +223,5 @@ function refusal(status: number, text: string): AppError {
 /** The client's own words are "fetch failed"; why, its cause knows. */
 function reasonOf(error: unknown): string {
   const { cause } = error instanceof Error ? error : {};
-  return cause instanceof Error && "code" in cause ? String(cause.code) : errorMessage(error);
+  return systemCode(cause) || errorMessage(error);
 }

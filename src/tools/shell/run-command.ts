@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errorMessage } from "../../errors.ts";
-import { hasCode } from "../files/file-access.ts";
+import { hasCode } from "../../system-code.ts";
 import { endGroup, keepGroup, signalGroup } from "../../process-group.ts";
 import { createOutput, type CommandOutput } from "./command-output.ts";
 import { sandboxArguments, searchPath } from "./sandbox.ts";

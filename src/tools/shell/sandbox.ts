@@ -3,7 +3,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { environmentVariable } from "../../config.ts";
-import { hasCode } from "../files/file-access.ts";
+import { hasCode } from "../../system-code.ts";
 
 /** Folders of the machine that programs need; nothing else of it is there. Read only, and left out where they are missing. */
 const systemFolders = [
