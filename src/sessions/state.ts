@@ -73,6 +73,7 @@ async function writeState(
   if (checkpoint_id !== undefined) {
     await requireCheckpoint({ thread_id: sessionId, checkpoint_ns, checkpoint_id }, storage.checkpointer);
   }
+  requireNodeName(update.as_node);
   const config = checkpointConfig(session, update.checkpoint);
   const values = checksMessages(graph) ? readInputMessages(update.values, "values") : update.values;
   const written = await graph.updateState(config, values ?? null, update.as_node).catch(throwRefusal);
@@ -123,6 +124,12 @@ export function checkpointConfig(session: Session, reference: CheckpointReferenc
       ...(checkpoint_map && { checkpoint_map }),
     },
   };
+}
+
+/** Throws `invalid_parameter` for a name that every object has: LangGraph would take what it finds there for a node. */
+export function requireNodeName(name: string | undefined): void {
+  if (name === undefined || !(name in Object.prototype)) return;
+  throw new AppError("invalid_parameter", `No node can have the name ${JSON.stringify(name)}.`);
 }
 
 /** Throws what a graph threw at a change: `invalid_parameter` where it is about what was given. */

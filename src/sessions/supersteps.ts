@@ -5,7 +5,7 @@ import type { JsonObject, Session } from "../storage/records.ts";
 import { noSession } from "./access.ts";
 import type { FillParts } from "./fresh-sessions.ts";
 import { checksMessages, readInputMessages } from "./run-input.ts";
-import { checkpointConfig, graphOf, noGraph, throwRefusal } from "./state.ts";
+import { checkpointConfig, graphOf, noGraph, requireNodeName, throwRefusal } from "./state.ts";
 
 /** What several nodes did in one step, as if they had returned it; `command` goes before `values`. */
 export interface Superstep {
@@ -27,6 +27,7 @@ export async function applySupersteps(
 ): Promise<Session> {
   const graph = await graphOf({ graphs, runs: noRuns }, session, "threads.update");
   if (graph === undefined) throw noGraph(session.session_id);
+  for (const { as_node } of supersteps.flatMap(({ updates }) => updates)) requireNodeName(as_node);
   const readMessages = (values: unknown): unknown =>
     checksMessages(graph) ? readInputMessages(values, "values") : (values ?? null);
   const steps = supersteps.map(({ updates }) => ({

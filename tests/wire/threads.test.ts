@@ -338,6 +338,19 @@ describe("the state of a thread", () => {
     expect([status, text]).toEqual([400, expect.stringContaining("has no graph ID")]);
   });
 
+  test.each(["nobody", "constructor", "__proto__"])(
+    "a state is not changed as by the node %s, which is not there",
+    async (as_node) => {
+      const threadId = await counted(1);
+      expect((await send("POST", `/threads/${threadId}/state`, { values: { value: 9 }, as_node }))[0]).toBe(400);
+      const thread = {
+        metadata: { graph_id: "counter" },
+        supersteps: [{ updates: [{ values: { value: 9 }, as_node }] }],
+      };
+      expect((await send("POST", "/threads", thread))[0]).toBe(400);
+    },
+  );
+
   test("a state is not changed at a checkpoint that does not exist: it would begin with nothing", async () => {
     const threadId = await counted(1);
     const before = await server.client.threads.getState(threadId);
