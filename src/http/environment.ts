@@ -51,11 +51,11 @@ export interface HttpServices extends Door {
 
 /**
  * What a handler finds on its context: node's own request and response, what takes the request over as a WebSocket where it
- * asks for one, the request's id, and whether the answer is long enough to be packed.
+ * asks for one, the request's id, whether the answer is long enough to be packed, and whether the run waits for others.
  */
 export interface HttpEnvironment {
   Bindings: HttpBindings & { acceptSocket?: (serve: (socket: WebSocket) => void) => void };
-  Variables: { requestId: string; bodyLimit: number; isLong?: boolean; auth?: AuthContext };
+  Variables: { requestId: string; bodyLimit: number; isLong?: boolean; waits?: boolean; auth?: AuthContext };
 }
 
 /** A request under way. */

@@ -48,7 +48,9 @@ export function toWireRun(run: Run): object {
 /** Says how many runs of the session come before this one, as long as it waits (API-10). */
 export function tellPosition({ runs }: HttpServices, context: HttpContext, run: Run): void {
   const position = runs.position(run);
-  if (position !== undefined) context.header("X-Queue-Position", String(position));
+  if (position === undefined) return;
+  context.header("X-Queue-Position", String(position));
+  if (position > 0) context.set("waits", true);
 }
 
 /** Admits the run a request asks for, and says where it stands in its queue; see `admitRun`. */
@@ -180,6 +182,8 @@ export async function streamRun(
   const from = run.kwargs.stream_mode.includes("messages") ? -1 : after;
   return sendEvents(context, {
     ...(gap && { opening: gapFrame(gap) }),
+    // Until its turn or its time comes it tells nothing, and whoever has started it must be able to stop it.
+    mayBeQuiet: context.get("waits") === true || run.created_at > run.updated_at,
     open: (signal) => services.runs.followBatches(run.run_id, from, signal),
     tail: (signal) => services.runs.tail(run.run_id, signal),
     measure: (event) => frameLength(event, { modes, namespaces }),

@@ -174,6 +174,20 @@ describe("starting a run of a thread", () => {
     expect(response.headers.get("location")).toBe(`${place}/stream`);
   });
 
+  test.each([{ multitask_strategy: "enqueue" }, { multitask_strategy: "enqueue", after_seconds: 3_600 }])(
+    "whoever follows a run that waits is told at once where it is: %j",
+    { timeout: 4_000 },
+    async (options) => {
+      const threadId = await newThread();
+      const first = "after_seconds" in options ? undefined : await waiting(threadId);
+      const response = await server.send("POST", `/threads/${threadId}/runs/stream`, { ...counter, ...options });
+      const place = response.headers.get("content-location");
+      await first?.open();
+      if (first === undefined) await send("POST", `${place}/cancel`);
+      expect((await readEvents(response))[0]?.event).toBe(first === undefined ? undefined : "metadata");
+    },
+  );
+
   test("POST /threads/:thread_id/runs/wait 200: the last values, or how it failed", async () => {
     const threadId = await newThread();
     const response = await server.send("POST", `/threads/${threadId}/runs/wait`, counter);
