@@ -51,12 +51,15 @@ export interface EventStream<Event> {
  * this reader the connection breaks, so that nobody takes them for all. A heartbeat comment is sent every 5 s.
  */
 export function sendEvents<Event>(context: HttpContext, stream: EventStream<Event>): Response {
-  writeHead(context, {
+  const headers = {
     "content-type": "text/event-stream",
     "cache-control": "no-cache, no-transform",
     "x-accel-buffering": "no",
     ...stream.headers,
-  });
+  };
+  // Who asks for the head alone would be kept until the events end.
+  if (context.req.method === "HEAD") return context.body(null, 200, headers);
+  writeHead(context, headers);
   if (stream.mayBeQuiet === true) context.env.outgoing.flushHeaders();
   void pump(context, stream);
   return RESPONSE_ALREADY_SENT;

@@ -25,6 +25,9 @@ export interface WaitedAnswer {
  * failure before that becomes an ordinary error answer, later, or of what has begun, an `__error__` in the body.
  */
 export async function sendWhenReady(context: HttpContext, answer: WaitedAnswer): Promise<Response> {
+  const json = { "content-type": "application/json" };
+  // Who asks for the head alone would be kept until the answer is there.
+  if (context.req.method === "HEAD") return context.body(null, 200, { ...json, ...answer.headers });
   const { outgoing } = context.env;
   const gone = new AbortController();
   const onClose = (): void => {
@@ -36,7 +39,7 @@ export async function sendWhenReady(context: HttpContext, answer: WaitedAnswer):
   if (outgoing.destroyed) onClose();
   const start = (whole: Record<string, string> = {}): void => {
     if (outgoing.headersSent) return;
-    writeHead(context, { "content-type": "application/json", ...whole, ...answer.headers });
+    writeHead(context, { ...json, ...whole, ...answer.headers });
   };
   const keepAlive = setInterval(() => {
     start();

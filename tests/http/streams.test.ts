@@ -1,3 +1,5 @@
+import { connect } from "node:net";
+import { text as textOf } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventsOf, readEvents, type ReadEvent } from "../support/read-events.ts";
@@ -46,6 +48,19 @@ test("the run's end is written before its stream closes", async () => {
   const events = await readEvents(await stream(threadId, "counter", { input: {} }));
   const runId = runOf(events);
   expect(await server.client.runs.get(threadId, runId)).toMatchObject({ status: "success" });
+});
+
+test("whoever asks for a head alone is not kept until the run ends", { timeout: 4_000 }, async () => {
+  const threadId = await newThread();
+  const { run_id } = await server.client.runs.create(threadId, "gated", { input: { door: crypto.randomUUID() } });
+  for (const rest of ["stream", "join"]) {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.write(
+      `HEAD /threads/${threadId}/runs/${run_id}/${rest} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`,
+    );
+    expect(await textOf(socket)).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*content-location: [^]*\r\n\r\n$/u);
+  }
+  await server.client.runs.cancel(threadId, run_id, true);
 });
 
 test("the client reads tokens, updates and values", async () => {
