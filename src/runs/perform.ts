@@ -1,5 +1,6 @@
 import { AppError, errorMessage } from "../errors.ts";
 import type { ActiveRun } from "./active-run.ts";
+import { otherWorkedRun } from "./asking-run.ts";
 import { attempt } from "./attempt.ts";
 import { endsInTime, endStopped, stopPatience, tellStopped } from "./end-stopped.ts";
 import { readPause, toRunError, type WalkResult } from "./execute.ts";
@@ -140,7 +141,10 @@ async function pauseAfter(active: ActiveRun, result: WalkResult, performance: Pe
   if (result.ending.kind === "done" && !result.paused) return noPause;
   const { run } = active;
   try {
-    return await readPause(await performance.graphs.ofRun(active.told, "threads.read"), run.session_id);
+    // One that has not begun has left nothing: the state is that of the run before, which may be another graph's.
+    const before = run.attempt === 0 ? await otherWorkedRun(performance.storage.runs, run) : undefined;
+    const graph = await performance.graphs.ofRun(before ?? active.told, "threads.read");
+    return await readPause(graph, run.session_id);
   } catch (error) {
     // The run has an end all the same; only what the session waits for is not known.
     performance.logger.warn({ err: error, run_id: run.run_id }, "session_state_unreadable");

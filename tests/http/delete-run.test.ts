@@ -44,6 +44,18 @@ describe("a run that is deleted", () => {
     expect(await server.client.threads.get(thread)).toMatchObject({ status: "interrupted" });
   });
 
+  it("or cancelled before it began, takes nothing from what the thread asks, also by another graph", async () => {
+    const { thread_id: thread } = await server.client.threads.create();
+    await server.client.runs.wait(thread, "asker", { input: {} });
+    const before = await server.client.threads.get(thread);
+    for (const action of ["interrupt", "rollback"] as const) {
+      const late = await server.client.runs.create(thread, "counter", { input: {}, afterSeconds: 3_600 });
+      await server.client.runs.cancel(thread, late.run_id, true, action);
+      const { status, interrupts } = await server.client.threads.get(thread);
+      expect({ status, interrupts }).toEqual({ status: "interrupted", interrupts: before.interrupts });
+    }
+  });
+
   it("goes also when its graph is not served any more", async () => {
     const { thread, second } = await threadOfTwo("asker");
     await server.close();
