@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import { createRate, type Rate } from "../rates.ts";
+import { withAdvice } from "./advice.ts";
 import { breakerSettings, createBreaker, type Breaker, type BreakerState } from "./breaker.ts";
 import { createBulkhead, type Bulkhead } from "./bulkhead.ts";
 import { toModelError } from "./model-error.ts";
@@ -152,7 +153,9 @@ function refuse({ breaker, counter }: Service, target: ModelTarget): AppError {
   const last = counter.read().last_failure?.error ?? "server";
   const rest = waitMs === 0 ? "while one request looks whether it is back" : `for ${Math.ceil(waitMs / 1000)} s`;
   const message = `The model ${target.name} has failed several times in a row (${last}) and is left alone ${rest}.`;
-  const error = new AppError("service_paused", message, { suggestion: target.unreachableHint, recoverable: true });
+  const advice = target.advise?.("service_paused", message);
+  const suggestion = advice?.en ?? target.unreachableHint;
+  const error = withAdvice(new AppError("service_paused", message, { suggestion, recoverable: true }), advice);
   waits.set(error, waitMs);
   return error;
 }

@@ -2,12 +2,15 @@ import type { AIMessageChunk } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { isAppError } from "../../src/errors.ts";
+import { adviceOf, type Advice } from "../../src/models/advice.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import { ModelServices } from "../../src/models/model-services.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
 
 let server: ModelServer;
 let services: ModelServices;
+/** What a user is advised about the last request, if it failed. */
+let lastAdvice: Advice | undefined;
 beforeEach(async () => {
   server = await startModelServer({});
   services = new ModelServices();
@@ -23,6 +26,7 @@ const good: ModelStep = { text: "well done" };
 
 /** One request; what came of it, in a word. */
 async function ask(model = "openai:a", signal?: AbortSignal): Promise<string> {
+  lastAdvice = undefined;
   const config = loadConfig({ OPENAI_BASE_URL: server.url, OLLAMA_BASE_URL: server.ollamaUrl });
   const client = createModelLoader(config, { services })(model, {});
   const chunks: AIMessageChunk[] = [];
@@ -30,7 +34,9 @@ async function ask(model = "openai:a", signal?: AbortSignal): Promise<string> {
     for await (const chunk of await client.stream("hello", signal === undefined ? {} : { signal })) chunks.push(chunk);
     return chunks.map(({ text }) => text).join("");
   } catch (error) {
-    return isAppError(error) ? error.code : String(error);
+    if (!isAppError(error)) return String(error);
+    lastAdvice = adviceOf(error);
+    return error.code;
   }
 }
 
@@ -58,6 +64,11 @@ describe("the service of a model", () => {
   it("is left alone after three where it runs here", async () => {
     expect(await outcomes(Array(3).fill(down), "ollama:a")).toEqual(Array(3).fill("server"));
     expect(await ask("ollama:a")).toBe("service_paused");
+    // The first run that meets an Ollama which is not there ends so: its user has to be told what to do.
+    expect(lastAdvice).toMatchObject({
+      en: expect.stringContaining("ollama serve"),
+      zh: expect.stringContaining("ollama serve"),
+    });
   });
 
   it("is asked again after a minute, by one request", async () => {
