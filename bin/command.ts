@@ -1,8 +1,8 @@
 import { mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { setVariables } from "../src/config.ts";
-import { AppError, explain, isAppError } from "../src/errors.ts";
+import { environmentVariable, setVariables } from "../src/config.ts";
+import { AppError, errorMessage, explain, isAppError } from "../src/errors.ts";
 import { applyEnvironment } from "../src/manifest/environment.ts";
 import { readManifest } from "../src/manifest/manifest.ts";
 import { develop } from "./develop.ts";
@@ -38,13 +38,25 @@ function manifestAt(place: string): string {
   });
 }
 
-/** What of the server's own is kept beside a manifest: in one folder, which git does not see. */
+/**
+ * What of the server's own is kept beside a manifest: in one folder, which git does not see. Where everything is to be
+ * elsewhere there is none, and the manifest's folder need not be writable. Throws `config` when it cannot be made.
+ */
 function ownParts(folder: string): Record<string, string> {
   if (realpathSync(folder) === ownFolder) return {};
   const home = join(folder, ".millrace");
-  mkdirSync(join(home, "workspace"), { recursive: true });
-  writeFileSync(join(home, ".gitignore"), "*\n");
-  return { MILLRACE_DATA_DIR: join(home, "data"), MILLRACE_WORKSPACE: join(home, "workspace") };
+  const parts = { MILLRACE_DATA_DIR: join(home, "data"), MILLRACE_WORKSPACE: join(home, "workspace") };
+  if (Object.keys(parts).every((name) => environmentVariable(name))) return {};
+  try {
+    mkdirSync(parts.MILLRACE_WORKSPACE, { recursive: true });
+    writeFileSync(join(home, ".gitignore"), "*\n");
+  } catch (error) {
+    throw new AppError("config", `The folder ${home} cannot be used: ${errorMessage(error)}.`, {
+      suggestion: "Make it writable for this user, or set MILLRACE_DATA_DIR and MILLRACE_WORKSPACE to other folders.",
+      cause: error,
+    });
+  }
+  return parts;
 }
 
 async function start(file: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -105,6 +105,26 @@ describe("a folder with a langgraph.json and no code of ours", () => {
     expect((await readdir(folder)).filter((name) => !before.includes(name))).toEqual([".millrace"]);
     expect((await readdir(join(folder, ".millrace"))).toSorted()).toEqual([".gitignore", "data", "workspace"]);
     expect(await readFile(join(folder, ".millrace/.gitignore"), "utf8")).toBe("*\n");
+  });
+
+  it("need not be written to where what the server keeps is to be elsewhere, and says so where it has to be", async () => {
+    await writeFile(join(folder, ".millrace"), "in the way");
+    command = new Command(["start"], folder);
+    expect(await command.exit()).toBe(1);
+    expect(command.lines.join(" ")).toMatch(
+      /\.millrace cannot be used: .* set MILLRACE_DATA_DIR and MILLRACE_WORKSPACE/u,
+    );
+    const elsewhere = await mkdtemp(join(tmpdir(), "millrace-elsewhere-"));
+    try {
+      const workspace = join(elsewhere, "workspace");
+      await mkdir(workspace);
+      const named = { MILLRACE_DATA_DIR: join(elsewhere, "data"), MILLRACE_WORKSPACE: workspace };
+      command = new Command(["start"], folder, named);
+      expect(await run(await command.url(), "functional", { value: 1 })).toBeDefined();
+    } finally {
+      await command.stop();
+      await rm(elsewhere, { recursive: true, force: true });
+    }
   });
 
   it("may be written as TypeScript's authors write: enums, aliases, no endings, a file for env", async () => {
