@@ -66,10 +66,23 @@ async function run(
 
 const recipes = recipesOf(readFileSync(join(projectFolder, "CONTRIBUTING.md"), "utf8"));
 let folder = "";
+/** Tests that hold a list of all there is, or look at every part of a kind. */
+const gates = [
+  "tests/catalogue.test.ts",
+  "tests/tools/registry.test.ts",
+  "tests/models/registry.test.ts",
+  "tests/toolkits/toolkits.test.ts",
+  "tests/context/collectors.test.ts",
+];
+/** What the recipes change, and what the gates read. */
+const copied =
+  "src docs tests/support tests/bench/graphs tests/bench/langgraph.json README.md .env.example langgraph.json package.json tsconfig.json vitest.config.ts .oxfmtrc.json"
+    .split(" ")
+    .concat(gates);
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "millrace-recipes-"));
-  for (const name of ["src", "tests/support", "package.json", "tsconfig.json", "vitest.config.ts"]) {
+  for (const name of copied) {
     cpSync(join(projectFolder, name), join(folder, name), { recursive: true });
   }
   symlinkSync(join(projectFolder, "node_modules"), join(folder, "node_modules"));
@@ -103,7 +116,18 @@ describe("the recipes of CONTRIBUTING.md", () => {
         "workspace/.autocoderrules",
       ]),
     );
-    expect(recipes.filter(({ kind }) => kind === "change")).toHaveLength(9);
+    expect(recipes.filter(({ kind }) => kind === "change")).toHaveLength(11);
+  });
+
+  it("are formatted", async () => {
+    const sources = recipes.map(({ path }) => path).filter((path) => path.endsWith(".ts"));
+    const { code, output } = await run(folder, "oxfmt", ["--check", ...sources]);
+    expect(code, output).toBe(0);
+  });
+
+  it("leave behind no list, and nothing of a kind, that a test of the project would refuse", async () => {
+    const { code, output } = await run(folder, "vitest", ["run", ...gates]);
+    expect(code, output).toBe(0);
   });
 
   it("pass the type check", async () => {
