@@ -9,23 +9,22 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { filesBelow, projectFolder } from "./support/source-files.ts";
 
 const read = (path: string): string => readFileSync(join(projectFolder, path), "utf8");
-const documents = [
-  "README.md",
-  "CONTRIBUTING.md",
-  "ARCHITECTURE.md",
-  "docs/requirements.md",
-  ...readdirSync(join(projectFolder, "docs/decisions")).map((name) => `docs/decisions/${name}`),
-];
+const documents = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", ...filesBelow("docs", ".md")];
 
 describe("the documents", () => {
-  it("link to files that are there", () => {
-    const broken = documents.flatMap((path) =>
-      [...read(path).matchAll(/\]\((?!https?:)([^)#]+)/gu)]
-        .map(([, target]) => join(path, "..", target ?? ""))
-        .filter((target) => !existsSync(join(projectFolder, target)))
-        .map((target) => `${path}: ${target}`),
+  it("link to files and headings that are there", () => {
+    const links = documents.flatMap((path) =>
+      [...read(path).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/gu)].map(([link, file = "", heading]) => {
+        const target = file === "" ? path : join(path, "..", file);
+        return { link: `${path}: ${link}`, target, heading };
+      }),
     );
-    expect(broken).toEqual([]);
+    expect(links.length).toBeGreaterThan(50);
+    const broken = links.filter(
+      ({ target, heading }) =>
+        !existsSync(join(projectFolder, target)) || (heading !== undefined && !headingsOf(target).includes(heading)),
+    );
+    expect(broken.map(({ link }) => link)).toEqual([]);
   });
 
   it("name npm scripts that are there", () => {
@@ -175,6 +174,16 @@ describe("the README, followed word by word", () => {
     return output;
   }
 });
+
+/** The names by which a page's headings are linked to. */
+function headingsOf(path: string): string[] {
+  return [...read(path).matchAll(/^#+ (.+)$/gmu)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
 
 async function saysAddress(server: ChildProcess, url: string): Promise<void> {
   if (server.stdout === null) throw new Error("The server's output is not piped.");
