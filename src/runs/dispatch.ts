@@ -107,7 +107,6 @@ export class Dispatch {
    * lets a client that lost the answer ask again.
    */
   #forget(active: ActiveRun): void {
-    const { storage, logger, performance } = this.#options;
     const { run_id, session_id, kwargs, status } = active.run;
     if (!kwargs.temporary || !isOver(status)) {
       this.active.delete(run_id);
@@ -119,25 +118,39 @@ export class Dispatch {
       this.removeLater(session_id);
       return;
     }
-    const remove = async (): Promise<void> => {
-      await active.unread(60_000);
-      this.active.delete(run_id);
-      if (performance.stopping.aborted) return;
-      await storage.sessions.delete(session_id);
-    };
-    remove().catch((error: unknown) => logger.error({ err: error, session_id }, "temporary_session_not_removed"));
+    this.#remove(
+      session_id,
+      active.unread(60_000).then(() => this.active.delete(run_id)),
+    );
   }
 
   /** Removes a temporary session when nobody asks again any more for the answer that is in it. */
   removeLater(sessionId: string): void {
+    this.#remove(sessionId, sleep(keptForRepeats, undefined, { ref: false }));
+  }
+
+  /** Removes a temporary session when `wait` is over, unless the server stops before. */
+  #remove(sessionId: string, wait: Promise<unknown>): void {
     const { storage, logger, performance } = this.#options;
     const remove = async (): Promise<void> => {
-      await sleep(keptForRepeats, undefined, { ref: false });
+      await wait;
+      // Whoever waits for something else that was asked of it would wait for ever.
+      for (let others = this.#unfinished(sessionId); others.length > 0; others = this.#unfinished(sessionId)) {
+        for (const { stop } of others) stop.request("session_switch");
+        await Promise.all(others.map((other) => this.endWaiting(other)));
+        await Promise.allSettled(others.map(({ over }) => over));
+      }
       if (!performance.stopping.aborted) await storage.sessions.delete(sessionId);
     };
     remove().catch((error: unknown) => {
       logger.error({ err: error, session_id: sessionId }, "temporary_session_not_removed");
     });
+  }
+
+  /** The runs of a session that were admitted and have no end yet; none where they are for the next start. */
+  #unfinished(sessionId: string): ActiveRun[] {
+    if (this.#options.performance.stopping.aborted) return [];
+    return this.ofSession(sessionId).filter(({ admission, ended }) => Number.isFinite(admission) && !ended);
   }
 
   /** Begins nothing more; resolves when what is performed now has ended. */

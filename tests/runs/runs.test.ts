@@ -383,6 +383,17 @@ describe("a temporary run", () => {
     expect(storage.rows.sessions.size).toBe(0);
   });
 
+  it("takes with it what else was asked of its session, so that nobody waits for that for ever", async () => {
+    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const run = await runs.start(session, request("agent", { temporary: true }));
+    const later = await runs.start(session, request("agent", { after_seconds: 3600, multitask_strategy: "enqueue" }));
+    const waiting = runs.wait(later.run_id, never);
+    await collect(runs.follow(run.run_id, -1, never));
+    expect((await waiting).status).toBe("interrupted");
+    await settle();
+    expect(storage.rows.sessions.size).toBe(0);
+  });
+
   it("with a key stays for who asks again, in the store alone", async () => {
     const storage = createMemoryStorage();
     let reads = 0;
