@@ -15,6 +15,7 @@ import {
 import type { ApprovalAnswer, RunStore } from "../storage/storage.ts";
 import { addressed } from "./answers-left.ts";
 import { askingRun } from "./asking-run.ts";
+import { eventTime } from "./event-clock.ts";
 import { RunCommand, RunConfig } from "./execute.ts";
 import { idBlock } from "./log.ts";
 import { giveMessageIds, giveUpdateIds } from "./message-ids.ts";
@@ -107,7 +108,8 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
   const { submission: _submission, answer: _answer, cron: _cron, ...kwargs } = rest;
   const fixed = graphs.fixed(assistant.graph_id);
   if (command !== undefined && fixed !== undefined) checkNames(RunCommand.parse(command), fixed);
-  const now = Date.now();
+  // Runs are begun and listed in the order in which they came, also where the machine's clock was set back between them.
+  const now = new Date(eventTime()).toISOString();
   return {
     run_id: uuid(),
     session_id: session.session_id,
@@ -132,7 +134,7 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
     stop_requested: null,
     error: null,
     // A delayed run is one of the future: it cannot be claimed before (wire contract, section 2.4).
-    created_at: new Date(now + after_seconds * 1000).toISOString(),
-    updated_at: new Date(now).toISOString(),
+    created_at: after_seconds > 0 ? new Date(Date.now() + after_seconds * 1000).toISOString() : now,
+    updated_at: now,
   };
 }

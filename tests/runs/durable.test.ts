@@ -65,13 +65,24 @@ describe("runs on the real store", () => {
     const gate = createGate();
     const runs = open({ agent: gatedGraph(gate) });
     const session = await createSession(storage);
-    const started = [await runs.start(session, request("agent"))];
-    started.push(await runs.start(session, request("agent", { multitask_strategy: "enqueue" })));
+    const ids: string[] = [];
+    const ended: string[] = [];
+    const start = async (): Promise<void> => {
+      const { run_id } = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
+      ids.push(run_id);
+      void runs.wait(run_id, never).then(({ run_id: id, status }) => ended.push(`${status} ${id}`));
+    };
+    await start();
+    await start();
     await gate.arrived;
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 3_600_000 });
     try {
+      await start();
       gate.open();
-      for (const { run_id } of started) expect((await runs.wait(run_id, never)).status).toBe("success");
+      await vi.waitUntil(() => ended.length === 3);
+      expect(ended).toEqual(ids.map((id) => `success ${id}`));
+      const listed = await runs.list(session.session_id, { limit: 10, offset: 0 });
+      expect(listed.map(({ run_id }) => run_id)).toEqual(ids.toReversed());
     } finally {
       vi.useRealTimers();
     }
