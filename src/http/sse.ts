@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
@@ -16,10 +17,12 @@ const stalledMilliseconds = 120_000;
 const batchCharacters = 64 * 1024;
 
 /**
- * A reader that takes nothing while the run tells so many characters more is cut off: it comes back with `Last-Event-ID`
- * when it can (reliability E3). What it has not taken waits in the log meanwhile, not in memory.
+ * A reader that does not take what was written while the run tells so many characters more is cut off: it comes back with
+ * `Last-Event-ID` when it can (reliability E3). What it has not taken waits in the log meanwhile, not in memory.
  */
 const behindLimit = 1024 * 1024;
+/** So long it has at least: a run may tell megabytes before the connection of the quickest reader has been looked at again. */
+const leastMilliseconds = 2_000;
 const cutComment = ": cut off, too far behind; resume with Last-Event-ID\n";
 
 /** What is streamed and how. */
@@ -177,21 +180,30 @@ async function keepsUp<Event>(
   const decided = new AbortController();
   const signal = AbortSignal.any([gone, decided.signal]);
   const stalled = setTimeout(() => outgoing.destroy(), stalledMilliseconds);
+  const begun = performance.now();
+  const hasHadTime = (): boolean => performance.now() - begun >= leastMilliseconds;
   const drained = once(outgoing, "drain", { signal }).then(() => true);
   try {
-    return await Promise.race([drained, fallsBehind(stream, signal).then(() => false)]);
+    return await Promise.race([drained, fallsBehind(stream, hasHadTime, signal).then(() => false)]);
   } finally {
     clearTimeout(stalled);
     decided.abort();
   }
 }
 
-/** Resolves when the run has told so much more that the reader is too far behind; otherwise never. */
-async function fallsBehind<Event>(stream: EventStream<Event>, signal: AbortSignal): Promise<void> {
+/** Resolves when the run tells more to a reader that is too far behind and has had its time; otherwise never. */
+async function fallsBehind<Event>(
+  stream: EventStream<Event>,
+  hasHadTime: () => boolean,
+  signal: AbortSignal,
+): Promise<void> {
   let behind = 0;
   for await (const batch of stream.tail(signal)) {
     for (const event of batch) behind += stream.measure(event);
-    if (behind > behindLimit) return;
+    if (behind <= behindLimit || !hasHadTime()) continue;
+    // Where the loop has been busy, the connection is looked at before: the reader may have taken all.
+    for (let turn = 0; turn < 2; turn += 1) await nextTurn();
+    return;
   }
   // The run tells no more: the reader may take its time.
   await new Promise<never>(() => undefined);

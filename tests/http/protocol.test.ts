@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Run } from "@langchain/langgraph-sdk";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { showLater } from "../support/clock.ts";
 import { allChannels, command, isEnd, openRecord, type WireEvent } from "../support/protocol-client.ts";
 import { readEvents, readText } from "../support/read-events.ts";
 import { openDoor } from "../support/test-graphs.ts";
@@ -12,6 +13,9 @@ beforeAll(async () => {
   server = await startTestServer();
 });
 afterAll(() => server.remove());
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 const start = (threadId: string, assistant_id: string, input: unknown, more: object = {}) =>
   command(server, threadId, "run.start", { assistant_id, input, ...more });
@@ -153,6 +157,8 @@ describe("the record of a run", () => {
   });
 });
 
+const isTold = ({ payload }: Record<string, unknown>, at: number): boolean => (payload as { at: number }).at === at;
+
 describe("a record over several runs", () => {
   it("stays open from run to run", async () => {
     const threadId = crypto.randomUUID();
@@ -248,6 +254,7 @@ describe("a record over several runs", () => {
   it("cuts off who takes nothing; the run goes on, and the rest is there for who comes back", async () => {
     const threadId = crypto.randomUUID();
     const count = 2000;
+    const door = crypto.randomUUID();
     const sent = httpRequest(`${server.url}/threads/${threadId}/stream/events`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -255,7 +262,12 @@ describe("a record over several runs", () => {
     sent.end(JSON.stringify({ channels: ["custom", "lifecycle"], namespaces: [[]], depth: 0 }));
     // The first argument of a request's "response" event is the response.
     const [response] = (await once(sent, "response")) as [IncomingMessage];
-    const { result } = await start(threadId, "flood", { events: count, size: 10_000 });
+    const { result } = await start(threadId, "flood", { events: count, size: 20_000, door });
+    const half = await openRecord(server, threadId, { channels: ["custom"] });
+    await half.until(({ params }) => isTold(params.data, count / 2 - 1));
+    await half.leave();
+    showLater(3_000);
+    openDoor(door);
     await server.client.runs.join(threadId, String(result["run_id"]));
     const { text } = await readText(response);
     expect(text).toContain(": cut off, too far behind");

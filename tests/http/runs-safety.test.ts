@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { readEvents, readText, type ReadEvent } from "../support/read-events.ts";
+import { eventsOf, readEvents, readText, type ReadEvent } from "../support/read-events.ts";
+import { showLater } from "../support/clock.ts";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -11,6 +12,9 @@ beforeAll(async () => {
   server = await startTestServer({ queueLimit: 3, drainSeconds: 0.1 });
 });
 afterAll(() => server.remove());
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 const newThread = async (): Promise<string> => (await server.client.threads.create()).thread_id;
 const RunId = z.object({ run_id: z.string() });
@@ -169,9 +173,16 @@ describe("a reader that takes nothing", () => {
     return { read: () => readText(response) };
   }
 
+  it("is not who takes all that comes: a run may tell megabytes before they are through", async () => {
+    const threadId = await newThread();
+    const body = { assistant_id: "flood", input: { events: 12, size: 500_000 }, stream_mode: ["custom"] };
+    const told = await readEvents(await server.send("POST", `/threads/${threadId}/runs/stream`, body));
+    expect(idsOf(told)).toEqual(Array.from({ length: 13 }, (_, id) => String(id)));
+  });
+
   it("is cut off when it is too far behind, the run goes on, and it finds the rest when it comes back", async () => {
     const threadId = await newThread();
-    const input = { events: 2000, size: 10_000 };
+    const input = { events: 2000, size: 20_000, door: crypto.randomUUID() };
     const reader = await stall(threadId, {
       assistant_id: "flood",
       input,
@@ -180,6 +191,9 @@ describe("a reader that takes nothing", () => {
     });
     const [run] = await server.client.runs.list(threadId);
     const runId = run?.run_id ?? "";
+    for await (const { id } of eventsOf(await join(threadId, runId, -1))) if (id === String(input.events / 2)) break;
+    showLater(3_000);
+    openDoor(input.door);
     await server.client.runs.join(threadId, runId);
     expect(await server.client.runs.get(threadId, runId)).toMatchObject({ status: "success" });
     const { text, isWhole } = await reader.read();

@@ -1,7 +1,9 @@
 import { RemoteGraph } from "@langchain/langgraph/remote";
 import { Client } from "@langchain/langgraph-sdk";
 import { Client as SecondClient } from "langgraph-sdk-2";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { showLater } from "../support/clock.ts";
+import { eventsOf } from "../support/read-events.ts";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -10,6 +12,9 @@ beforeAll(async () => {
   server = await startTestServer();
 });
 afterAll(() => server.remove());
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 const hello = { messages: [{ role: "user", content: "Hi", id: "hi" }] };
 
@@ -19,6 +24,15 @@ const versions = {
   // What is used here is the same in both; only the types are other ones.
   "2.0.0": (apiUrl: string) => new SecondClient({ apiUrl, callerOptions: { maxRetries: 0 } }) as unknown as Client,
 };
+
+/** Brings a flood to its end, of which a reader has taken nothing for some seconds. */
+async function comeToEnd(threadId: string, runId: string, { events, door }: { events: number; door: string }) {
+  const response = await server.send("GET", `/threads/${threadId}/runs/${runId}/stream`);
+  for await (const { id } of eventsOf(response)) if (id === String(events / 2)) break;
+  showLater(3_000);
+  openDoor(door);
+  await server.client.runs.join(threadId, runId);
+}
 
 describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", (version) => {
   const client = (): Client => versions[version](server.url);
@@ -75,11 +89,10 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
 
   it("gets all that a run tells although it reads slowly", async () => {
     const threadId = await newThread();
-    const input = { events: 2000, size: 10_000 };
+    const input = { events: 2000, size: 20_000, door: crypto.randomUUID() };
     const told: unknown[] = [];
     for await (const { event, data } of client().runs.stream(threadId, "flood", { input, streamMode: "custom" })) {
-      // It goes on reading when the run is over.
-      if (event === "metadata") await server.client.runs.join(threadId, data.run_id);
+      if (event === "metadata") await comeToEnd(threadId, data.run_id, input);
       else told.push(data);
     }
     expect(told).toEqual(Array.from({ length: input.events }, (_, at) => ({ at, text: expect.any(String) })));

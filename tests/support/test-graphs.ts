@@ -165,12 +165,17 @@ export const mirror = new StateGraph(new StateSchema({ seen: z.record(z.string()
   .addEdge(START, "look")
   .addEdge("look", END);
 
-const Flood = new StateSchema({ events: z.number().default(0), size: z.number().default(1) });
+const Flood = new StateSchema({
+  events: z.number().default(0),
+  size: z.number().default(1),
+  door: z.string().default(""),
+});
 
-/** Tells `events` times a text of `size` characters. */
+/** Tells `events` times a text of `size` characters; waits at its door, where it has one, before the last half of them. */
 export const flood = new StateGraph(Flood)
   .addNode("tell", async (state, config: LangGraphRunnableConfig) => {
     for (let at = 0; at < state.events; at += 1) {
+      if (state.door !== "" && at === state.events / 2) await door(state.door).promise;
       config.writer?.({ at, text: "x".repeat(state.size) });
       if (at % 10 === 0) await nextTurn();
     }
