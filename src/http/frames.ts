@@ -2,6 +2,7 @@ import { isAIMessageChunk, isBaseMessage, isBaseMessageChunk, type AIMessageChun
 import type { Language } from "../language.ts";
 import type { RunEvent, StreamMode } from "../events.ts";
 import { toWireRunError } from "./errors.ts";
+import { Renderings } from "./renderings.ts";
 import { toWireJson } from "./wire.ts";
 
 /** What one reader asked for. */
@@ -27,9 +28,9 @@ export type Frame = string | Uint8Array;
 const encodedFrom = 8 * 1024;
 
 /** An event's frame without its end, rendered once for all readers. */
-const rendered = new WeakMap<RunEvent, string>();
+const rendered = new Renderings<string>();
 /** The bytes of a long frame with the end that its last reader got. */
-const encoded = new WeakMap<RunEvent, { end: string; bytes: Uint8Array }>();
+const encoded = new Renderings<{ end: string; bytes: Uint8Array }>();
 /** The metadata of a model call is the same object for each of its tokens. */
 const renderedMetadata = new WeakMap<object, string>();
 
@@ -110,7 +111,7 @@ function sharedFrame(event: RunEvent): string {
   let frame = rendered.get(event);
   if (frame === undefined) {
     frame = frameText(event, dataText(event));
-    rendered.set(event, frame);
+    rendered.set(event, frame, frame.length);
   }
   return frame;
 }
@@ -119,7 +120,7 @@ function encode(event: RunEvent, frame: string, end: string): Uint8Array {
   const known = encoded.get(event);
   if (known?.end === end) return known.bytes;
   const bytes = Buffer.from(frame + end);
-  encoded.set(event, { end, bytes });
+  encoded.set(event, { end, bytes }, bytes.length);
   return bytes;
 }
 

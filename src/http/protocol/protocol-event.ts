@@ -1,3 +1,4 @@
+import { Renderings } from "../renderings.ts";
 import { toWireJson } from "../wire.ts";
 
 /** What a run tells on one of the protocol's channels, before it has its place in the thread's record. */
@@ -23,7 +24,7 @@ export interface ProtocolEvent extends ProtocolBody {
 }
 
 /** A state is the same object for all readers of its run. */
-const renderedData = new WeakMap<object, string>();
+const renderedData = new Renderings<string>();
 
 /** The event as JSON, as it goes out on either transport. */
 export function protocolText({ event_id, seq, method, namespace, timestamp, node, data }: ProtocolEvent): string {
@@ -42,7 +43,9 @@ function dataText(method: string, data: unknown): string {
   if ((method !== "values" && method !== "updates") || typeof data !== "object" || data === null) {
     return toWireJson(data);
   }
-  const text = renderedData.get(data) ?? toWireJson(data);
-  renderedData.set(data, text);
+  const known = renderedData.get(data);
+  if (known !== undefined) return known;
+  const text = toWireJson(data);
+  renderedData.set(data, text, text.length);
   return text;
 }
