@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "./support/free-port.ts";
 import { filesBelow, projectFolder } from "./support/source-files.ts";
 
 const read = (path: string): string => readFileSync(join(projectFolder, path), "utf8");
@@ -194,14 +194,4 @@ async function saysAddress(server: ChildProcess, url: string): Promise<void> {
     return;
   }
   throw new Error("The server ended without saying where it listens.");
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  // A server that listens on a port has an AddressInfo.
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
 }

@@ -1,11 +1,11 @@
 import { fork, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import { freePort } from "../support/free-port.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 
@@ -207,17 +207,6 @@ function plainEnvironment(modelUrl: string): Record<string, string> {
     OPENAI_API_KEY: "bench",
     LANGSMITH_TRACING: "false",
   };
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A server that listens on a port has an AddressInfo.
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** The process and everything it started. */

@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { graphSchemas } from "../../src/graph/schemas.ts";
 import { workflow } from "../../src/graph/workflow.ts";
+import { freePort } from "../support/free-port.ts";
 import { projectFolder } from "../support/source-files.ts";
 
 /**
@@ -117,14 +117,4 @@ async function ready(url: string, server: ChildProcess): Promise<void> {
     await delay(50);
   }
   throw new Error("LangGraph's server did not come up.");
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  // A server that listens on a port has an address with one.
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
 }

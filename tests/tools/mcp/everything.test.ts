@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +10,7 @@ import { readMcpConfig } from "../../../src/tools/mcp/mcp-config.ts";
 import { createMcpSource } from "../../../src/tools/mcp/mcp-source.ts";
 import type { Tool, ToolResult } from "../../../src/tools/tool.ts";
 import type { ToolSource } from "../../../src/tools/tool-source.ts";
+import { freePort } from "../../support/free-port.ts";
 import { startModelServer, startTestServer, type ModelServer, type TestServer } from "../../support/testing.ts";
 import { aWorkspace } from "../a-workspace.ts";
 
@@ -217,13 +217,3 @@ describe("the official everything server, by HTTP", () => {
     expect(await call("echo", { message: "back" })).toMatchObject({ success: true, content: "Echo: back" });
   });
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  // A server that listens on a port has an address with one.
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
-}
