@@ -5,6 +5,7 @@ import { compressionDue, onlyCompresses } from "../nodes/compress.ts";
 import { chosenAtCheckpoint, reviewDue } from "../nodes/design-review.ts";
 import { nodes } from "../nodes/index.ts";
 import { runContext } from "../nodes/node-request.ts";
+import { wordsOfStop } from "../nodes/partial-reply.ts";
 import { nextWork } from "../nodes/plan-progress.ts";
 import { GraphState, RunContext } from "../state.ts";
 
@@ -29,7 +30,7 @@ export const workflow = new StateGraph(GraphState, { context: RunContext })
   ])
   .addConditionalEdges(
     "compress",
-    (state, config) => (endsWithRequest(state.messages) && !onlyCompresses(config) ? "intent" : END),
+    (state, config) => (isUnanswered(state.messages) && !onlyCompresses(config) ? "intent" : END),
     ["intent", END],
   )
   .addConditionalEdges("intent", (state) => (state.route === "reply" ? END : (state.route ?? "free_work")), [
@@ -65,7 +66,11 @@ function afterCheckpoint({ messages }: GraphState): "intent" | "undo_design" | t
   return chosenAtCheckpoint(messages) === "undo" ? "undo_design" : "intent";
 }
 
-/** Whether there is anything to answer: a run may also ask only for compression. */
+/** Whether there is anything to answer: a run may also ask only for compression. What a stop has left is no answer. */
+function isUnanswered(messages: readonly BaseMessage[]): boolean {
+  return endsWithRequest(messages) || wordsOfStop(messages) !== undefined;
+}
+
 function endsWithRequest(messages: readonly BaseMessage[]): boolean {
   const last = messages.at(-1);
   return last !== undefined && isHumanMessage(last);

@@ -1,0 +1,39 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
+import { afterEach, expect, it } from "vitest";
+import { workflow } from "../../src/graph/workflow.ts";
+import { servicesKey } from "../../src/loop/services.ts";
+import { wireText } from "../support/model-server.ts";
+import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
+
+let running: TestWorkflow | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+it.each([
+  ["with room in the window", 100_000],
+  ["after the compression that is due first", 2000],
+])("a run that brings nothing new tries a stopped turn again, %s", async (_, contextLimit) => {
+  running = await startWorkflow({
+    contextLimit,
+    handler: ({ messages }) =>
+      messages.map(wireText).join("\n").includes("<!-- task: compress -->")
+        ? { text: '{"goal":"learn"}' }
+        : { text: "Here I am again." },
+  });
+  const graph = workflow.compile({ checkpointer: new MemorySaver() });
+  const config = { configurable: { thread_id: "stopped", run_id: "run-1", [servicesKey]: running.services } };
+  const told = [1, 2, 3].flatMap((at) => [new HumanMessage(`tell me ${at}`), new AIMessage("word ".repeat(600))]);
+  const request = new HumanMessage("Hello there, and who are you?");
+  const stopped = new AIMessage({
+    content: "I was stopped.",
+    additional_kwargs: { end_reason: "cancelled", stop_reason: "user_requested" },
+  });
+  await graph.updateState(config, { messages: [...told, request, stopped] }, "__start__");
+  await graph.updateState(config, null, "__end__");
+  const { conversation_summary, messages } = await graph.invoke({ messages: [] }, config);
+  expect(conversation_summary?.goal).toBe(contextLimit === 2000 ? "learn" : undefined);
+  expect(messages.slice(-2).map(({ text }) => text)).toEqual([request.text, "Here I am again."]);
+});
