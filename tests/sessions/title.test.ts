@@ -70,4 +70,8 @@ describe("a title in a model's answer", () => {
   ])("%j is %j", (answer, title) => {
     expect(toTitle(answer)).toBe(title);
   });
+
+  it("is read at once from a line that is as long as an answer may be", () => {
+    expect(toTitle(`Plan the week${" ".repeat(1_000_000)}and the next`)).toBe("Plan the week");
+  });
 });
