@@ -18,16 +18,22 @@ export async function develop(manifest: string): Promise<void> {
   const ending = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
   let child: ChildProcess | undefined;
+  let isWanted = true;
   const serve = (): void => {
     const command = join(import.meta.dirname, "command.ts");
+    isWanted = true;
     child = spawn(process.execPath, [...process.execArgv, command, "start", "--config", manifest], {
       stdio: "inherit",
     });
     child.once("error", (error) => process.stderr.write(`The server could not be started: ${error.message}\n`));
+    child.once("exit", () => {
+      if (isWanted && !ending.signal.aborted) process.stdout.write("The server has ended; a change starts it again\n");
+    });
   };
   const end = async (): Promise<void> => {
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
+    isWanted = false;
     child.kill("SIGTERM");
     await ended;
   };

@@ -170,6 +170,20 @@ describe("a folder with a langgraph.json and no code of ours", () => {
   });
 });
 
+describe("what is served anew", () => {
+  it("says that a mistake has ended it, and goes on when that is mended", async () => {
+    const manifest = await readFile(join(folder, "langgraph.json"), "utf8");
+    await writeFile(join(folder, "langgraph.json"), "{");
+    command = new Command(["dev"], folder);
+    await command.says(/could not be read as a list of graphs/u);
+    await command.says(/^The server has ended; a change starts it again$/u);
+    const heard = command.lines.length;
+    await writeFile(join(folder, "langgraph.json"), manifest);
+    expect(await run(await command.url(heard), "functional", { value: 1 })).toBeDefined();
+    expect(command.lines.slice(heard).join("\n")).not.toContain("has ended");
+  });
+});
+
 describe("the command", () => {
   it.each([
     [["start", "--config", "nowhere.json"], /There is no .*nowhere\.json.*millrace start --config/u],
