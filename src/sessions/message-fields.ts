@@ -115,39 +115,16 @@ function readUsage(message: BaseMessage): TokenUsage | null {
   };
 }
 
-/** An assistant's message with other fields beside its words; the given one stays as it is (MSG-02). */
-function withExtras(message: AIMessage, extras: Record<string, unknown>): AIMessage {
+/** The message with the operations that its calls carried out, as lines for a reader; the given one stays as it is (MSG-02, MSG-14). */
+export function setOperations(message: AIMessage, operations: readonly string[]): AIMessage {
   const { id, name, content, tool_calls, usage_metadata, response_metadata } = message;
   return new AIMessage({
     content,
     response_metadata,
-    additional_kwargs: { ...message.additional_kwargs, ...extras },
+    additional_kwargs: { ...message.additional_kwargs, operations: [...operations] },
     ...(id !== undefined && { id }),
     ...(name !== undefined && { name }),
     ...(tool_calls !== undefined && { tool_calls }),
     ...(usage_metadata !== undefined && { usage_metadata }),
   });
-}
-
-/** The message with the operations that its calls carried out, as lines for a reader (MSG-02, MSG-14). */
-export function setOperations(message: AIMessage, operations: readonly string[]): AIMessage {
-  return withExtras(message, { operations: [...operations] });
-}
-
-/** The message with this reasoning (MSG-02). */
-export function setReasoning(message: AIMessage, reasoning_content: string): AIMessage {
-  return withExtras(message, { reasoning_content });
-}
-
-/** The message marked as cut off, and why (MSG-02, STOP-08). */
-export function markPartial(message: AIMessage, stop_reason: string): AIMessage {
-  return withExtras(message, { is_partial: true, stop_reason });
-}
-
-/** The message marked as whole; it has no reason of a stop any more (MSG-02). */
-export function markComplete(message: AIMessage): AIMessage {
-  const { stop_reason: _reason, tool_calls_pending: _pending, ...kept } = message.additional_kwargs;
-  const complete = withExtras(message, {});
-  complete.additional_kwargs = { ...kept, is_partial: false };
-  return complete;
 }

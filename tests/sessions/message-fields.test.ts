@@ -2,16 +2,7 @@ import { AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage } from
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Attachment } from "../../src/sessions/attachments.ts";
-import {
-  markComplete,
-  markPartial,
-  readExtras,
-  roleOf,
-  setOperations,
-  setReasoning,
-  splitReasoning,
-  wordsOf,
-} from "../../src/sessions/message-fields.ts";
+import { readExtras, roleOf, setOperations, splitReasoning, wordsOf } from "../../src/sessions/message-fields.ts";
 import { fromStored, isHidden, StoredMessage, toStored } from "../../src/sessions/stored-message.ts";
 
 const now = "2026-05-06T07:08:09.000Z";
@@ -151,19 +142,10 @@ describe("what is kept beside the words", () => {
       tool_calls: [call],
       additional_kwargs: { timestamp: now },
     });
-    const partial = markPartial(setReasoning(setOperations(message, ["Created a.md"]), "why"), "user_requested");
-    expect(readExtras(partial)).toMatchObject({
-      timestamp: now,
-      operations: ["Created a.md"],
-      reasoning_content: "why",
-      is_partial: true,
-      stop_reason: "user_requested",
-    });
-    expect([partial.id, partial.content, partial.tool_calls]).toEqual(["m", "half", [call]]);
+    const written = setOperations(message, ["Created a.md"]);
+    expect(readExtras(written)).toMatchObject({ timestamp: now, operations: ["Created a.md"] });
+    expect([written.id, written.content, written.tool_calls]).toEqual(["m", "half", [call]]);
     expect(message.additional_kwargs).toEqual({ timestamp: now });
-    const whole = readExtras(markComplete(partial));
-    expect([whole.is_partial, whole.stop_reason, whole.operations]).toEqual([false, "", ["Created a.md"]]);
-    expect(readExtras(partial).is_partial).toBe(true);
   });
 });
 
