@@ -1,12 +1,11 @@
 import { Hono } from "hono";
 import { AppError } from "../../errors.ts";
-import type { FileNews } from "../../events.ts";
 import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
 import type { FileWatch } from "../../watching/file-watch.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
-import { sendEvents } from "../sse.ts";
+import { newsFrame, sendNews } from "../news.ts";
 
 /** `/files/stream`: `file_watch` and `file_changed`, for whoever shows the files of the workspace (ARCH-17, table 18.4). */
 export function fileRoutes(services: HttpServices): HttpApp {
@@ -25,23 +24,15 @@ export function fileRoutes(services: HttpServices): HttpApp {
     (context) => {
       requireListing(services);
       const files = requireWatch(services.files);
-      const open = (signal: AbortSignal): AsyncIterable<FileNews[]> => files.follow(signal);
-      return sendEvents(context, {
-        mayBeQuiet: true,
-        open,
-        tail: open,
-        measure: (event) => frameOf(event).length,
-        frame: frameOf,
-        headers: { "content-location": "/files/stream" },
+      return sendNews(context, {
+        path: "/files/stream",
+        follow: (signal) => files.follow(signal),
+        frame: newsFrame,
         logger: services.logger,
       });
     },
   );
   return routes;
-}
-
-function frameOf(event: FileNews): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 /** Names of files are told to those who may list them (TOOL-13). */

@@ -8,7 +8,7 @@ import { JsonObject, type Namespace, type Session } from "../../storage/records.
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
-import { sendEvents } from "../sse.ts";
+import { sendNews } from "../news.ts";
 import { Id, jsonBody, path } from "../validate.ts";
 
 const NamespacePath = z.object({ namespace: NamespaceName });
@@ -60,13 +60,10 @@ function changeRoutes(routes: HttpApp, { namespaces, logger }: HttpServices): vo
           had = undefined;
         }
       }
-      return sendEvents(context, {
-        mayBeQuiet: true,
-        open: changes,
-        tail: changes,
-        measure: (frame) => frame.length,
+      return sendNews(context, {
+        path: `/namespaces/${encodeURIComponent(namespace)}/stream`,
+        follow: changes,
         frame: (frame) => frame,
-        headers: { "content-location": `/namespaces/${encodeURIComponent(namespace)}/stream` },
         logger,
       });
     },

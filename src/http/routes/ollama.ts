@@ -5,13 +5,12 @@ import { statusText } from "../../models/ollama/advice.ts";
 import { ollamaStatuses } from "../../models/ollama/health.ts";
 import { titleOf, type InstalledModel } from "../../models/ollama/installed-model.ts";
 import { recommendedModels } from "../../models/ollama/recommended-models.ts";
-import type { OllamaEvent } from "../../models/ollama/events.ts";
 import type { OllamaState } from "../../models/ollama/service.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
-import { sendEvents } from "../sse.ts";
+import { newsFrame, sendNews } from "../news.ts";
 import { path } from "../validate.ts";
 
 const StateShape = z
@@ -157,23 +156,14 @@ function streamRoute(routes: HttpApp, { ollama, logger }: HttpServices): void {
   routes.get(
     "/ollama/stream",
     describe({ tag, summary: "Follow the local service: how it is now, then every change", events: true }),
-    (context) => {
-      const open = (signal: AbortSignal): AsyncIterable<OllamaEvent[]> => ollama.follow(signal);
-      return sendEvents(context, {
-        mayBeQuiet: true,
-        open,
-        tail: open,
-        measure: (event) => frameOf(event).length,
-        frame: frameOf,
-        headers: { "content-location": "/ollama/stream" },
+    (context) =>
+      sendNews(context, {
+        path: "/ollama/stream",
+        follow: (signal) => ollama.follow(signal),
+        frame: newsFrame,
         logger,
-      });
-    },
+      }),
   );
-}
-
-function frameOf(event: OllamaEvent): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 function stateOf(state: OllamaState, language: Language): z.infer<typeof StateShape> {
