@@ -10,9 +10,9 @@ import { createSession, requireSession } from "./sessions.ts";
 import { graphOf } from "./state.ts";
 
 /**
- * Copies a session with its whole history of checkpoints; runs stay behind, but for what the last one chose. The copy appears only when everything is in
- * it, and what waits for an answer in the source waits in the copy too; else it is idle. `metadata` is merged into that of
- * the source. Throws `not_found`.
+ * Copies a session with its whole history of checkpoints; runs stay behind, but for what the last one chose. The copy
+ * appears only when everything is in it, and what waits for an answer in the source waits in the copy too; else it is
+ * idle. `metadata` is merged into that of the source. Throws `not_found`.
  */
 export async function copySession(
   { storage, graphs, runs }: { storage: SessionStorage; graphs: Graphs; runs: Pick<SessionRuns, "list"> },
