@@ -4,15 +4,21 @@ import type { HttpContext } from "./environment.ts";
 /** Levels of nesting a JSON body may have: more than any real request, less than what exhausts a recursive reader. */
 export const maximumDepth = 64;
 
+/** Keys of one object that are taken: to look at each costs a hundred times what it costs to send it. */
+export const mostKeys = 100_000;
+
 /**
  * Reads a JSON body whatever its declared type is (Studio sends `text/plain`, wire contract, section 1). Empty is `{}`.
- * Throws 413 above the configured size, 400 for text that is not JSON or is nested too deeply.
+ * Throws 413 above the configured size, 400 for text that is not JSON, is nested too deeply or holds an object of too many keys.
  */
 export async function readJson(context: HttpContext): Promise<unknown> {
   const text = await readText(context, context.get("bodyLimit"));
   if (text === "") return {};
   if (nestedDeeperThan(text, maximumDepth)) {
     throw new HTTPException(400, { message: `JSON in request body is nested deeper than ${maximumDepth} levels` });
+  }
+  if (hasLargeObject(text)) {
+    throw new HTTPException(400, { message: `An object in the request body has more than ${mostKeys} keys` });
   }
   try {
     return parseJson(text);
@@ -73,6 +79,26 @@ export function nestedDeeperThan(text: string, limit: number): boolean {
     else if (code === 91 /* [ */ || code === 123 /* { */) {
       if (++depth > limit) return true;
     } else if (code === 93 /* ] */ || code === 125 /* } */) depth--;
+  }
+  return false;
+}
+
+/** Whether an object of a JSON text, which is nested no deeper than is allowed, has more keys than are taken; short texts are not looked at. */
+export function hasLargeObject(text: string): boolean {
+  // A key is at least two quotes, a colon, a value and a comma.
+  if (text.length < mostKeys * 5) return false;
+  const keys = new Uint32Array(maximumDepth + 2);
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (inString) {
+      if (code === 92 /* \ */) index++;
+      else if (code === 34 /* " */) inString = false;
+    } else if (code === 34) inString = true;
+    else if (code === 91 /* [ */ || code === 123 /* { */) keys[++depth] = 0;
+    else if (code === 93 /* ] */ || code === 125 /* } */) depth--;
+    else if (code === 58 /* : */ && (keys[depth] = (keys[depth] ?? 0) + 1) > mostKeys) return true;
   }
   return false;
 }

@@ -20,6 +20,9 @@ const InputMessage = z.looseObject({
 /** Wrong fields that are told. */
 const mostProblems = 5;
 
+/** Messages that one list may have, as many as an import. */
+const mostMessages = 20_000;
+
 /** A message as LangChain serialises one. */
 const Constructed = z.looseObject({ lc: z.number(), type: z.literal("constructor"), kwargs: InputMessage });
 
@@ -67,6 +70,11 @@ function readMessagesIn(values: JsonObject, at: string): JsonObject {
   const { messages } = values;
   if (messages === undefined || messages === null) return values;
   const list: unknown[] = Array.isArray(messages) ? messages : [messages];
+  if (list.length > mostMessages) {
+    throw new AppError("too_large", `${at}.messages: at most ${mostMessages} messages are taken, got ${list.length}.`, {
+      suggestion: "Send them in several requests: POST /threads/:thread_id/messages adds them without a run.",
+    });
+  }
   const problems: string[] = [];
   const read = list.map((message, index) => {
     // What is told is told.

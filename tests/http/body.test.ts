@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { nestedDeeperThan } from "../../src/http/body.ts";
+import { hasLargeObject, mostKeys, nestedDeeperThan } from "../../src/http/body.ts";
 
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
@@ -21,4 +21,11 @@ test("depth counts the brackets that are not inside strings", () => {
 
 test("200,000 levels are noticed without a deep stack", () => {
   expect(nestedDeeperThan("[".repeat(200_000), 64)).toBe(true);
+});
+
+test("only the keys of one object are counted together, and nothing that stands in a text", () => {
+  const object = (keys: number): object => Object.fromEntries(Array.from({ length: keys }, (_, key) => [key, ":"]));
+  const small = Array.from({ length: mostKeys + 1 }, () => ({ text: ':{"a":1}' }));
+  expect(hasLargeObject(JSON.stringify({ small, large: object(mostKeys) }))).toBe(false);
+  expect(hasLargeObject(JSON.stringify([{ a: [] }, object(mostKeys + 1)]))).toBe(true);
 });

@@ -147,9 +147,20 @@ describe("a request of a size or shape that nobody means", () => {
     expect(await server.client.threads.count()).toBe(before);
   });
 
+  const keys = (length: number): object =>
+    Object.fromEntries(Array.from({ length }, (_, index) => [index.toString(36), 1]));
+
   test("with 100,000 keys is taken as what it is", async () => {
-    const metadata = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [index.toString(36), 1]));
-    expect((await post(JSON.stringify({ metadata }))).status).toBe(200);
+    expect((await post(JSON.stringify({ metadata: keys(100_000) }))).status).toBe(200);
+  });
+
+  test("with an object of more keys is refused, whatever stands around it", async () => {
+    const metadata = { text: '{"a":1', list: [{ b: 1 }, keys(100_001)] };
+    const response = await post(JSON.stringify({ metadata }));
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      "An object in the request body has more than 100000 keys",
+    ]);
   });
 
   const bomb = gzipSync(Buffer.alloc(200 * limit, 32));

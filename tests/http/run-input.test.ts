@@ -54,6 +54,12 @@ describe("what the words of a run's input come with", () => {
     expect(systemOf()).not.toMatch(/door is blue|plan\.png/u);
   });
 
+  it("is not looked at where there are more messages than anybody sends at once", async () => {
+    const messages = Array.from({ length: 20_001 }, () => ({ role: "user", content: "" }));
+    const response = await fixture.server.send("POST", `/threads/${await newThread()}/runs`, body(messages));
+    expect([response.status, await response.text()]).toEqual([413, expect.stringContaining("at most 20000 messages")]);
+  });
+
   it("is told once, also where the run itself brings it, and a rule for such a file counts", async () => {
     const { workspace } = fixture.server.config;
     await mkdir(join(workspace, ".autocoderrules"));

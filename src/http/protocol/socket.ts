@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { WebSocket } from "ws";
 import { z } from "zod";
-import { maximumDepth, nestedDeeperThan, parseJson } from "../body.ts";
+import { hasLargeObject, maximumDepth, mostKeys, nestedDeeperThan, parseJson } from "../body.ts";
 import type { HttpServices } from "../environment.ts";
 import { toWireJson } from "../wire.ts";
 import { handleCommand, ProtocolCommand, withParams, type CommandSource } from "./commands.ts";
@@ -132,6 +132,7 @@ function createSubscriptions(
 /** A command, or what is wrong with the text. */
 function readCommand(text: string): ProtocolCommand | string {
   if (nestedDeeperThan(text, maximumDepth)) return `Commands are nested at most ${maximumDepth} levels deep.`;
+  if (hasLargeObject(text)) return `An object in a command has at most ${mostKeys} keys.`;
   let value: unknown;
   try {
     value = parseJson(text);
