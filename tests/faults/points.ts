@@ -32,7 +32,8 @@ export const points: Scenario = {
           what: "partial texts compared, and stored among them",
           measured: `${compared.told}, ${compared.stored}`,
           target: "> 0",
-          holds: compared.stored > 0 && compared.told > compared.stored,
+          // That one is too short to be stored is left to chance: of a few it may be none.
+          holds: compared.stored > 0 && (!long || compared.told > compared.stored),
         },
         noneOf("effects begun after the answer to a stop, or twice", verdict.effects, count),
         noneOf("next messages not answered", verdict.unanswered, count),
