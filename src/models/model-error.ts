@@ -208,12 +208,19 @@ function readSigns(error: unknown): Signs {
       const value: unknown = Reflect.get(current, key);
       if (signs.status === undefined && typeof value === "number") signs.status = value;
     }
+    signs.status ??= statusInCode(current);
     const text = errorMessage(current);
     if (!texts.includes(text)) texts.push(text);
     current = "cause" in current ? current.cause : undefined;
   }
   signs.text = texts.length === 0 ? errorMessage(error) : texts.join(": ");
   return signs;
+}
+
+/** Gateways that fail once an answer has begun say the status in the stream, as the error's code. */
+function statusInCode(error: object): number | undefined {
+  const code: unknown = Reflect.get(error, "code");
+  return typeof code === "number" && code >= 400 && code < 600 ? code : undefined;
 }
 
 /** A provider's words, short, without LangChain's advertisement and without anything that looks like a key (SEC-01). */

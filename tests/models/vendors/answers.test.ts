@@ -103,6 +103,19 @@ describe("an answer that the vendor breaks off", () => {
   });
 });
 
+describe("a failure that a gateway tells in the stream", () => {
+  it.each([
+    [429, "rate_limit", true],
+    [502, "server", true],
+    [401, "auth", false],
+    [400, "api_error", false],
+  ])("has the kind of its code %i", async (code, kind, recoverable) => {
+    const server = await serve({ wire: `data: ${JSON.stringify({ error: { code, message: "No, not now." } })}\n\n` });
+    const error = await read(vendorModel("own:gateway", server)).catch((thrown: unknown) => toModelError(thrown));
+    expect(error).toMatchObject({ code: kind, recoverable });
+  });
+});
+
 describe("an answer of Ollama", () => {
   const lines = wireOf("ollama", "answer").trimEnd().split("\n");
   const model = (server: ModelServer) => vendorModel("ollama:qwen3:8b", server);
