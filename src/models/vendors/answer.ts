@@ -68,6 +68,24 @@ export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks, placeOf: CallP
   return plain as T;
 }
 
+const Failed = z.looseObject({
+  error: z.union([
+    z.string().transform((message) => ({ message, code: undefined })),
+    z.looseObject({ message: z.string(), code: z.unknown().optional() }),
+  ]),
+});
+
+/**
+ * An answer in one piece, as it is. Throws what `toModelError` reads where it holds none: some gateways say with 200 that they
+ * have failed.
+ */
+export function requireAnswer<T>(answer: T): T {
+  if (isRecord(answer) && Array.isArray(answer["choices"]) && answer["choices"].length > 0) return answer;
+  const failed = Failed.safeParse(answer).data?.error;
+  if (failed === undefined) throw new Error("The answer is malformed: it has no choices.");
+  throw Object.assign(new Error(failed.message), { code: failed.code });
+}
+
 /** Fields of a piece of words, in which no vendor says anything that would have to be said otherwise. */
 const wordFields = new Set(["role", "content", "refusal"]);
 

@@ -6,7 +6,7 @@ import { isAnswerBeginning } from "../answer-beginning.ts";
 import type { FoundPage } from "../../web/search-result.ts";
 import type { Timeouts } from "../timeouts.ts";
 import { watchStream } from "../watch-stream.ts";
-import { plainAnswer } from "./answer.ts";
+import { plainAnswer, requireAnswer } from "./answer.ts";
 import { callPlaces } from "./call-places.ts";
 import { foundIn, keepFound, withFound } from "./found-pages.ts";
 import { vendorRequest, type Asked, type SentRequest } from "./request.ts";
@@ -78,7 +78,7 @@ export class VendorCompletions extends ChatOpenAICompletions {
       if (quirks.searchTool !== undefined) pages.push(...foundIn(piece));
       return plainAnswer(piece, quirks, placeOf);
     };
-    return (isStream(answer) ? plainChunks(answer, plain) : plain(answer)) as never;
+    return (isStream(answer) ? plainChunks(answer, plain) : plain(requireAnswer(answer))) as never;
   }
 
   /** Where a request goes that is not taken at the usual place. */

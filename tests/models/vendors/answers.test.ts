@@ -116,6 +116,20 @@ describe("a failure that a gateway tells in the stream", () => {
   });
 });
 
+describe("an answer in one piece that is none", () => {
+  it.each<[string, unknown, string, boolean, RegExp]>([
+    ["a failure with a code", { error: { code: 429, message: "Slow down." } }, "rate_limit", true, /Slow down/u],
+    ["a failure in words", { error: "The model is overloaded." }, "server", false, /overloaded/u],
+    ["no choices", { id: "x", choices: [] }, "server", true, /malformed/u],
+    ["nothing", null, "server", true, /malformed/u],
+  ])("is a failure that says what came: %s", async (_, body, code, recoverable, message) => {
+    const server = await serve({ wire: JSON.stringify(body) });
+    const asked = vendorModel("own:gateway", server).invoke("What is in notes.txt?");
+    const error = await asked.catch((thrown: unknown) => toModelError(thrown));
+    expect(error).toMatchObject({ code, recoverable, message: expect.stringMatching(message) });
+  });
+});
+
 describe("an answer of Ollama", () => {
   const lines = wireOf("ollama", "answer").trimEnd().split("\n");
   const model = (server: ModelServer) => vendorModel("ollama:qwen3:8b", server);
