@@ -193,6 +193,18 @@ test.each([
   expect(await server.client.runs.get(threadId, run?.run_id ?? "")).toMatchObject({ status: "interrupted" });
 });
 
+test("who said so ends the run also by leaving where the stream was taken up again", async () => {
+  const threadId = await newThread();
+  const body = { assistant_id: "gated", input: { door: "never" }, on_disconnect: "cancel", stream_mode: "custom" };
+  const first = await server.send("POST", `/threads/${threadId}/runs/stream`, body);
+  const again = await server.send("GET", first.headers.get("location") ?? "");
+  const [run] = await server.client.runs.list(threadId);
+  for await (const event of eventsOf(again)) if (event.event === "custom") break;
+  await server.client.runs.join(threadId, run?.run_id ?? "");
+  expect(await server.client.runs.get(threadId, run?.run_id ?? "")).toMatchObject({ status: "interrupted" });
+  expect((await readEvents(first)).at(-1)?.event).toBe("custom");
+});
+
 test("a stateless stream has no ids and can be joined", async () => {
   const door = crypto.randomUUID();
   const body = { assistant_id: "gated", input: { door }, stream_mode: "custom" };

@@ -77,11 +77,12 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
       const body = context.req.valid("json");
       const session = await sessionFor(services, context.req.valid("param").thread_id, body);
       const run = await startRun(services, context, session, body);
+      const cancels = body.on_disconnect === "cancel";
       return streamRun(services, context, run, {
         ids: true,
         namespaces: namespacesInQuery(context),
-        headers: streamHeaders(run),
-        cancels: body.on_disconnect === "cancel",
+        headers: streamHeaders(run, cancels),
+        cancels,
       });
     },
   );
@@ -224,7 +225,11 @@ function locationOf(run: Run): string {
   return `/threads/${run.session_id}/runs/${run.run_id}`;
 }
 
-/** `Location` lets the SDK come back by itself: it holds because a run's end is written before its stream closes. */
-function streamHeaders(run: Run): Record<string, string> {
-  return { "content-location": locationOf(run), location: `${locationOf(run)}/stream` };
+/**
+ * `Location` lets the SDK come back by itself: it holds because a run's end is written before its stream closes. Who asked with
+ * the run that it ends when they go has not asked less of the stream that goes on after a break.
+ */
+function streamHeaders(run: Run, cancels = false): Record<string, string> {
+  const query = cancels ? "?cancel_on_disconnect=1" : "";
+  return { "content-location": locationOf(run), location: `${locationOf(run)}/stream${query}` };
 }
