@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { isAppError } from "../errors.ts";
 import type { RunEvent, SessionNews } from "../events.ts";
 import type { Run } from "../storage/records.ts";
+import type { ActiveRun } from "./active-run.ts";
 import { followRun, type RunSources } from "./follow.ts";
 import type { ComingRuns, SessionFeeds } from "./session-feeds.ts";
 import { isOver } from "./status.ts";
@@ -111,10 +112,11 @@ async function keptRuns(
     const page = await storage.runs.list(sessionId, { limit: runsAtOnce, offset });
     for (const row of page) {
       const found = active.get(row.run_id);
-      if (row.status === "pending" && found?.walking !== true) continue;
+      const kind = kindOf(row, found);
+      if (kind === "waits") continue;
       // All that it has told is known.
       const isKnown = since !== undefined && isOver(row.status) && Date.parse(row.updated_at) <= since;
-      if (isOver(row.status) && row.attempt === 0) {
+      if (kind === "stopped") {
         // One that works may have come before it: this says nothing about the others.
         if (!isKnown) stopped.set(row.run_id, row);
         continue;
@@ -127,6 +129,12 @@ async function keptRuns(
     await nextTurn();
   }
   return kept();
+}
+
+/** `waits`: it has told nothing yet. `stopped`: it ended without having begun, or its end is being written. */
+function kindOf({ status, attempt }: Run, found: ActiveRun | undefined): "waits" | "stopped" | "walked" {
+  if (status === "pending" && found?.walking !== true) return found?.ended === true ? "stopped" : "waits";
+  return isOver(status) && attempt === 0 ? "stopped" : "walked";
 }
 
 /**

@@ -55,13 +55,17 @@ async function begunRuns(
   sessionId: string,
   place: SessionPlace,
 ): Promise<{ run_id: string; after: number }[]> {
-  const isWalking = ({ run_id }: Run): boolean => active.get(run_id)?.walking === true;
+  // One that ends without having begun was announced before this reader came.
+  const hasTold = ({ run_id }: Run): boolean => {
+    const found = active.get(run_id);
+    return found !== undefined && (found.walking || found.ended);
+  };
   if (place === "open" || place === "now") {
     const walking = [...active.values()].filter(({ run, walking: is }) => run.session_id === sessionId && is);
     return walking.map(({ run, log }) => ({ run_id: run.run_id, after: place === "now" ? log.head - 1 : -1 }));
   }
   const newest = await newestRuns(storage, sessionId, place === "all" ? undefined : place.run_id);
-  const begun = newest.filter((run) => run.status !== "pending" || isWalking(run)).toReversed();
+  const begun = newest.filter((run) => run.status !== "pending" || hasTold(run)).toReversed();
   if (place === "all") return begun.map(({ run_id }) => ({ run_id, after: -1 }));
   const at = begun.findIndex(({ run_id }) => run_id === place.run_id);
   return begun.slice(Math.max(at, 0)).map(({ run_id }) => ({ run_id, after: run_id === place.run_id ? place.id : -1 }));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { followSession } from "../../src/runs/follow-session.ts";
 import { SessionFeeds } from "../../src/runs/session-feeds.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
-import { createBench, never, plainGraph, request } from "./fixtures.ts";
+import { createBench, createGate, gatedGraph, never, plainGraph, request, settle } from "./fixtures.ts";
 
 async function follower() {
   const { storage, runs, session } = await createBench({ agent: plainGraph() }, createMemoryStorage());
@@ -77,5 +77,38 @@ describe("a reader of a session", () => {
     expect(seen).toEqual([...new Set(seen)]);
     expect(new Set(seen.map((place) => place.split(" ")[0]))).toEqual(new Set([first, later]));
     expect(feeds.readers).toBe(0);
+  });
+});
+
+describe("the record of a session", () => {
+  it("tells a reader who comes while it is written the end of a run that was stopped in the queue", async () => {
+    const gate = createGate();
+    const { storage, runs, session } = await createBench({ agent: gatedGraph(gate) }, createMemoryStorage());
+    await runs.start(session, request("agent"));
+    const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
+    await gate.arrived;
+    const written = Promise.withResolvers<void>();
+    const rows = { ...storage.runs };
+    storage.runs.finish = async (...args) => {
+      await written.promise;
+      return await rows.finish(...args);
+    };
+    const cancelled = runs.cancel(queued.run_id, { action: "interrupt", wait: true });
+    await settle();
+    const leaving = new AbortController();
+    const ended: string[] = [];
+    const reading = (async (): Promise<void> => {
+      for await (const item of runs.followRecord(session.session_id, undefined, leaving.signal)) {
+        if ("ended" in item) ended.push(item.run.run_id);
+        if (ended.length > 0) break;
+      }
+    })();
+    await settle();
+    written.resolve();
+    await cancelled;
+    gate.open();
+    await reading;
+    expect(ended).toEqual([queued.run_id]);
+    leaving.abort();
   });
 });
