@@ -39,18 +39,22 @@ const noLimit = 2 ** 31 - 1;
  * `AppError` with the code `network` that says why it cannot be used.
  */
 export async function connect(
-  { name, transport: target }: McpServerConfig,
+  { name, transport: target, secrets }: McpServerConfig,
   signal: AbortSignal,
   onListChanged: () => void,
 ): Promise<Connection> {
   let problem: string | undefined;
+  const clean = (text: string): string => withoutSecrets(text, secrets);
   const client = new Client({ name: "millrace", version: "1" }, { capabilities: {} });
   const ended = Promise.withResolvers<string>();
   const transport = openTransport(target, (found) => {
     problem ??= found;
     void client.close();
   });
-  const why = (): string | undefined => (transport instanceof ProcessTransport ? transport.problem : problem);
+  const why = (): string | undefined => {
+    const found = transport instanceof ProcessTransport ? transport.problem : problem;
+    return found === undefined ? undefined : clean(found);
+  };
   client.onclose = () => ended.resolve(why() ?? "it was closed");
   client.setNotificationHandler(ToolListChangedNotificationSchema, onListChanged);
   const close = async (): Promise<void> => {
@@ -61,12 +65,11 @@ export async function connect(
     await client.connect(transport, { signal, timeout: noLimit });
   } catch (error) {
     await client.close();
-    throw new AppError("network", signal.aborted ? "it did not answer in time" : (why() ?? errorMessage(error)), {
-      cause: error,
-    });
+    const reason = signal.aborted ? "it did not answer in time" : (why() ?? clean(errorMessage(error)));
+    throw new AppError("network", reason, { cause: unlessRepeating(error, clean) });
   }
   return {
-    listTools: (listSignal) => listAll(client, listSignal, why),
+    listTools: (listSignal) => listAll(client, listSignal, (error) => why() ?? clean(errorMessage(error))),
     async call(tool, args, callSignal) {
       const options = { signal: callSignal, timeout: noLimit };
       try {
@@ -75,7 +78,7 @@ export async function connect(
       } catch (error) {
         callSignal.throwIfAborted();
         if (isSessionLost(error, transport)) return { kind: "lost" };
-        throw toAppError(error, name, why());
+        throw toAppError(error, name, why(), clean);
       }
     },
     answers: async () => {
@@ -91,7 +94,7 @@ export async function connect(
   };
 }
 
-async function listAll(client: Client, signal: AbortSignal, why: () => string | undefined): Promise<unknown[]> {
+async function listAll(client: Client, signal: AbortSignal, why: (error: unknown) => string): Promise<unknown[]> {
   const tools: unknown[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < pageLimit; page += 1) {
@@ -101,8 +104,7 @@ async function listAll(client: Client, signal: AbortSignal, why: () => string | 
       tools.push(...listing.tools);
       cursor = listing.nextCursor;
     } catch (error) {
-      const reason = why() ?? errorMessage(error);
-      throw new AppError("network", `its list of tools does not come: ${reason}`, { cause: error });
+      throw new AppError("network", `its list of tools does not come: ${why(error)}`);
     }
     if (cursor === undefined) return tools;
   }
@@ -139,9 +141,27 @@ function isSessionLost(error: unknown, transport: ProcessTransport | StreamableH
   );
 }
 
-function toAppError(error: unknown, server: string, problem: string | undefined): AppError {
+/** A server, or what stands before it, may repeat the key that it does not take. */
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  // What is shorter stands in any text.
+  const long = secrets.filter(({ length }) => length >= 6);
+  return long.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
+}
+
+/** Whoever logs an error logs its cause. */
+function unlessRepeating(error: unknown, clean: (text: string) => string): unknown {
+  const text = errorMessage(error);
+  return clean(text) === text ? error : undefined;
+}
+
+function toAppError(
+  error: unknown,
+  server: string,
+  problem: string | undefined,
+  clean: (text: string) => string,
+): AppError {
   if (error instanceof McpError) {
-    const said = error.message.slice(0, 2_000);
+    const said = clean(error.message).slice(0, 2_000);
     switch (error.code) {
       case ErrorCode.ConnectionClosed: {
         const reason = problem === undefined ? "" : `: ${problem}`;
@@ -153,6 +173,7 @@ function toAppError(error: unknown, server: string, problem: string | undefined)
         return new AppError("execution_failed", `The MCP server ${server} answered with an error: ${said}`);
     }
   }
-  const reason = problem ?? errorMessage(error).slice(0, 2_000);
-  return new AppError("network", `The MCP server ${server} cannot be reached: ${reason}.`, { cause: error });
+  const reason = problem ?? clean(errorMessage(error)).slice(0, 2_000);
+  const cause = unlessRepeating(error, clean);
+  return new AppError("network", `The MCP server ${server} cannot be reached: ${reason}.`, { cause });
 }

@@ -21,6 +21,8 @@ export type McpTransport =
 export interface McpServerConfig {
   name: string;
   transport: McpTransport;
+  /** What it takes from the environment: what it says of a failure does not repeat that (SEC-01). */
+  secrets: readonly string[];
   /** How long one call may take. */
   timeoutSeconds: number;
   /** How long a start may take, until its tools are listed. */
@@ -36,6 +38,8 @@ export interface McpSettings {
   problems: { server: string; message: string }[];
 }
 
+/** A variable in the text of a header. */
+const placeholder = /\$\{([^}]*)\}/gu;
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/u;
 /** Two underscores part a server's name from a tool's, so they may not stand in it. */
 const serverName = /^(?!.*__)[a-z][a-z0-9_-]{0,23}$/u;
@@ -115,6 +119,7 @@ function readServer(name: string, entry: object, folder: string, readVariable: R
   return {
     name,
     transport: "url" in server ? toHttp(server, readVariable) : toProcess(server, folder, readVariable),
+    secrets: variablesOf(server).map((variable) => valueOf(variable, readVariable)),
     timeoutSeconds: server.timeout_seconds,
     connectSeconds: server.connect_seconds,
     only: server.tools,
@@ -125,6 +130,14 @@ function readServer(name: string, entry: object, folder: string, readVariable: R
       ...ruleIn(server.rules, tool),
     }),
   };
+}
+
+/** The variables that a server names. */
+function variablesOf(server: z.infer<typeof ProcessServer> | z.infer<typeof HttpServer>): string[] {
+  if (!("url" in server)) return server.env;
+  return Object.values(server.headers).flatMap((text) =>
+    [...text.matchAll(placeholder)].map(([, variable = ""]) => variable),
+  );
 }
 
 /** What a rule says, without what it leaves open. */
@@ -151,7 +164,7 @@ function toProcess(server: z.infer<typeof ProcessServer>, folder: string, readVa
 function toHttp(server: z.infer<typeof HttpServer>, readVariable: ReadVariable): McpTransport {
   const headers = Object.entries(server.headers).map(([name, text]) => [
     name,
-    text.replaceAll(/\$\{([^}]*)\}/gu, (_, variable: string) => valueOf(variable, readVariable)),
+    text.replaceAll(placeholder, (_, variable: string) => valueOf(variable, readVariable)),
   ]);
   return { kind: "http", url: server.url, headers: Object.fromEntries(headers) };
 }

@@ -46,6 +46,7 @@ describe("the file of MCP servers", () => {
       url: "https://example.org/mcp",
       headers: { Authorization: "Bearer secret-part", "X-Plain": "as it is" },
     });
+    expect(servers[0]?.secrets).toEqual(["secret-part"]);
   });
 
   it("asks before every call of an unsafe tool, unless a rule for all tools or for this one says otherwise", async () => {

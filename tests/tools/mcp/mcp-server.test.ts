@@ -1,9 +1,12 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { McpServerConfig } from "../../../src/tools/mcp/mcp-config.ts";
 import { createMcpSource } from "../../../src/tools/mcp/mcp-source.ts";
 import { parameterSchema } from "../../../src/tools/parameters.ts";
@@ -50,6 +53,7 @@ function aSource(mode = "well", changes: Partial<McpServerConfig> = {}): Fixture
       cwd: folder,
       environment: {},
     },
+    secrets: [],
     timeoutSeconds: 20,
     connectSeconds: 20,
     only: undefined,
@@ -213,6 +217,36 @@ describe("an MCP server", () => {
     expect(fixture.warnings).toMatchObject([{ message: "mcp_server_down", reason: expect.stringContaining(reason) }]);
   });
 
+  it.each(["http", "stdio"] as const)(
+    "that repeats the key it does not take is not told with it (%s)",
+    async (kind) => {
+      const key = "canary-key-0193bd";
+      const refusing = createServer((request, response) => {
+        response.writeHead(401).end(`No such token: ${request.headers.authorization}`);
+      });
+      onTestFinished(() => void refusing.close());
+      refusing.listen(0, "127.0.0.1");
+      await once(refusing, "listening");
+      // A server that listens on a port has an AddressInfo.
+      const { port } = refusing.address() as AddressInfo;
+      const script = 'console.error("No such token: " + process.env.TOKEN); process.exit(1)';
+      const transports: Record<typeof kind, McpServerConfig["transport"]> = {
+        http: { kind: "http", url: `http://127.0.0.1:${port}/mcp`, headers: { authorization: `Bearer ${key}` } },
+        stdio: {
+          kind: "stdio",
+          command: process.execPath,
+          args: ["-e", script],
+          cwd: folder,
+          environment: { TOKEN: key },
+        },
+      };
+      await using fixture = aSource("well", { transport: transports[kind], secrets: [key] });
+      expect(await fixture.source.tools(never)).toEqual([]);
+      expect(fixture.warnings).toMatchObject([{ reason: expect.stringContaining("No such token") }]);
+      expect(JSON.stringify(fixture.warnings)).not.toContain(key);
+    },
+  );
+
   it("that was down is tried again beside the runs, and its tools come back", async () => {
     await using fixture = aSource("down-until-file");
     expect(await fixture.source.tools(never)).toEqual([]);
@@ -281,7 +315,7 @@ function leavingProgram(logFile: string): string {
   return `
     import { createMcpSource } from ${JSON.stringify(source)};
     const server = { name: "fake", transport: ${JSON.stringify(transport)}, timeoutSeconds: 20, connectSeconds: 20,
-      only: undefined, ruleOf: () => ({ effect: "unsafe", approval: "ask" }) };
+      secrets: [], only: undefined, ruleOf: () => ({ effect: "unsafe", approval: "ask" }) };
     const source = createMcpSource([server], console);
     const tools = await source.tools(new AbortController().signal);
     process.exit(tools.length > 0 ? 7 : 1);`;

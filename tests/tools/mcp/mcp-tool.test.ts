@@ -9,6 +9,7 @@ const server: McpServerConfig = {
   timeoutSeconds: 20,
   connectSeconds: 20,
   only: undefined,
+  secrets: [],
   ruleOf: () => ({ effect: "unsafe", approval: "ask" }),
 };
 
