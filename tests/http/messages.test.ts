@@ -203,6 +203,16 @@ describe("a message", () => {
     expect(JSON.stringify(fixture.model.requests.at(-1))).toContain("another answer");
   });
 
+  it("is changed beside its words also where they are longer than what may be added", async () => {
+    const { thread_id: id } = await fixture.server.client.threads.create();
+    fixture.model.push({ text: "x".repeat(1_000_001) });
+    const input = { messages: [{ role: "user", content: "hello" }] };
+    await fixture.server.client.runs.wait(id, "agent", { input, context: { mode: "reply" } });
+    const path = `/threads/${id}/messages/${(await page(id)).messages.at(-1)?.id}`;
+    const changed = Shown.parse(await fixture.json("PATCH", path, { metadata: { stars: 5 } }));
+    expect([changed.content.length, changed["metadata"]]).toEqual([1_000_001, { stars: 5 }]);
+  });
+
   it("that nobody knows is 404, and changes wait until the thread is idle", async () => {
     const id = await fixture.talk("hello idle");
     expect((await fixture.ask("PATCH", `/threads/${id}/messages/${crypto.randomUUID()}`, { content: "x" }))[0]).toBe(
