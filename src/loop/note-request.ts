@@ -29,6 +29,8 @@ export function requestNoter(
     model,
     temperature: call.temperature ?? null,
     thinking: call.thinking ?? null,
+    max_tokens: call.maxTokens ?? null,
+    tool_protocol: call.toolProtocol ?? null,
     forced_tool: tools.find(({ name }) => name === call.forcedTool)?.name ?? null,
     tools: toLangChainTools(tools),
   };

@@ -3,6 +3,7 @@ import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import { z } from "zod";
 import type { Config } from "../config.ts";
 import { createModel, modelTarget, type ModelSources } from "./load-model.ts";
+import type { ModelProfile } from "./model-profile.ts";
 
 /** What was asked of a model. */
 export interface AskedRequest {
@@ -10,6 +11,8 @@ export interface AskedRequest {
   model: string;
   temperature: number | null;
   thinking: boolean | null;
+  max_tokens: number | null;
+  tool_protocol: ModelProfile["tool_calls"] | null;
   forced_tool: string | null;
   messages: BaseMessage[];
   tools: readonly object[];
@@ -47,11 +50,13 @@ export async function wireRequest(
     return Promise.reject(new NothingIsSent("Only the request is looked at."));
   };
   try {
-    const { temperature, thinking } = asked;
+    const { temperature, thinking, max_tokens, tool_protocol } = asked;
     const options = {
       fetch: keep,
       ...(temperature === null ? {} : { temperature }),
       ...(thinking === null ? {} : { thinking }),
+      ...(max_tokens === null ? {} : { maxTokens: max_tokens }),
+      ...(tool_protocol === null ? {} : { toolProtocol: tool_protocol }),
     };
     const model = createModel(asked.model, options, config, sources);
     if (modelTarget(model)?.address === undefined) return undefined;

@@ -20,6 +20,8 @@ export interface ModelRequest {
   model: string;
   temperature: number | null;
   thinking: boolean | null;
+  max_tokens: number | null;
+  tool_protocol: "native" | "text" | "tags" | null;
   forced_tool: string | null;
   /** ISO date. */
   asked_at: string;

@@ -14,6 +14,8 @@ function requestOf(changes: Partial<ModelRequest> = {}): ModelRequest {
     model: "openai:scripted",
     temperature: 0.5,
     thinking: true,
+    max_tokens: 300,
+    tool_protocol: "text",
     forced_tool: null,
     asked_at: new Date().toISOString(),
     head: {

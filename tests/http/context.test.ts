@@ -179,6 +179,17 @@ describe("GET /threads/:id/context", () => {
     expect(byName(sections, "message_history").children[0]?.content).toBe("look around");
   });
 
+  it("shows it as the run wanted it: how long the answer may be, and how tools are called", async () => {
+    fixture = await startSessions();
+    const { thread_id: id } = await fixture.server.client.threads.create();
+    fixture.model.push({ text: "Nothing to do." });
+    await run(id, "look around", { mode: "free_work", tool_protocol: "text", max_tokens: 77 });
+    const sent = fixture.model.requests[0];
+    expect(JSON.parse(sent?.raw ?? "{}")).toMatchObject({ max_tokens: 77 });
+    await expectSent(id, sent);
+    expect((await read(id)).last_call).toMatchObject({ is_exact: true, request: { max_tokens: 77 } });
+  });
+
   it("says so where the server can no longer ask that model", async () => {
     fixture = await startSessions();
     const id = await fixture.talk("hello");

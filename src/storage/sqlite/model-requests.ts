@@ -35,8 +35,10 @@ const StoredRequest = z.object({
   run_id: z.string(),
   model: z.string(),
   temperature: z.number().nullable(),
-  /** Older rows have none. */
+  /** Older rows have none of these. */
   thinking: z.boolean().nullable().default(null),
+  max_tokens: z.number().nullable().default(null),
+  tool_protocol: z.enum(["native", "text", "tags"]).nullable().default(null),
   forced_tool: z.string().nullable(),
   groups: z.array(z.array(z.instanceof(BaseMessage))),
 });
@@ -118,11 +120,11 @@ export function createModelRequestStore(database: Database, commits: GroupCommit
   /** Stores the request; gives the hash of its tools where they were not known to be stored. */
   const write = (request: ModelRequest): string | undefined => {
     const { session_id, node, is_silent, asked_at, messages, run_id } = request;
-    const { model, temperature, thinking, forced_tool } = request;
+    const { model, temperature, thinking, max_tokens, tool_protocol, forced_tool } = request;
     const found = database.prepare("SELECT id FROM sessions WHERE session_id = ?").get(session_id);
     const session = readRow(SessionKey, "sessions", found)?.id;
     if (session === undefined) return undefined;
-    const chosen = { model, temperature, thinking, forced_tool };
+    const chosen = { model, temperature, thinking, max_tokens, tool_protocol, forced_tool };
     const data = codec.encodeHere(session_id, { run_id, ...chosen, groups: groupsOf(messages) });
     const head = texts.of(request.head, () => headText(request.head));
     texts.keep(head);

@@ -293,6 +293,8 @@ describe("a model that has no chat completions", () => {
       model: codex,
       temperature: null,
       thinking: null,
+      max_tokens: null,
+      tool_protocol: null,
       forced_tool: null,
       messages: [new HumanMessage("hello")],
       tools: [tool],

@@ -45,6 +45,8 @@ const requestOf = (session_id: string, system: string, messages: HumanMessage[])
   model: "openai:scripted",
   temperature: null,
   thinking: null,
+  max_tokens: null,
+  tool_protocol: null,
   forced_tool: null,
   asked_at: new Date().toISOString(),
   head: { system, parts: [], documentation: [] },
