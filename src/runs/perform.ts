@@ -6,6 +6,7 @@ import { endsInTime, endStopped, stopPatience, tellStopped } from "./end-stopped
 import { readPause, toRunError, type WalkResult } from "./execute.ts";
 import { createFence, type Fence } from "./fence.ts";
 import type { Performance } from "./performance.ts";
+import { crashLoop } from "./recover.ts";
 import { rollBack } from "./remove-run.ts";
 import { noPause, outcomeOf, type Ending, type Pause } from "./status.ts";
 import { endActivity, replyIdOf, tellCustom } from "./tell-activity.ts";
@@ -117,6 +118,12 @@ async function keepStopped(
   const { run, stop, progress } = active;
   const { graphs, services, logger } = performance;
   const reason = stop.reason ?? "user_requested";
+  const looping = crashLoop(run, performance.crashBudget);
+  if (looping !== undefined) {
+    // It may be this that ends the process; then no start would ever come further (reliability R5).
+    logger.error({ run_id: run.run_id, problem: looping.message }, "stopped_turn_not_kept");
+    return undefined;
+  }
   try {
     const turn = {
       graph: await graphs.ofRun(active.told, "threads.update"),

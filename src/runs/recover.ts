@@ -12,9 +12,8 @@ export function crashLoop({ crashes }: Run, budget: number): RunError | undefine
  * Whether the next attempt of a run that was found running could be its last. Such runs are taken up one after the other:
  * the one that takes the process with it then uses up its own budget and not that of the others.
  */
-export function isSuspect({ status, crashes, stop_requested }: Run, budget: number): boolean {
-  // What was stopped is only ended.
-  return status === "running" && stop_requested === null && crashes > 0 && crashes + 2 >= budget;
+export function isSuspect({ status, crashes }: Run, budget: number): boolean {
+  return status === "running" && crashes > 0 && crashes + 2 >= budget;
 }
 
 interface RunAwareSaver {

@@ -2,6 +2,7 @@ import { END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createLogger } from "../../src/logger.ts";
 import { startRetention } from "../../src/runs/retention.ts";
+import { workflow } from "../../src/graph/workflow.ts";
 import type { Run } from "../../src/storage/records.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import {
@@ -138,7 +139,48 @@ describe("a run that takes the process with it", () => {
   });
 });
 
+describe("a stopped run that takes the process with it while its turn is kept", () => {
+  it.each([
+    [0, true],
+    [2, false],
+  ])("is ended without that after the third time (before: %i, its turn is kept: %s)", async (crashes, isKept) => {
+    const graphs = { agent: workflow.compile() };
+    const bench = await createBench(graphs);
+    const run = await bench.runs.start(bench.session, request("agent", { after_seconds: 3600 }));
+    await bench.runs.drain(0);
+    const stopped = { status: "running", attempt: crashes + 1, crashes, stop_requested: "interrupt" } as const;
+    bench.storage.rows.runs.set(run.run_id, { ...run, ...stopped });
+    const runs = restart(bench, graphs);
+    await runs.recover();
+    expect(await runs.wait(run.run_id, never)).toMatchObject({ status: "interrupted", crashes: crashes + 1 });
+    const place = { configurable: { thread_id: bench.session.session_id } };
+    expect((await bench.storage.checkpointer.getTuple(place)) !== undefined).toBe(isKept);
+  });
+});
+
 describe("runs on their last try", () => {
+  it("are taken up alone also where they were stopped, so that ending one costs the others no try", async () => {
+    const bench = await createBench({ agent: plainGraph() });
+    const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
+    const runOf = async (fields: Partial<Run>): Promise<Run> => {
+      const { session_id } = await createSession(bench.storage);
+      const run: Run = { ...done, ...fields, session_id, run_id: crypto.randomUUID(), status: "running", attempt: 2 };
+      bench.storage.rows.runs.set(run.run_id, run);
+      return run;
+    };
+    const working = await runOf({ crashes: 1 });
+    const stopped = await runOf({ crashes: 1, stop_requested: "interrupt" });
+    const gate = createGate();
+    const runs = restart(bench, { agent: gatedGraph(gate) });
+    await runs.recover();
+    await gate.arrived;
+    await settle();
+    expect(bench.storage.rows.runs.get(stopped.run_id)?.attempt).toBe(2);
+    gate.open();
+    expect((await runs.wait(working.run_id, never)).status).toBe("success");
+    expect((await runs.wait(stopped.run_id, never)).status).toBe("interrupted");
+  });
+
   it("are taken up one after the other, so that one of them cannot use up the budget of the rest", async () => {
     const bench = await createBench({ agent: plainGraph() });
     const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
