@@ -156,7 +156,7 @@ async function askService({ baseUrl, apiKey }: PlannerSettings, asked: Asked): P
     const text = await textOf(response);
     // A service without a way to look at one task says that the method is not allowed there.
     if (response.status === 404 || (response.status === 405 && method === "GET")) return undefined;
-    if (!response.ok) throw refusal(response.status, text);
+    if (!response.ok) throw refusal(response.status, withoutKey(text, apiKey));
     return unwrap(text);
   } catch (error) {
     asked.signal?.throwIfAborted();
@@ -213,6 +213,11 @@ const kinds: Readonly<Record<number, ErrorCode>> = {
   429: "rate_limit",
   504: "timeout",
 };
+
+/** A service may repeat the key that it does not take (SEC-01). */
+function withoutKey(text: string, key: string | undefined): string {
+  return key === undefined ? text : text.replaceAll(key, "[redacted]");
+}
 
 function refusal(status: number, text: string): AppError {
   const said = text.trim().slice(0, 300);

@@ -153,6 +153,7 @@ describe("tasks that another service keeps", () => {
     ["api_error", json({ error: "broken" }, 500), /status 500.*broken/],
     ["api_error", json({ error: "no such area" }, 422), /status 422.*no such area/],
     ["auth", json({}, 401), /status 401/],
+    ["auth", json({ error: "no such key: key-of-ann" }, 401), /status 401.*no such key: \[redacted\]/],
     ["permission", json({}, 403), /status 403/],
     ["conflict", json({}, 409), /status 409/],
     ["rate_limit", json({}, 429), /status 429/],
