@@ -31,15 +31,23 @@ function containsWithin(value: unknown, filter: unknown, spent: { pairs: number 
 }
 
 function listContains(list: readonly unknown[], filter: readonly unknown[], spent: { pairs: number }): boolean {
-  const known = new Set(list);
+  let known: Set<unknown> | undefined;
   return filter.every((wanted) => {
-    if (typeof wanted !== "object" || wanted === null) return known.has(wanted);
+    if (typeof wanted !== "object" || wanted === null) {
+      if (known === undefined) spend(spent, list.length);
+      known ??= new Set(list);
+      return known.has(wanted);
+    }
     return list.some((element) => {
-      spent.pairs += 1;
-      if (spent.pairs > mostPairs) throw tooLong();
+      spend(spent, 1);
       return containsWithin(element, wanted, spent);
     });
   });
+}
+
+function spend(spent: { pairs: number }, pairs: number): void {
+  spent.pairs += pairs;
+  if (spent.pairs > mostPairs) throw tooLong();
 }
 
 function tooLong(): AppError {

@@ -28,6 +28,10 @@ test("lists of objects that are too long to be compared in pairs are refused, al
   const lists = objects(100).map((one) => ({ list: objects(200), ...one }));
   const turned = lists.map(({ list, ...one }) => ({ list: list.toReversed(), ...one })).toReversed();
   expect(() => contains(lists, turned)).toThrow(refused);
+  const plain = Array.from({ length: 100 }, () => Array.from({ length: 1000 }, (_, index) => index));
+  const wanted = Array.from({ length: 100 }, () => ["nowhere"]);
+  expect(contains([...plain, ["nowhere"]], [["nowhere"]])).toBe(true);
+  expect(() => contains([...plain, ["nowhere"]], wanted)).toThrow(refused);
 });
 
 test("every value contains itself", () => {
