@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { environmentVariable } from "../../config.ts";
@@ -105,9 +105,7 @@ export function sandboxArguments(
     ...Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]),
     ...ownFolders,
     ...shown.flatMap((folder) => ["--ro-bind-try", folder, folder]),
-    ...placesOf(hidden, shown).flatMap((place) =>
-      isFile(place) ? ["--ro-bind", "/dev/null", place] : ["--tmpfs", place],
-    ),
+    ...placesOf(hidden, shown).flatMap(hide),
     "--bind",
     workspace,
     workspace,
@@ -119,11 +117,18 @@ export function sandboxArguments(
   ];
 }
 
-function isFile(place: string): boolean {
+/** What is no longer there needs nothing, and the sandbox could not begin with it. */
+function hide(place: string): string[] {
+  const stats = statsOf(place);
+  if (stats === undefined) return [];
+  return stats.isDirectory() ? ["--tmpfs", place] : ["--ro-bind", "/dev/null", place];
+}
+
+function statsOf(place: string): Stats | undefined {
   try {
-    return statSync(place).isFile();
+    return statSync(place);
   } catch (error) {
-    if (hasCode(error, "ENOENT", "ENOTDIR", "EACCES")) return false;
+    if (hasCode(error, "ENOENT", "ENOTDIR", "EACCES")) return undefined;
     throw error;
   }
 }

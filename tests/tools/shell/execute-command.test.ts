@@ -250,7 +250,7 @@ it("tells of a command how it ran, also where a sandbox was found since", async 
 it.each([
   ["by its own name", "/usr/share", ["/usr/share"]],
   ["by a link", "link", ["/usr/share"]],
-  ["which is not there yet", "/usr/no-such-folder", ["/usr/no-such-folder"]],
+  ["which is not there (any more)", "/usr/no-such-folder", []],
   ["outside of what is shown", "", []],
 ])("a folder that is hidden %s is covered wherever the sandbox shows it", async (_, name, expected) => {
   shell = new Shell({ sandbox: "off", hidden: [] });
@@ -258,17 +258,20 @@ it.each([
   expect(covered(resolve(workspace.outside, name))).toEqual(expected);
 });
 
-it("a folder that is hidden is covered under both names of the folder around it", async () => {
+it("a file that is hidden is covered under both names of the folder around it", async () => {
   shell = new Shell({ sandbox: "off", hidden: [] });
   // On most machines /bin is a link to /usr/bin, and a sandbox shows both.
   const real = await realpath("/bin");
-  expect(covered(join(real, "data")).toSorted()).toEqual([...new Set(["/bin/data", join(real, "data")])].toSorted());
+  const file = (await readdir(real, { withFileTypes: true })).find((entry) => entry.isFile())?.name ?? "sh";
+  expect(covered(join(real, file)).toSorted()).toEqual([...new Set([`/bin/${file}`, join(real, file)])].toSorted());
 });
 
-/** What a sandbox has in memory in place of a folder, besides what all have so. */
-function covered(folder: string): string[] {
-  const given = sandboxArguments(["true"], { workspace: workspace.root, hidden: [folder], environment: {} });
-  const places = given.flatMap((word, index) => (given[index - 1] === "--tmpfs" ? [word] : []));
+/** What a sandbox has in place of a folder or a file, besides what all have so. */
+function covered(place: string): string[] {
+  const given = sandboxArguments(["true"], { workspace: workspace.root, hidden: [place], environment: {} });
+  const places = given.flatMap((word, index) =>
+    given[index - 1] === "--tmpfs" || given[index - 1] === "/dev/null" ? [word] : [],
+  );
   return places.filter((place) => place !== "/tmp" && place !== "/run");
 }
 
@@ -306,6 +309,11 @@ describe.runIf(sandbox !== undefined)("the sandbox", () => {
     shell = new Shell({ sandbox: "auto", hidden: ["/usr/bin/env"] });
     expect((await execute("wc -c /usr/bin/env")).content).not.toMatch(/[1-9]\d* \/usr\/bin\/env/u);
     expect((await execute("wc -c /usr/bin/wc")).success).toBe(true);
+  });
+
+  it("runs commands when what was to be hidden is gone", async () => {
+    shell = new Shell({ sandbox: "auto", hidden: ["/usr/bin/.env.swp"] });
+    expect((await execute("echo works")).content).toContain("works");
   });
 
   it("lets nothing be written outside of the workspace", async () => {
