@@ -86,9 +86,9 @@ export function createProgress(): Progress {
   };
 }
 
-/** A provider may number its calls as it likes. */
+/** A provider may number its calls as it likes, also by the time: only those that are there are looked at. */
 function withoutHoles(answer: HeardAnswer): HeardAnswer {
-  return { ...answer, calls: answer.calls.filter(Boolean) };
+  return { ...answer, calls: Object.values(answer.calls) };
 }
 
 /** Adds what is new, in order; a message that is there already stays where it is. */
