@@ -72,7 +72,8 @@ async function makePlan(state: GraphState, config: LangGraphRunnableConfig, requ
 export function toTaskPlan(answer: z.infer<typeof PlanAnswer>, tools: readonly string[]): TaskPlan {
   const earlier = new Set<string>();
   const steps = answer.steps.map((step, index) => {
-    const id = earlier.has(step.id) ? `${step.id}.${index + 1}` : step.id;
+    let { id } = step;
+    for (let place = index + 1; earlier.has(id); place += 1) id = `${step.id}.${place}`;
     const depends_on = step.depends_on.filter((dependency) => earlier.has(dependency));
     earlier.add(id);
     const tool = step.tool !== null && tools.includes(step.tool) ? step.tool : null;

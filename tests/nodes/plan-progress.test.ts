@@ -23,10 +23,13 @@ describe("a plan", () => {
     ]);
   });
 
-  it("gives steps with one id names of their own", () => {
-    const plan = toTaskPlan({ goal: "", steps: [step("1"), step("1")] }, []);
-    expect(new Set(plan.steps.map(({ id }) => id)).size).toBe(2);
-  });
+  it.each([[["1", "1"]], [["1.3", "1", "1"]], [["1", "1", "1.2", "1.2"]]])(
+    "gives the steps %j names of their own",
+    (ids) => {
+      const plan = toTaskPlan({ goal: "", steps: ids.map((id) => step(id)) }, []);
+      expect(new Set(plan.steps.map(({ id }) => id)).size).toBe(ids.length);
+    },
+  );
 
   it.each([
     ["read a.txt, then delete b.txt", ["read a.txt", "delete b.txt"]],
