@@ -29,8 +29,9 @@ export interface ReplyNotes {
 
 /**
  * The answer as a whole message with ids that are its own: some servers repeat message ids or call ids, and two messages
- * with one id would replace each other. `taken` says which ids the conversation has already. Arguments that are not whole JSON stand as text, and a call that the length limit
- * may have cut in half is listed under `cut_calls`: it is never run (LOOP-15).
+ * with one id would replace each other. `taken` says which ids the conversation has already. Arguments that are not whole
+ * JSON stand as text, and a call that the length limit may have cut in half is listed under `cut_calls`: it is never run
+ * (LOOP-15).
  */
 export function toMessage(answer: AIMessageChunk, taken: TakenIds, notes: ReplyNotes): AIMessage {
   const { id } = answer;
