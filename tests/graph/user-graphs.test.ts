@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Client, type ThreadState } from "@langchain/langgraph-sdk";
 import { Client as SecondClient } from "langgraph-sdk-2";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const langgraphJson = join(import.meta.dirname, "..", "fixtures", "graphs", "langgraph.json");
@@ -206,6 +206,7 @@ describe.each(Object.keys(clients) as (keyof typeof clients)[])("by the SDK %s",
     it("is asked with what its assistant has, also when the state is read and changed, and when it is drawn", async () => {
       const config = { configurable: { node_name: "helper" } };
       const { assistant_id: id } = await client().assistants.create({ graphId: "factory", config });
+      onTestFinished(() => client().assistants.delete(id));
       const thread = await newThread();
       await run(id, { interruptBefore: ["helper"] }, thread);
       expect((await client().threads.getState(thread)).next).toEqual(["helper"]);
