@@ -1,8 +1,10 @@
 import { AppError } from "../errors.ts";
 import type { JsonObject } from "./records.ts";
 
-/** Pairs of objects and lists in lists that one look compares at most: two long lists of them would hold up everybody. */
-const mostPairs = 1_000_000;
+/** Comparisons of keys and elements that one look makes at most: two long lists of objects would hold up everybody. */
+const mostComparisons = 1_000_000;
+/** So many plain elements of a list are looked up in the time of one other comparison. */
+const plainAtOnce = 10;
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -14,44 +16,44 @@ function isObject(value: unknown): value is JsonObject {
  * `too_large` for lists that are too long to be compared.
  */
 export function contains(value: unknown, filter: unknown): boolean {
-  return containsWithin(value, filter, { pairs: 0 });
+  return containsWithin(value, filter, { comparisons: 0 });
 }
 
-function containsWithin(value: unknown, filter: unknown, spent: { pairs: number }): boolean {
+interface Spent {
+  comparisons: number;
+}
+
+function containsWithin(value: unknown, filter: unknown, spent: Spent): boolean {
   if (Array.isArray(filter)) return Array.isArray(value) && listContains(value, filter, spent);
-  if (isObject(filter)) {
-    return (
-      isObject(value) &&
-      Object.entries(filter).every(
-        ([key, wanted]) => Object.hasOwn(value, key) && containsWithin(value[key], wanted, spent),
-      )
-    );
-  }
+  if (isObject(filter)) return isObject(value) && objectContains(value, filter, spent);
   return value === filter;
 }
 
-function listContains(list: readonly unknown[], filter: readonly unknown[], spent: { pairs: number }): boolean {
-  let known: Set<unknown> | undefined;
+function objectContains(value: JsonObject, filter: JsonObject, spent: Spent): boolean {
+  const keys = Object.keys(filter);
+  spend(spent, keys.length);
+  return keys.every((key) => Object.hasOwn(value, key) && containsWithin(value[key], filter[key], spent));
+}
+
+function listContains(list: readonly unknown[], filter: readonly unknown[], spent: Spent): boolean {
+  let plain: Set<unknown> | undefined;
   return filter.every((wanted) => {
-    if (typeof wanted !== "object" || wanted === null) {
-      if (known === undefined) spend(spent, list.length);
-      known ??= new Set(list);
-      return known.has(wanted);
+    if (typeof wanted === "object" && wanted !== null) {
+      return list.some((element) => {
+        spend(spent, 1);
+        return containsWithin(element, wanted, spent);
+      });
     }
-    return list.some((element) => {
-      spend(spent, 1);
-      return containsWithin(element, wanted, spent);
-    });
+    if (plain === undefined) spend(spent, list.length / plainAtOnce);
+    plain ??= new Set(list);
+    return plain.has(wanted);
   });
 }
 
-function spend(spent: { pairs: number }, pairs: number): void {
-  spent.pairs += pairs;
-  if (spent.pairs > mostPairs) throw tooLong();
-}
-
-function tooLong(): AppError {
-  return new AppError("too_large", `More than ${mostPairs} pairs of elements of lists would have to be compared.`, {
+function spend(spent: Spent, comparisons: number): void {
+  spent.comparisons += comparisons;
+  if (spent.comparisons <= mostComparisons) return;
+  throw new AppError("too_large", `More than ${mostComparisons} elements of lists would have to be compared.`, {
     suggestion: "Filter by fewer elements of a list.",
   });
 }

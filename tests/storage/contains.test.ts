@@ -17,7 +17,7 @@ test.each([
 });
 
 test("long lists of plain values are compared in a time that grows with their length alone", () => {
-  const numbers = Array.from({ length: 1_000_000 }, (_, index) => index);
+  const numbers = Array.from({ length: 2_000_000 }, (_, index) => index);
   expect(contains(numbers, numbers.toReversed())).toBe(true);
 });
 
@@ -28,10 +28,17 @@ test("lists of objects that are too long to be compared in pairs are refused, al
   const lists = objects(100).map((one) => ({ list: objects(200), ...one }));
   const turned = lists.map(({ list, ...one }) => ({ list: list.toReversed(), ...one })).toReversed();
   expect(() => contains(lists, turned)).toThrow(refused);
-  const plain = Array.from({ length: 100 }, () => Array.from({ length: 1000 }, (_, index) => index));
-  const wanted = Array.from({ length: 100 }, () => ["nowhere"]);
+});
+
+test("what long lists hold counts as well: plain values a little, keys of objects each", () => {
+  const refused = expect.objectContaining({ code: "too_large" });
+  const plain = Array.from({ length: 1000 }, () => Array.from({ length: 1000 }, (_, index) => index));
   expect(contains([...plain, ["nowhere"]], [["nowhere"]])).toBe(true);
-  expect(() => contains([...plain, ["nowhere"]], wanted)).toThrow(refused);
+  expect(() => contains([...plain, ["nowhere"]], Array(100).fill(["nowhere"]))).toThrow(refused);
+  const keys = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`key${index}`, index]));
+  const [wide, wanted] = [Array(100).fill({ ...keys, last: 1 }), Array(100).fill({ ...keys, last: 2 })];
+  expect(contains([...wide, { last: 2 }], [{ last: 2 }])).toBe(true);
+  expect(() => contains([...wide, { ...keys, last: 2 }], wanted)).toThrow(refused);
 });
 
 test("every value contains itself", () => {
