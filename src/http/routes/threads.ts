@@ -25,8 +25,8 @@ const ThreadCreate = z.object({
   if_exists: z.enum(["raise", "do_nothing"]).nullish(),
   ttl: ThreadTtl.nullish(),
   supersteps: z
-    .array(z.object({ updates: z.array(Update).min(1).max(100) }))
-    .max(1_000)
+    .array(z.object({ updates: z.array(Update).min(1).max(10_000) }))
+    .max(10_000)
     .nullish()
     .describe("States that a new thread begins with, as if its graph had come to them; metadata.graph_id says which"),
 });
