@@ -31,7 +31,7 @@ export interface ReplyNotes {
  * The answer as a whole message with ids that are its own: some servers repeat message ids or call ids, and two messages
  * with one id would replace each other. `taken` says which ids the conversation has already. Arguments that are not whole
  * JSON stand as text, and a call that the length limit may have cut in half is listed under `cut_calls`: it is never run
- * (LOOP-15).
+ * (LOOP-15). Pieces that were streamed before bear the ids that the server gave.
  */
 export function toMessage(answer: AIMessageChunk, taken: TakenIds, notes: ReplyNotes): AIMessage {
   const { id } = answer;
