@@ -18,16 +18,17 @@ export function ownFolders({ dataDir, conversations }: Pick<Config, "dataDir" | 
 
 /**
  * What no command in a sandbox sees, also where the program lies among those of the machine: the folders above, and the files
- * from which it has its keys, `.env` and its like where it was started and beside `langgraph.json` (S11 in reliability.md).
+ * from which it has its keys: `langgraph.json`, that of the MCP servers, and `.env` and its like where the program was started
+ * and beside `langgraph.json` (S11 in reliability.md). A file that `env` there names otherwise is not among them.
  */
-export function hiddenPlaces(config: Pick<Config, "dataDir" | "conversations" | "graphs">): string[] {
+export function hiddenPlaces(config: Pick<Config, "dataDir" | "conversations" | "graphs" | "mcpFile">): string[] {
   const folders = new Set([resolve("."), dirname(config.graphs)]);
   const files = [...folders].flatMap((folder) =>
     namesIn(folder)
       .filter((name) => /^\.env(?:\.|$)/u.test(name) && name !== ".env.example")
       .map((name) => join(folder, name)),
   );
-  return [...ownFolders(config), ...files];
+  return [...ownFolders(config), config.graphs, config.mcpFile, ...files];
 }
 
 /** What cannot be listed holds nothing that was read. */

@@ -18,8 +18,14 @@ it("commands see neither those nor the files that hold the program's keys", asyn
     await writeFile(join(folder, name), "");
   }
   await mkdir(join(folder, "data"));
-  const config = { MILLRACE_DATA_DIR: join(folder, "data"), MILLRACE_GRAPHS: join(folder, "langgraph.json") };
+  const config = {
+    MILLRACE_DATA_DIR: join(folder, "data"),
+    MILLRACE_GRAPHS: join(folder, "langgraph.json"),
+    MILLRACE_MCP: join(folder, "servers.json"),
+  };
   const hidden = hiddenPlaces(loadConfig(config)).filter((place) => place.startsWith(folder));
-  expect(hidden.toSorted()).toEqual([".env", ".env.local", "data"].map((name) => join(folder, name)));
+  expect(hidden.toSorted()).toEqual(
+    [".env", ".env.local", "data", "langgraph.json", "servers.json"].map((name) => join(folder, name)),
+  );
   expect(hiddenPlaces(loadConfig({ MILLRACE_GRAPHS: join(folder, "gone", "langgraph.json") }))).not.toEqual([]);
 });

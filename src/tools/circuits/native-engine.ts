@@ -113,7 +113,7 @@ async function watched(
 
 /** The simulator that the operator has named, if any, as runs are lent it; where the operator wants no sandbox it refuses to run. */
 export function namedSimulator(
-  config: Pick<Config, "ngspice" | "sandbox" | "dataDir" | "conversations" | "graphs" | "workspace">,
+  config: Pick<Config, "ngspice" | "sandbox" | "dataDir" | "conversations" | "graphs" | "mcpFile" | "workspace">,
 ): {
   simulator?: Engine;
 } {
