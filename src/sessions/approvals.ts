@@ -101,10 +101,14 @@ export async function expireSession(services: ApprovalServices, session: Session
   return late.length;
 }
 
-/** Denies what has waited too long, of all sessions; answers with how many. Failures of one do not keep the others. */
+/**
+ * Denies what has waited too long, of all sessions, until the signal is aborted; answers with how many. Failures of one do not
+ * keep the others.
+ */
 export async function expireApprovals(
   services: ApprovalServices,
   onFailure: (error: unknown, approval: Approval) => void,
+  signal: AbortSignal,
 ): Promise<number> {
   const limit = deadline(services);
   if (limit === undefined) return 0;
@@ -113,6 +117,7 @@ export async function expireApprovals(
   for (let kept = 0; ;) {
     const page = await services.storage.approvals.askedBefore(limit, { limit: expiredAtOnce, offset: kept });
     for (const approval of page) {
+      if (signal.aborted) return denied;
       try {
         if (await expire(services, approval)) denied += 1;
         else kept += 1;

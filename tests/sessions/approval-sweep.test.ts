@@ -11,6 +11,23 @@ afterEach(() => void vi.useRealTimers());
 
 const hour = 3_600_000;
 
+const asks = new StateGraph(State)
+  .addNode("asks", () => ({ steps: [JSON.stringify(interrupt({ actionRequests: [{ name: "drop", args: {} }] }))] }))
+  .addEdge(START, "asks")
+  .compile();
+
+it("denies nothing more once it is stopped: a server that stops does not wait for thousands", async () => {
+  const storage = createSqliteStorage(":memory:");
+  const runs = createRuns(storage, serve({ agent: asks }, storage.checkpointer));
+  const session = await createSession(storage);
+  await runs.wait((await runs.start(session, request("agent"))).run_id, never);
+  vi.setSystemTime(Date.now() + 2 * hour);
+  await startApprovalSweep({ storage, runs, timeoutHours: 1 }, createLogger("silent")).stop();
+  expect(await storage.approvals.pending(session.session_id)).toHaveLength(1);
+  await runs.drain(0);
+  await storage.close();
+});
+
 it("denies what has waited too long behind any number of questions that wait for ever", async () => {
   const storage = createSqliteStorage(":memory:");
   for (let place = 0; place < 1001; place += 1) {
@@ -18,10 +35,6 @@ it("denies what has waited too long behind any number of questions that wait for
     await storage.sessions.create(sessionRecord(`s${place}`, { interrupts }));
   }
   vi.setSystemTime(Date.now() + 1);
-  const asks = new StateGraph(State)
-    .addNode("asks", () => ({ steps: [JSON.stringify(interrupt({ actionRequests: [{ name: "drop", args: {} }] }))] }))
-    .addEdge(START, "asks")
-    .compile();
   const runs = createRuns(storage, serve({ agent: asks }, storage.checkpointer));
   const session = await createSession(storage);
   await runs.wait((await runs.start(session, request("agent"))).run_id, never);
