@@ -3,7 +3,7 @@ import { isAppError } from "../errors.ts";
 import type { RunEvent } from "../events.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
-import { followRun, type RunSources } from "./follow.ts";
+import { followRun, letGo, type RunSources } from "./follow.ts";
 import type { SessionFeeds } from "./session-feeds.ts";
 
 /** Runs that a reader who wants everything, or comes back, is given at most, and how many are read in one go. */
@@ -25,13 +25,15 @@ export type SessionPlace = "open" | "now" | "all" | { run_id: string; id: number
 /**
  * What the runs of a session tell, one run after the other in the order in which they begin, in batches; never ends by
  * itself but when the session goes (EVENT-01). Built on the runs' own logs: a reader is woken, nothing is asked for again.
+ * Throws `server` when `stopping` is aborted: after a restart there may be more.
  */
 export async function* followSession(
   sources: RunSources & { feeds: SessionFeeds },
   sessionId: string,
   place: SessionPlace,
-  signal: AbortSignal,
+  ends: { signal: AbortSignal; stopping: AbortSignal },
 ): AsyncGenerator<SessionEvent[]> {
+  const signal = AbortSignal.any([ends.signal, ends.stopping]);
   // Opened before anything is looked at: what begins meanwhile is not missed.
   const coming = sources.feeds.open(sessionId, signal);
   const seen = new Set<string>();
@@ -48,6 +50,7 @@ export async function* followSession(
   } finally {
     coming.close();
   }
+  if (ends.stopping.aborted && !ends.signal.aborted) throw letGo();
 }
 
 async function begunRuns(

@@ -26,7 +26,8 @@ function runNotFound(): AppError {
   return new AppError("not_found", "Run not found");
 }
 
-function letGo(): AppError {
+/** Of the kind `server`: what was followed has not ended, the server has. */
+export function letGo(): AppError {
   return new AppError("server", "The server is stopping; the run goes on after its restart.", { recoverable: true });
 }
 

@@ -170,12 +170,12 @@ export class Runs {
     for await (const batch of followRun(this.#sources, runId, after, signal)) yield* batch;
   }
 
-  /** What the runs of a session tell, present and coming ones, until the signal is aborted or the session or server goes. */
+  /** What the runs of a session tell, present and coming ones, until the signal is aborted or the session goes; see there. */
   async *followSession(sessionId: string, place: SessionPlace, signal: AbortSignal): AsyncGenerator<SessionEvent[]> {
-    yield* followSession(this.#sources, sessionId, place, AbortSignal.any([signal, this.#drained.signal]));
+    yield* followSession(this.#sources, sessionId, place, { signal, stopping: this.#drained.signal });
   }
 
-  /** The session's newest runs, or all since a time, and those that come; see `followRecord`. Ends as `followSession` does. */
+  /** The session's newest runs, or all since a time, and those that come; see there. Ends also when the server stops. */
   async *followRecord(sessionId: string, since: number | undefined, signal: AbortSignal): AsyncGenerator<RecordItem> {
     yield* followRecord(this.#sources, sessionId, since, AbortSignal.any([signal, this.#drained.signal]));
   }

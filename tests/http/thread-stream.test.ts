@@ -175,17 +175,26 @@ test("it goes on while the runs of a server that stops come to their ends", asyn
   expect([first.value?.event, second.value?.event]).toEqual(["metadata", "values"]);
   const closed = other.close();
   openDoor(door);
-  expect((await Array.fromAsync(events)).at(-1)?.data).toMatchObject({ passed: true });
+  const heard: unknown[] = [];
+  const reading = async (): Promise<void> => {
+    for await (const { data } of events) heard.push(data);
+  };
+  await expect(reading()).rejects.toThrow("terminated");
+  expect(heard.at(-1)).toMatchObject({ passed: true });
   await closed;
   await other.remove();
 });
 
-test("it ends when the server stops", async () => {
+test("it breaks off when the server stops, and says where it goes on: an end in good order would be the end", async () => {
   const other = await startTestServer();
   const { thread_id: id } = await other.client.threads.create();
-  const response = await other.send("GET", `/threads/${id}/stream`);
-  const text = response.text();
+  const response = await other.send("GET", `/threads/${id}/stream?stream_mode=lifecycle`);
+  expect(response.headers.get("location")).toBe(`/threads/${id}/stream?stream_mode=lifecycle`);
+  const ended = response.text().then(
+    () => "in good order",
+    (error: unknown) => String(error),
+  );
   await other.close();
-  expect(await text).toBe("");
+  expect(await ended).toContain("terminated");
   await other.remove();
 });

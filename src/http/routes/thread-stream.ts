@@ -48,12 +48,18 @@ export function threadStreamRoutes(services: HttpServices): HttpApp {
         tail: (signal) => services.runs.followSession(session_id, "now", signal),
         measure: ({ event }) => frameLength(event, { modes }),
         frame: framesOfRuns({ modes, language: languageOf(context) }, had),
-        headers: { "content-location": `/threads/${session_id}/stream` },
+        headers: placeOf(session_id, context),
         logger: services.logger,
       });
     },
   );
   return routes;
+}
+
+/** Where a client comes back by itself, to the same modes, when the server stops. */
+function placeOf(sessionId: string, context: HttpContext): Record<string, string> {
+  const location = `/threads/${sessionId}/stream`;
+  return { "content-location": location, location: location + new URL(context.req.url).search };
 }
 
 /** What the modes of a whole thread mean in those of its runs; `undefined`: all. */
