@@ -167,6 +167,17 @@ test("a server that closes says within a 200 that it stops waiting for a run: se
   await server.remove();
 });
 
+test("a request with a key hears of a failure, for it is safe to send it again", async () => {
+  const server = await startTestServer({ drainSeconds: 0.05 });
+  const { thread_id } = await server.client.threads.create();
+  const body = { assistant_id: "gated", input: { door: crypto.randomUUID() } };
+  const waiting = server.send("POST", `/threads/${thread_id}/runs/wait`, body, { "idempotency-key": "once" });
+  await expect.poll(async () => (await server.client.runs.list(thread_id, { status: "running" })).length).toBe(1);
+  await server.close();
+  expect((await waiting).status).toBe(503);
+  await server.remove();
+});
+
 function startProgram(entry: string, environment: Record<string, string>): ChildProcess {
   return spawn(process.execPath, [fileURLToPath(new URL(`../${entry}`, import.meta.url))], {
     cwd: folder,

@@ -194,7 +194,7 @@ export async function streamRun(
   });
 }
 
-/** Answers with a run's final values when it is over; `hasBegun` says that the same request has started it. */
+/** Answers with a run's final values when it is over; `hasBegun`: the same request, sent again, would start another run. */
 export function waitForRun(
   services: HttpServices,
   context: HttpContext,

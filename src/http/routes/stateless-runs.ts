@@ -87,7 +87,7 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
       const run = await startAlone(services, context, { ...body, stream_mode: "values" });
       return waitForRun(services, context, run, {
         headers: { "content-location": locationOf(run) },
-        hasBegun: true,
+        hasBegun: context.req.header("idempotency-key") === undefined,
         cancels: body.on_disconnect === "cancel",
       });
     },
