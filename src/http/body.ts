@@ -68,6 +68,23 @@ function tooLarge(limit: number): HTTPException {
 
 /** Whether the brackets of a JSON text nest deeper than `limit`; looks at the text, so depth costs no stack. */
 export function nestedDeeperThan(text: string, limit: number): boolean {
+  return hasMark(text, (_, depth) => depth > limit);
+}
+
+/** Whether an object of a JSON text, which is nested no deeper than is allowed, has more keys than are taken; short texts are not looked at. */
+export function hasLargeObject(text: string): boolean {
+  // A key is at least two quotes, a colon, a value and a comma.
+  if (text.length < mostKeys * 5) return false;
+  const keys = new Uint32Array(maximumDepth + 2);
+  return hasMark(text, (isColon, depth) => {
+    const count = isColon ? (keys[depth] ?? 0) + 1 : 0;
+    keys[depth] = count;
+    return count > mostKeys;
+  });
+}
+
+/** Whether an opening bracket or a colon of a JSON text, outside of its strings, is the one; `depth` counts the brackets around. */
+function hasMark(text: string, isIt: (isColon: boolean, depth: number) => boolean): boolean {
   let depth = 0;
   let inString = false;
   for (let index = 0; index < text.length; index++) {
@@ -77,28 +94,9 @@ export function nestedDeeperThan(text: string, limit: number): boolean {
       else if (code === 34 /* " */) inString = false;
     } else if (code === 34) inString = true;
     else if (code === 91 /* [ */ || code === 123 /* { */) {
-      if (++depth > limit) return true;
+      if (isIt(false, ++depth)) return true;
     } else if (code === 93 /* ] */ || code === 125 /* } */) depth--;
-  }
-  return false;
-}
-
-/** Whether an object of a JSON text, which is nested no deeper than is allowed, has more keys than are taken; short texts are not looked at. */
-export function hasLargeObject(text: string): boolean {
-  // A key is at least two quotes, a colon, a value and a comma.
-  if (text.length < mostKeys * 5) return false;
-  const keys = new Uint32Array(maximumDepth + 2);
-  let depth = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (inString) {
-      if (code === 92 /* \ */) index++;
-      else if (code === 34 /* " */) inString = false;
-    } else if (code === 34) inString = true;
-    else if (code === 91 /* [ */ || code === 123 /* { */) keys[++depth] = 0;
-    else if (code === 93 /* ] */ || code === 125 /* } */) depth--;
-    else if (code === 58 /* : */ && (keys[depth] = (keys[depth] ?? 0) + 1) > mostKeys) return true;
+    else if (code === 58 /* : */ && isIt(true, depth)) return true;
   }
   return false;
 }
