@@ -5,14 +5,28 @@ import { createAdaptorServer } from "@hono/node-server";
 import { Client } from "@langchain/langgraph-sdk";
 import { Hono } from "hono";
 import { Client as SecondClient } from "langgraph-sdk-2";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import type { HttpEnvironment } from "../../src/http/environment.ts";
-import { sendEvents } from "../../src/http/sse.ts";
+import { sendEvents, type EventStream } from "../../src/http/sse.ts";
 import { createLogger } from "../../src/logger.ts";
 
 afterEach(() => {
   vi.useRealTimers();
 });
+
+/** The port of a server that answers everything with these events, while the test works. */
+async function serve(events: EventStream<string>["open"], mayBeQuiet = false): Promise<number> {
+  const stream = { mayBeQuiet, open: events, tail: events, measure: () => 0, frame: (event: string) => event };
+  const app = new Hono<HttpEnvironment>().get("*", (context) =>
+    sendEvents<string>(context, { ...stream, headers: {}, logger: createLogger("silent") }),
+  );
+  const server = createAdaptorServer({ createServer, fetch: app.fetch });
+  onTestFinished(() => void server.close());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on a port has an address with one.
+  return (server.address() as AddressInfo).port;
+}
 
 test("a stream that has nothing to tell says so several times within 30 seconds, from the beginning on", async () => {
   async function* quiet(signal: AbortSignal): AsyncGenerator<string[]> {
@@ -20,22 +34,7 @@ test("a stream that has nothing to tell says so several times within 30 seconds,
     if (!signal.aborted) await once(signal, "abort");
   }
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  const app = new Hono<HttpEnvironment>().get("/", (context) =>
-    sendEvents<string>(context, {
-      mayBeQuiet: true,
-      open: quiet,
-      tail: quiet,
-      measure: () => 0,
-      frame: (event) => event,
-      headers: {},
-      logger: createLogger("silent"),
-    }),
-  );
-  const server = createAdaptorServer({ createServer, fetch: app.fetch });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A server that listens on a port has an address with one.
-  const client = get({ port: (server.address() as AddressInfo).port, host: "127.0.0.1" });
+  const client = get({ port: await serve(quiet, true), host: "127.0.0.1" });
   const [response] = await once(client, "response");
   let told = "";
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -47,7 +46,6 @@ test("a stream that has nothing to tell says so several times within 30 seconds,
   await promise;
   expect(told.replaceAll(": heartbeat\n", "")).toBe("");
   client.destroy();
-  server.close();
 });
 
 test.each([
@@ -61,21 +59,7 @@ test.each([
     yield ['event: values\ndata: {"value":2}\nid: 1\n\n'];
   }
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  const app = new Hono<HttpEnvironment>().get("/threads/:thread/runs/:run/stream", (context) =>
-    sendEvents<string>(context, {
-      open: values,
-      tail: values,
-      measure: () => 0,
-      frame: (event) => event,
-      headers: {},
-      logger: createLogger("silent"),
-    }),
-  );
-  const server = createAdaptorServer({ createServer, fetch: app.fetch });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A server that listens on a port has an address with one.
-  const client = new Sdk({ apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  const client = new Sdk({ apiUrl: `http://127.0.0.1:${await serve(values)}` });
   const told: unknown[] = [];
   for await (const { event, data } of client.runs.joinStream("thread", "run")) {
     told.push({ event, data });
@@ -87,5 +71,4 @@ test.each([
     { event: "values", data: { value: 1 } },
     { event: "values", data: { value: 2 } },
   ]);
-  server.close();
 });
