@@ -1,12 +1,39 @@
 import { availableParallelism } from "node:os";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+
+/** Tests that start servers as processes, break them, or measure a process: each file needs a process of its own. */
+const system = [
+  "tests/e2e/**/*.test.ts",
+  "tests/faults/**/*.test.ts",
+  "tests/models/text-calls/coverage.test.ts",
+  "tests/recipes.test.ts",
+  // These set the clock forward, and the clock of events never goes back.
+  "tests/crons/cron-clock.test.ts",
+  "tests/http/default-times.test.ts",
+  "tests/http/thread-ttl.test.ts",
+  "tests/runs/{durable,event-clock}.test.ts",
+  "tests/sessions/approval-sweep.test.ts",
+];
 
 export default defineConfig({
   test: {
-    include: ["tests/**/*.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Vitest would keep one core for itself, which is half of a small machine, and needs next to nothing.
     maxWorkers: availableParallelism(),
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "fast",
+          include: ["tests/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...system],
+          // Files share what is imported, which takes longer than most tests.
+          isolate: false,
+          setupFiles: ["tests/support/restore-environment.ts"],
+        },
+      },
+      { extends: true, test: { name: "system", include: system } },
+    ],
   },
 });

@@ -16,7 +16,8 @@ import {
 import { finishedTools, readDatabase } from "./database.ts";
 import { projectFolder } from "../support/source-files.ts";
 
-const kills = 30;
+/** Kills of the short form; the whole has 30. */
+const kills = Number(process.env["KILLS"] ?? 10);
 /** Milliseconds from the answer to the request until the kill, at most: about as long as the run takes. */
 const longestWait = 260;
 const seed = Number(process.env["SEED"] ?? Date.now() % 100_000);
