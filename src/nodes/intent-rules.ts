@@ -1,6 +1,5 @@
 import type { DecompositionLimits, Intent, Route } from "../state.ts";
 import {
-  asksForFacts,
   bareTopics,
   dropsTheWork,
   extents,
@@ -8,11 +7,9 @@ import {
   impliedNeeds,
   joining,
   namedFile,
-  ofTheWorkspace,
   pleasantries,
   priority,
   toolVerbs,
-  upToDate,
   vagueRequests,
 } from "./intent-words.ts";
 
@@ -27,13 +24,12 @@ export interface IntentSetting {
   limits: DecompositionLimits;
   /** Something before or beside this message may say what it is about. */
   hasContext: boolean;
-  /** The run names its tools: then questions may be meant for them. */
-  namesTools: boolean;
 }
 
 /**
  * What a message wants by rules alone (CLAR-02), or `undefined` when only a model can tell: when the message joins tasks in
- * words that the rules do not know. Pure; checked by table.
+ * words that the rules do not know. No question is kept from the tools: whether it needs one, only the model can tell.
+ * Pure; checked by table.
  */
 export function intentByRules(text: string, setting: IntentSetting): ReadIntent | undefined {
   const details = {
@@ -65,16 +61,8 @@ function kindOf(text: string, setting: IntentSetting): Pick<ReadIntent, "kind" |
   if (calls > limits.max_estimated_calls) {
     return { kind: "action", route: "plan", reason: `about ${calls} tool calls` };
   }
-  if (isGeneralQuestion(text) && !setting.namesTools) {
-    return { kind: "information", route: "reply", reason: "a question that needs no tool" };
-  }
   if (tools + goals === 0 && joining.test(text)) return undefined;
   return { kind: tools + goals === 0 ? "information" : "action", route: "free_work", reason: "one request" };
-}
-
-/** Knowledge that stands in no file of the user and does not change by the day: no tool could add to it. */
-function isGeneralQuestion(text: string): boolean {
-  return asksForFacts.test(text) && !ofTheWorkspace.test(text) && !upToDate.test(text);
 }
 
 /** Characters beyond which a message says something, whatever it is. */

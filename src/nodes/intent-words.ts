@@ -43,18 +43,6 @@ export const joining = /\b(?:and then|then|after that|afterwards|finally|first)\
 export const seams =
   /(?:[,;.，；。]|(?<!\s))\s*(?:\b(?:and then|then|after that|afterwards|and finally|finally)\b|然后|接着|之后再?|最后)[,，]?\s*/iu;
 
-/** Questions after general knowledge. */
-export const asksForFacts =
-  /^\s*(?:(?:please|can you|could you)\s+)?(?:(?:explain|tell me)\s+(?:what|why|how)\b|what(?:'s| is| are) (?:an? )?(?!the\b|in\b|inside\b)\p{L}|what does .{1,60} mean\b|how (?:do|does|can|to|would)\b|why\b|who (?:is|was|were|invented|wrote)\b|when (?:was|were|did)\b|define\b)|^\s*(?:请问)?(?:什么(?:是|叫)|为什么|怎么(?:样)?|如何|谁(?:是|发明))|(?:是什么意思|是什么)[?？。\s]*$/iu;
-
-/** What belongs to the user or to the conversation: a tool may be needed to know it. */
-export const ofTheWorkspace =
-  /\b(?:files?|folders?|director(?:y|ies)|workspace|project|documents?|notes?|tasks?|todos?|calendar|schedule|reminders?|circuits?|netlists?|simulations?|here|there|this|that|these|those|it|they|them|my|our|your?|the|i|we)\b|[\w-]+\.[a-z]\w{0,7}\b|\/|文件|目录|工作区|项目|文档|笔记|任务|日程|提醒|电路|网表|仿真|这|那|它|我|你|里面|上面/iu;
-
-/** What changes by the day. */
-export const upToDate =
-  /\b(?:latest|newest|current(?:ly)?|today|now|news|recent(?:ly)?|this (?:year|month|week)|prices?|forecast|versions?|20\d\d)\b|最新|现在|今天|目前|新闻|最近|今年|价格|预报|版本/iu;
-
 /** Whole messages that name no object: a verb, and nothing or next to nothing (CLAR-01). */
 export const vagueRequests = [
   /^\s*(?:(?:please|pls|hey|hi)[,\s]+)?(?:(?:can|could|would|will) you (?:please )?|help me (?:to |with )?|i(?:'d like| need| want)(?: you)? (?:to |for you to )?)?(?:do|make|write|create|draft|prepare|fix|improve|optimi[sz]e|change|update|handle|process|analy[sz]e|summari[sz]e|research|translate|convert|refactor|finish|design|build)?(?:\s*(?:me|some|an?|a bit of|up|on))*\s*(?:something|anything|stuff|things?|it|this|that|them|research|work|writing|report|analysis|article|presentation|document|summary)?(?: (?:better|nicer|for me|please))*[\s.!?]*$/iu,

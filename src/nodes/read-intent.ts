@@ -37,7 +37,7 @@ export async function readIntent(
   const requests = lastRequests(state.messages).map(({ content }) => textOf(content));
   const text = requests.slice(isAnswer && !dropsTheWork.test(requests.at(-1) ?? "") ? -2 : -1).join("\n");
   const limits = DecompositionLimits.parse(context.decomposition ?? {});
-  const setting = { limits, hasContext: hasContext(state), namesTools: context.tools !== undefined };
+  const setting = { limits, hasContext: hasContext(state) };
   const ruled = intentByRules(text, setting);
   const chosen = (route: Route, reason: string): ReadIntent => ({ ...asked, ...ruled, route, reason });
   if (isPlanning(state, context)) {

@@ -4,7 +4,6 @@ import { estimatedCalls, intentByRules, type IntentSetting } from "../../src/nod
 const setting: IntentSetting = {
   limits: { max_characters: 300, max_estimated_calls: 10 },
   hasContext: false,
-  namesTools: false,
 };
 
 describe("the route of a request, by rules", () => {
@@ -18,11 +17,14 @@ describe("the route of a request, by rules", () => {
     ["辛苦了", "reply"],
     ["never mind", "reply"],
     ["算了", "reply"],
-    ["What is a flip-flop?", "reply"],
-    ["How to describe good weather?", "reply"],
-    ["Why does ice float?", "reply"],
-    ["什么是触发器？", "reply"],
-    ["如何形容好天气", "reply"],
+    ["What is a flip-flop?", "free_work"],
+    ["How to describe good weather?", "free_work"],
+    ["Why does ice float?", "free_work"],
+    ["Why are tests failing?", "free_work"],
+    ["explain what AuthService does", "free_work"],
+    ["how do people log in", "free_work"],
+    ["什么是触发器？", "free_work"],
+    ["如何形容好天气", "free_work"],
     ["list the files", "free_work"],
     ["列出文件", "free_work"],
     ["What is in the folder?", "free_work"],
@@ -52,10 +54,6 @@ describe("the route of a request, by rules", () => {
     expect(intentByRules("a request of thirty characters", { ...setting, limits })?.route).toBe("plan");
     expect(intentByRules("read a.md b.md c.md", { ...setting, limits })?.route).toBe("plan");
     expect(estimatedCalls("read a.md, a.md and b.md", 2)).toBe(4);
-  });
-
-  it("leaves questions to the tools that a run names", () => {
-    expect(intentByRules("What is a flip-flop?", { ...setting, namesTools: true })?.route).toBe("free_work");
   });
 });
 

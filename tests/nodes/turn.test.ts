@@ -137,6 +137,19 @@ describe("several intents in one message (DECOMP-06)", () => {
   });
 });
 
+describe("a question", () => {
+  it.each([
+    "Why are tests failing?",
+    "explain what AuthService does",
+    "What is Acme's refund policy?",
+    "为什么测试失败",
+  ])("reaches the model with the tools: %s", async (question) => {
+    const flow = await start({ script: [{ text: "I would have to look." }] });
+    await flow.send(question);
+    expect(flow.model.requests[0]?.toolNames).toEqual(expect.arrayContaining(["read_file", "search_content"]));
+  });
+});
+
 function isClarify(request: ModelRequest): boolean {
   return request.messages.some((message) => wireText(message).includes("<!-- task: clarify -->"));
 }
