@@ -31,11 +31,19 @@ await build({
     "simulation-worker": join(root, "src/simulation/simulation-worker.ts"),
     "plot-worker": join(root, "src/simulation/plot-worker.ts"),
     "page-worker": join(root, "src/web/page-worker.ts"),
+    "type-reader": join(root, "src/graph/schemas/type-reader.ts"),
     ...Object.fromEntries(graphs.map(({ id, file }) => [`graph-${id}`, file])),
   },
   platform: "node",
-  // Native, found by its own path; a simulator of 20 MB; a bundler; what reads a file beside it; and files that are served, not run.
-  external: ["better-sqlite3", "eecircuit-engine", "rolldown", "@resvg/resvg-wasm", /^swagger-ui-dist/u],
+  // Native, found by its own path; a simulator of 20 MB; a bundler; a compiler; what reads a file beside it; and files that are served, not run.
+  external: [
+    "better-sqlite3",
+    "eecircuit-engine",
+    "rolldown",
+    /^typescript\//u,
+    "@resvg/resvg-wasm",
+    /^swagger-ui-dist/u,
+  ],
   // A warning about code inside a dependency is nothing this build can act on.
   onwarn: (warning, warn) => {
     if (!("id" in warning && String(warning.id).includes("node_modules"))) warn(warning);

@@ -102,11 +102,11 @@ export async function startServer(
     const port = await takePort(config, api);
     const unbindClient = bindSdkClient(port.url);
     await takeUp(runs, logger);
+    const learning = describeAhead(graphs, config, logger);
     port.admit();
     const toRequest = cronRequest.bind(undefined, { runnable: storage, graphs });
     const clockwork = startClockwork({ config, storage, runs, toRequest, logger });
     webhooks.start(port.url);
-    const learning = describeAhead(graphs, config, logger);
     ollama.lookSoon();
     files?.start();
     return {

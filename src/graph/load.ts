@@ -8,8 +8,9 @@ import { openUserModules } from "../manifest/module-hooks.ts";
 import { inTime } from "../manifest/user-module.ts";
 import { JsonObject, type Assistant, type Run } from "../storage/records.ts";
 import { systemAssistant } from "./assistants.ts";
-import type { GraphSource, TypeSchemas } from "./read-types.ts";
-import { graphSchemas, hasStateSchema, schemasOfTypes, type GraphSchemas } from "./schemas.ts";
+import { Descriptions, type GraphSource, type Reading } from "./schemas/descriptions.ts";
+import type { GraphSchemas } from "./schemas/graph-schemas.ts";
+import type { TypeSchemas } from "./schemas/type-schemas.ts";
 import { loadUserGraph, type AccessContext, type LoadedGraph } from "./user-graph.ts";
 
 /** A compiled graph with the server's checkpointer. */
@@ -35,7 +36,7 @@ export class Graphs {
   readonly problems: readonly GraphProblem[];
   readonly #loaded: Map<string, LoadedGraph>;
   readonly #assistants: Assistant[];
-  readonly #schemas = new Map<string, GraphSchemas>();
+  readonly #descriptions: Descriptions;
 
   constructor(
     loaded: Map<string, LoadedGraph>,
@@ -43,6 +44,7 @@ export class Graphs {
     defaults: Record<string, GraphDefaults | undefined> = {},
   ) {
     this.#loaded = loaded;
+    this.#descriptions = new Descriptions(loaded);
     this.problems = problems;
     const since = new Date().toISOString();
     this.#assistants = [...loaded.keys()].map((id) => systemAssistant(id, since, defaults[id]));
@@ -125,37 +127,39 @@ export class Graphs {
     return this.#assistants.find((one) => one.assistant_id === idOrGraphId || one.graph_id === idOrGraphId);
   }
 
-  /** JSON Schemas of input, output, state, config and context; made once per graph. */
-  schemas(id: string): GraphSchemas {
-    const known = this.#schemas.get(id);
-    if (known !== undefined) return known;
-    const made = graphSchemas(this.get(id));
-    this.#schemas.set(id, made);
-    return made;
+  /** JSON Schemas of input, output, state, config and context. Waits while the graph's types are being read, but not for long. */
+  async schemas(id: string, signal: AbortSignal): Promise<GraphSchemas> {
+    return await this.#descriptions.of(id, this.#find(id), signal);
   }
 
-  /** The graphs that only know the names of their channels, and whose modules have types. */
-  untyped(): GraphSource[] {
-    return [...this.#loaded].flatMap(([id, { graph, source }]) =>
-      source !== undefined && /\.[cm]?tsx?$/u.test(source.path) && !hasStateSchema(graph) ? [{ id, ...source }] : [],
-    );
+  /** The graphs of which types say more than they know themselves when they run. */
+  async untyped(): Promise<GraphSource[]> {
+    return await this.#descriptions.untyped();
   }
 
-  /** From now on what the types of a graph say is what its schemas are. */
+  /** Whom requests for schemas wait for from now on. */
+  await(reading: Reading): void {
+    this.#descriptions.await(reading);
+  }
+
+  /** From now on what the types of a graph say counts where it declares nothing. */
   learn(id: string, types: TypeSchemas): void {
-    this.#schemas.set(id, schemasOfTypes(types));
+    this.#descriptions.learn(id, types);
   }
 
   /** Schemas of the subgraphs, by their namespace (`node`, or `node|inner` with `recurse`). */
   async subgraphSchemas(
     assistant: OfAssistant,
-    namespace?: string,
-    recurse = false,
+    {
+      namespace,
+      recurse = false,
+      signal,
+    }: { namespace?: string | undefined; recurse?: boolean | undefined; signal: AbortSignal },
   ): Promise<Record<string, GraphSchemas>> {
     const found: Record<string, GraphSchemas> = {};
     const graph = await this.#ofAssistant(assistant);
     for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse)) {
-      found[name] = graphSchemas(subgraph);
+      found[name] = await this.#descriptions.ofSubgraph(assistant.graph_id, name, subgraph, signal);
     }
     return found;
   }

@@ -1,14 +1,20 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { MemorySaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { learnSchemas } from "../../src/graph/learn-schemas.ts";
+import { AppError } from "../../src/errors.ts";
 import { loadGraphs, type Graphs } from "../../src/graph/load.ts";
+import type { GraphSchemas } from "../../src/graph/schemas/graph-schemas.ts";
+import { learnSchemas } from "../../src/graph/schemas/learn-schemas.ts";
+import { readTypes } from "../../src/graph/schemas/read-types.ts";
+import type { TypeSchemas } from "../../src/graph/schemas/type-schemas.ts";
 import { createLogger } from "../../src/logger.ts";
+import { projectFolder } from "../support/source-files.ts";
 
 const fixtures = join(import.meta.dirname, "..", "fixtures", "graphs");
 const logger = createLogger("silent");
+const { signal } = new AbortController();
 
 let folder: string;
 let cache: string;
@@ -18,90 +24,221 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** The fixtures' graphs, of which some have a state that only their types describe. */
-async function load(where = fixtures): Promise<Graphs> {
-  const graphs = {
-    annotation: join(where, "annotation.ts:graph"),
-    nested: join(where, "nested.ts:graph"),
-    zod: join(where, "zod-state.ts:graph"),
-    javascript: join(where, "plain.cjs:graph"),
-  };
+async function load(graphs: Record<string, string>): Promise<Graphs> {
   await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
   return await loadGraphs(join(folder, "langgraph.json"), new MemorySaver());
 }
 
-const typed = {
-  state_schema: {
-    type: "object",
-    properties: {
-      messages: { type: "array", items: { type: "object" }, langgraph_type: "messages" },
-      topic: { type: "string" },
-      scores: { type: "array", items: { type: "number" } },
-      mode: { enum: expect.arrayContaining(["short", "long"]) },
-    },
-    required: expect.arrayContaining(["messages", "topic", "scores"]),
-  },
-  input_schema: {
-    properties: {
-      messages: { langgraph_type: "messages" },
-      topic: { type: "string" },
-      scores: { type: "array", items: { type: "number" } },
-    },
-  },
-  config_schema: null,
-};
+/** Writes modules and settings, by their paths in the folder. */
+async function write(files: Record<string, string>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+}
 
-describe("a state that only types describe", () => {
-  it("has its channels' names at once, and its types when they were read", async () => {
-    const graphs = await load();
-    expect(graphs.untyped().map(({ id }) => id)).toEqual(["annotation", "nested"]);
-    expect(graphs.schemas("annotation").state_schema).toMatchObject({ properties: { topic: {}, scores: {} } });
-    const zod = graphs.schemas("zod");
-    expect(zod.state_schema).toMatchObject({
-      properties: { messages: { langgraph_type: "messages" }, level: { enum: ["easy", "hard"], default: "easy" } },
+/** The text of a module whose graph has `Annotation.Root` of these fields as its state. */
+function graphOf(fields: string, before = ""): string {
+  return `import { Annotation, START, StateGraph } from "@langchain/langgraph";
+${before}
+const State = Annotation.Root({ ${fields} });
+export const graph = new StateGraph(State).addNode("work", () => ({})).addEdge(START, "work").compile();
+`;
+}
+
+/** What the types of one graph of the folder say of its state's fields. */
+async function fieldsOf(path: string): Promise<unknown> {
+  const graphs = await load({ agent: `./${path}:graph` });
+  expect(graphs.problems).toEqual([]);
+  const learning = learnSchemas({ graphs, folder, cache, logger });
+  const { state_schema } = await graphs.schemas("agent", signal);
+  await learning.stop();
+  return (state_schema as { properties: unknown }).properties;
+}
+
+/** The same, asked of the compiler itself. */
+async function typedFields(path: string): Promise<unknown> {
+  await mkdir(cache, { recursive: true });
+  const source = { id: "agent", path: join(folder, path), name: "graph" };
+  return (await readTypes([source], { folder, scratch: cache, signal })).get("agent")?.state?.["properties"];
+}
+
+const two = { annotation: join(fixtures, "annotation.ts:graph"), zod: join(fixtures, "zod-state.ts:graph") };
+const names = { properties: { topic: {}, scores: {} } };
+
+describe("a request that comes before the types are read", () => {
+  const types: TypeSchemas = {
+    state: { type: "object", properties: { topic: { type: "string" } } },
+    subgraphs: [],
+  };
+
+  it("waits for them, while requests for other graphs are answered", async () => {
+    const graphs = await load(two);
+    const asked = Promise.withResolvers<string[]>();
+    const told = Promise.withResolvers<Map<string, TypeSchemas>>();
+    const learning = learnSchemas({
+      graphs,
+      folder,
+      cache,
+      logger,
+      read: (sources) => {
+        asked.resolve(sources.map(({ id }) => id));
+        return told.promise;
+      },
     });
-    await learnSchemas({ graphs, folder: fixtures, cache, logger }).done;
-    expect(graphs.schemas("annotation")).toMatchObject(typed);
-    expect(graphs.schemas("annotation").input_schema).not.toHaveProperty("required");
-    expect(graphs.schemas("nested").output_schema).toMatchObject({
-      properties: { path: { type: "array", items: { type: "string" } } },
+    const answers: string[] = [];
+    const waiting = graphs.schemas("annotation", signal).then((schemas): GraphSchemas => {
+      answers.push("annotation");
+      return schemas;
     });
-    expect(graphs.schemas("zod")).toBe(zod);
+    expect(await asked.promise).toEqual(["annotation"]);
+    expect(await graphs.schemas("zod", signal)).toMatchObject({
+      state_schema: {
+        properties: { messages: { langgraph_type: "messages" }, level: { enum: ["easy", "hard"], default: "easy" } },
+      },
+    });
+    expect(answers).toEqual([]);
+    told.resolve(new Map([["annotation", types]]));
+    expect(await waiting).toMatchObject({ state_schema: { properties: { topic: { type: "string" } } } });
+    await learning.done;
   });
 
-  it("is read from the cache until a source changes, of its own or one that it imports", async () => {
-    const where = join(folder, "graphs");
-    await cp(fixtures, where, { recursive: true });
-    const state = join(where, "annotation.ts");
-    await writeFile(join(where, "topic.ts"), "export type Topic = string;\n");
-    const text = await readFile(state, "utf8");
-    const before = `import type { Topic } from "./topic.js";\n${text.replace("Annotation<string>", "Annotation<Topic>")}`;
-    await writeFile(state, before);
-    const learn = async (): Promise<Graphs> => {
-      const graphs = await load(where);
-      await learnSchemas({ graphs, folder: where, cache, logger }).done;
-      return graphs;
-    };
-    expect((await learn()).schemas("annotation")).toMatchObject(typed);
+  it("ends with its client, and is answered with the names of the channels when it has waited long enough", async () => {
+    const lines: { msg: string; graph_id?: string }[] = [];
+    const log = createLogger("info", { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
+    const graphs = await load(two);
+    const asked = Promise.withResolvers<void>();
+    const told = Promise.withResolvers<Map<string, TypeSchemas>>();
+    const learning = learnSchemas({
+      graphs,
+      folder,
+      cache,
+      logger: log,
+      wait: 1,
+      read: () => {
+        asked.resolve();
+        return told.promise;
+      },
+    });
+    await asked.promise;
+    const gone = new AbortController();
+    const left = graphs.schemas("annotation", gone.signal);
+    gone.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    expect(await graphs.schemas("annotation", signal)).toMatchObject({ state_schema: names, context_schema: null });
+    expect(await graphs.schemas("annotation", signal)).toMatchObject({ state_schema: names });
+    expect(lines).toMatchObject([{ msg: "schemas_not_read_in_time", graph_id: "annotation" }]);
+    told.reject(new AppError("execution_failed", "There is no compiler."));
+    await learning.done;
+    expect(await graphs.schemas("annotation", signal)).toMatchObject({ state_schema: names });
+    expect(lines[1]).toMatchObject({ msg: "schemas_not_read_from_types", reason: "There is no compiler." });
+  });
+
+  it("is answered with the names when the reading is stopped, which leaves nothing behind", async () => {
+    const graphs = await load(two);
+    const learning = learnSchemas({ graphs, folder, cache, logger });
+    const waiting = graphs.schemas("annotation", signal);
+    await learning.stop();
+    expect(await waiting).toMatchObject({ state_schema: names });
+    expect(await readdir(cache).catch(() => [])).toEqual([]);
+  });
+});
+
+describe("what types say", () => {
+  it("counts where they name something, and never more than what is declared", async () => {
+    const graphs = await load(two);
+    const learning = learnSchemas({
+      graphs,
+      folder,
+      cache,
+      logger,
+      read: async () => {
+        await Promise.resolve();
+        const nothing = { type: "object", additionalProperties: {} };
+        return new Map([["annotation", { state: nothing, input: {}, output: nothing, context: {}, subgraphs: [] }]]);
+      },
+    });
+    await learning.done;
+    expect(await graphs.schemas("annotation", signal)).toMatchObject({
+      state_schema: names,
+      input_schema: names,
+      output_schema: names,
+      context_schema: null,
+    });
+  });
+
+  it("is kept until a source changes, of the graph or one that it imports", async () => {
+    await write({
+      "graph.ts": graphOf("topic: Annotation<Topic>()", `import type { Topic } from "./topic.js";`),
+      "topic.ts": "export type Topic = string;\n",
+    });
+    expect(await fieldsOf("graph.ts")).toEqual({ topic: { type: "string" } });
     // What stands in the cache is what is told, so nothing was compiled.
     for (const name of await readdir(cache)) {
       const kept = await readFile(join(cache, name), "utf8");
       await writeFile(join(cache, name), kept.replaceAll('"topic":{"type":"string"}', '"topic":{"type":"kept"}'));
     }
-    expect((await learn()).schemas("annotation").state_schema).toMatchObject({
-      properties: { topic: { type: "kept" } },
-    });
-    await writeFile(join(where, "topic.ts"), `export type Topic = "sea" | "land";\n`);
-    expect((await learn()).schemas("annotation").state_schema).toMatchObject({
-      properties: { topic: { enum: expect.arrayContaining(["sea", "land"]) } },
-    });
+    expect(await fieldsOf("graph.ts")).toEqual({ topic: { type: "kept" } });
+    await writeFile(join(folder, "topic.ts"), `export type Topic = "sea" | "land";\n`);
+    expect(await fieldsOf("graph.ts")).toEqual({ topic: { type: "string", enum: ["land", "sea"] } });
   });
 
-  it("keeps its channels' names when the reading is stopped, and leaves nothing behind", async () => {
-    const graphs = await load();
-    const learning = learnSchemas({ graphs, folder: fixtures, cache, logger });
-    await learning.stop();
-    expect(graphs.schemas("annotation").state_schema).toMatchObject({ properties: { topic: {} } });
-    expect(await readdir(cache)).toEqual([]);
+  it("is found by the aliases of a tsconfig.json, whatever else that asks for", async () => {
+    await write({
+      "settings/base.json": `{ "compilerOptions": { "paths": { "@/*": ["../src/lib/*"] } } } // everyone's`,
+      "tsconfig.json": `{
+        "extends": "./settings/base.json",
+        "compilerOptions": { "moduleResolution": "node", "target": "es5", "noSuchOption": 1, },
+      }`,
+      "src/lib/state.ts": "/** Of trees. */\nexport type Height = number;\n",
+      "src/graph.ts": graphOf("height: Annotation<Height>()", `import type { Height } from "@/state";`),
+    });
+    expect(await typedFields("src/graph.ts")).toEqual({ height: { type: "number" } });
+    await write({
+      "tsconfig.json": `{ "compilerOptions": { "baseUrl": "./src" } }`,
+      "src/graph.ts": graphOf("height: Annotation<Height[]>()", `import type { Height } from "lib/state";`),
+    });
+    expect(await typedFields("src/graph.ts")).toEqual({ height: { type: "array", items: { type: "number" } } });
+  });
+
+  it.each([
+    ["extends what is not there", `{ "extends": "./nowhere.json" }`],
+    ["extends itself", `{ "extends": "./tsconfig.json" }`],
+    ["is no JSON", `{ "compilerOptions": `],
+  ])(
+    "is known beside a tsconfig.json that %s, and in spite of what the compiler complains of",
+    async (_title, text) => {
+      await write({
+        "tsconfig.json": text,
+        "graph.ts": graphOf(
+          "kind: Annotation<Kind>(), odd: Annotation<NotThere>()",
+          `enum Kind { one = "1", two = "2" }`,
+        ),
+      });
+      const found = await typedFields("graph.ts");
+      expect(found).toEqual({ kind: { type: "string", enum: ["1", "2"] }, odd: {} });
+    },
+  );
+
+  it("has the extras that a folder's own copy of LangGraph was told", async () => {
+    const packages = join(folder, "node_modules");
+    await mkdir(join(packages, "@langchain"), { recursive: true });
+    const own = join(projectFolder, "node_modules");
+    // A copy of its own of LangGraph alone: what it needs is the same wherever it lies.
+    await cp(join(own, "@langchain", "langgraph"), join(packages, "@langchain", "langgraph"), { recursive: true });
+    for (const name of ["core", "langgraph-sdk", "langgraph-checkpoint", "protocol"]) {
+      await symlink(join(own, "@langchain", name), join(packages, "@langchain", name), "dir");
+    }
+    for (const name of ["zod", "@standard-schema"]) await symlink(join(own, name), join(packages, name), "dir");
+    await cp(join(fixtures, "described-zod3.mjs"), join(folder, "graph.mjs"));
+    expect(await fieldsOf("graph.mjs")).toMatchObject({ messages: { langgraph_type: "messages" } });
+    await cp(join(fixtures, "described-zod3.mjs"), join(folder, "common.cjs"));
+    const text = await readFile(join(folder, "common.cjs"), "utf8");
+    const common = text
+      .replaceAll(/import (.*) from (".*");/gu, "const $1 = require($2);")
+      .replaceAll("export const", "const")
+      .concat("module.exports = { graph };\n");
+    await writeFile(join(folder, "common.cjs"), common);
+    expect(await fieldsOf("common.cjs")).toMatchObject({ messages: { langgraph_type: "messages" } });
   });
 });

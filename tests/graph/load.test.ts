@@ -100,8 +100,10 @@ describe("assistants", () => {
 });
 
 describe("schemas", () => {
+  const { signal } = new AbortController();
+
   it("come from the state schema and the context schema, also where a part has no JSON Schema", async () => {
-    const schemas = (await load({ agent: `${module}:compiled` })).schemas("agent");
+    const schemas = await (await load({ agent: `${module}:compiled` })).schemas("agent", signal);
     expect(schemas).toMatchObject({
       state_schema: { properties: { messages: { langgraph_type: "messages" }, count: { type: "number" } } },
       input_schema: { properties: { messages: {}, count: {} } },
@@ -112,13 +114,13 @@ describe("schemas", () => {
   });
 
   it("of a graph without runtime schemas name its channels at once", async () => {
-    const schemas = (await load({ agent: `${module}:annotated` })).schemas("agent");
+    const schemas = await (await load({ agent: `${module}:annotated` })).schemas("agent", signal);
     expect(schemas.state_schema).toMatchObject({ properties: { messages: { langgraph_type: "messages" } } });
     expect(schemas.config_schema).toBeNull();
   });
 
   it("of subgraphs are found by their node", async () => {
-    const schemas = await (await load({ agent: `${module}:nested` })).subgraphSchemas(assistant);
+    const schemas = await (await load({ agent: `${module}:nested` })).subgraphSchemas(assistant, { signal });
     expect(schemas).toMatchObject({ inner: { state_schema: { properties: { count: { type: "number" } } } } });
   });
 });

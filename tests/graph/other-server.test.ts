@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { graphSchemas } from "../../src/graph/schemas.ts";
+import { declaredSchemas, graphSchemas } from "../../src/graph/schemas/graph-schemas.ts";
+import { langGraphOf } from "../../src/graph/schemas/zod-copies.ts";
 import { workflow } from "../../src/graph/workflow.ts";
 import { freePort } from "../support/free-port.ts";
 import { projectFolder } from "../support/source-files.ts";
@@ -91,7 +92,9 @@ describe("the graph of langgraph.json", () => {
           .array(z.looseObject({ assistant_id: z.string() }))
           .parse(await post(`${url}/assistants/search`, {}));
         const schemas: unknown = await (await fetch(`${url}/assistants/${assistant?.assistant_id}/schemas`)).json();
-        const { input_schema, state_schema } = graphSchemas(workflow.compile());
+        const graph = workflow.compile();
+        const declared = declaredSchemas(graph, await langGraphOf(import.meta.filename, []));
+        const { input_schema, state_schema } = graphSchemas(graph, declared);
         expect(schemas).toMatchObject(JSON.parse(JSON.stringify({ input_schema, state_schema })));
       } finally {
         // A group of its own: the command starts its server as a child.

@@ -109,7 +109,7 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
     path(AssistantPath),
     async (context) => {
       const { graph_id } = await requireAssistant(services, context.req.valid("param").assistant_id);
-      return answerJson(context, { graph_id, ...graphs.schemas(graph_id) });
+      return answerJson(context, { graph_id, ...(await graphs.schemas(graph_id, context.req.raw.signal)) });
     },
   );
 }
@@ -126,7 +126,7 @@ function subgraphRoutes(routes: HttpApp, services: HttpServices): void {
       const assistant = await requireAssistant(services, context.req.valid("param").assistant_id);
       return answerJson(
         context,
-        await subgraphSchemas(graphs, assistant, undefined, context.req.valid("query").recurse),
+        await subgraphSchemas(graphs, assistant, { ...context.req.valid("query"), signal: context.req.raw.signal }),
       );
     },
   );
@@ -138,9 +138,10 @@ function subgraphRoutes(routes: HttpApp, services: HttpServices): void {
     async (context) => {
       const { assistant_id, namespace } = context.req.valid("param");
       const assistant = await requireAssistant(services, assistant_id);
+      const { recurse } = context.req.valid("query");
       return answerJson(
         context,
-        await subgraphSchemas(graphs, assistant, namespace, context.req.valid("query").recurse),
+        await subgraphSchemas(graphs, assistant, { namespace, recurse, signal: context.req.raw.signal }),
       );
     },
   );
@@ -150,10 +151,9 @@ function subgraphRoutes(routes: HttpApp, services: HttpServices): void {
 async function subgraphSchemas(
   graphs: Graphs,
   assistant: Assistant,
-  namespace: string | undefined,
-  recurse = false,
+  wanted: Parameters<Graphs["subgraphSchemas"]>[1],
 ): Promise<Record<string, unknown>> {
-  const found = await graphs.subgraphSchemas(assistant, namespace, recurse);
+  const found = await graphs.subgraphSchemas(assistant, wanted);
   return Object.fromEntries(
     Object.entries(found).map(([name, schemas]) => [
       name,

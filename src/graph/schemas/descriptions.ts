@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import { unlessAborted } from "../../unless-aborted.ts";
+import type { LoadedGraph } from "../user-graph.ts";
+import {
+  channelNames,
+  declaredSchemas,
+  fieldsOf,
+  graphSchemas,
+  type DescribedGraph,
+  type GraphSchemas,
+} from "./graph-schemas.ts";
+import type { PartSchemas, TypeSchemas } from "./type-schemas.ts";
+import { langGraphOf } from "./zod-copies.ts";
+
+/** A graph as its module exports it. */
+export interface GraphSource {
+  id: string;
+  path: string;
+  name: string;
+}
+
+/** Types that are being read. `wait` is over when they are known, when it took too long, or with the signal's reason. */
+export interface Reading {
+  wait(id: string, signal: AbortSignal): Promise<void>;
+}
+
+/** A graph that is given what a run gives beside its input, which nothing but a type may describe. */
+const givesContext = /\bnew\s+StateGraph\s*(?:<[^>]*>)?\(\s*(?:[\w$.]+\s*,\s*[^)\s]|\{[^}]*\bcontext\b)/u;
+
+/** The schemas of the graphs: what they declare when they run, what their types say, and the names of their channels. */
+export class Descriptions {
+  readonly #loaded: Map<string, LoadedGraph>;
+  readonly #known = new Map<string, Promise<GraphSchemas>>();
+  readonly #types = new Map<string, TypeSchemas>();
+  #reading: Reading | undefined;
+
+  constructor(loaded: Map<string, LoadedGraph>) {
+    this.#loaded = loaded;
+  }
+
+  /** The schemas of a graph; while its types are being read, this waits for them as long as the reading lets it. */
+  async of(id: string, loaded: LoadedGraph, signal: AbortSignal): Promise<GraphSchemas> {
+    await this.#reading?.wait(id, signal);
+    const made = this.#known.get(id) ?? this.#describe(loaded, this.#types.get(id));
+    this.#known.set(id, made);
+    return await unlessAborted(made, signal);
+  }
+
+  async #describe({ graph, source }: LoadedGraph, types: TypeSchemas | undefined): Promise<GraphSchemas> {
+    return graphSchemas(graph, await declared(graph, source?.path), types);
+  }
+
+  /** The schemas of a graph inside of another one, `namespace` being its nodes from the outermost one inwards. */
+  async ofSubgraph(id: string, namespace: string, graph: DescribedGraph, signal: AbortSignal): Promise<GraphSchemas> {
+    await this.#reading?.wait(id, signal);
+    const typed = typesOf(this.#types.get(id), namespace.split("|").at(-1), channelNames(graph));
+    return graphSchemas(graph, await declared(graph, this.#loaded.get(id)?.source?.path), typed);
+  }
+
+  /** The graphs of which something is said by types alone, or by those of a graph inside. */
+  async untyped(): Promise<GraphSource[]> {
+    const all = [...this.#loaded].map(async ([id, { graph, source }]) => {
+      if (source === undefined || !/\.[cm]?[jt]sx?$/u.test(source.path)) return [];
+      const said = await declared(graph, source.path);
+      const mayGive = said.context === undefined && givesContext.test(readFileSync(source.path, "utf8"));
+      const isSaid = said.state !== undefined && !mayGive && (await areDeclared(graph, source.path));
+      return isSaid ? [] : [{ id, ...source }];
+    });
+    return (await Promise.all(all)).flat();
+  }
+
+  /** From now on requests wait for this reading. */
+  await(reading: Reading): void {
+    this.#reading = reading;
+  }
+
+  /** From now on what the types of a graph say counts where it declares nothing. */
+  learn(id: string, types: TypeSchemas): void {
+    this.#types.set(id, types);
+    this.#known.delete(id);
+  }
+}
+
+async function declared(graph: DescribedGraph, path: string | undefined): Promise<PartSchemas> {
+  return declaredSchemas(graph, await langGraphOf(path ?? import.meta.filename, fieldsOf(graph)));
+}
+
+async function areDeclared(graph: LoadedGraph["graph"], path: string): Promise<boolean> {
+  for await (const [, subgraph] of graph.getSubgraphsAsync(undefined, true)) {
+    if ((await declared(subgraph, path)).state === undefined) return false;
+  }
+  return true;
+}
+
+/** By the names of the channels: of several graphs in nodes of one name, the one that has them is meant. */
+function typesOf(types: TypeSchemas | undefined, node: string | undefined, channels: string[]): PartSchemas {
+  const wanted = channels.toSorted().join("\0");
+  const fitting = (types?.subgraphs ?? []).filter(({ state }) => {
+    const properties = state?.["properties"];
+    return (
+      typeof properties === "object" && properties !== null && Object.keys(properties).toSorted().join("\0") === wanted
+    );
+  });
+  return fitting.find((one) => one.node === node) ?? fitting[0] ?? {};
+}

@@ -1,0 +1,191 @@
+import {
+  isCallExpression,
+  isIdentifier,
+  isPropertyAccessExpression,
+  isStringLiteral,
+} from "typescript/unstable/ast/is";
+import type { CallExpression, Node } from "typescript/unstable/ast";
+import { SignatureKind, SymbolFlags, TypeFlags } from "typescript/unstable/sync";
+import type { Checker, Program, Symbol as TypeSymbol, Type } from "typescript/unstable/sync";
+import { unlessPanic } from "./unless-panic.ts";
+
+/** The types that say what goes into a graph, what it keeps, what comes out, and what a run gives beside. */
+export interface GraphParts {
+  state: Type | undefined;
+  input: Type | undefined;
+  output: Type | undefined;
+  context: Type | undefined;
+  /** The names that go in and come out, where only they are known. */
+  inputNames: string[] | undefined;
+  outputNames: string[] | undefined;
+}
+
+/** A graph that another one has as a node; without a name where the name is not written. */
+interface Subgraph {
+  node: string | undefined;
+  graph: Type;
+}
+
+/** How many wrappings (promise, function, builder, agent) around a graph are opened. */
+const mostWrappings = 6;
+
+/** Finds graphs and their parts among the types of modules, of whichever version of LangGraph they are. */
+export class GraphTypes {
+  readonly #checker: Checker;
+  readonly #program: Program;
+  readonly #graphs = new Map<number, Type | undefined>();
+
+  constructor(program: Program, checker: Checker) {
+    this.#program = program;
+    this.#checker = checker;
+  }
+
+  /** The graph that a module exports under a name, by itself, as a builder, an agent, a promise or a function. */
+  exported(path: string, name: string): Type | undefined {
+    const file = this.#program.getSourceFile(path);
+    const module = file && this.#checker.getSymbolAtLocation(file);
+    if (module === undefined) return undefined;
+    const found = this.#checker.getExportsOfModule(module).find((symbol) => symbol.name === name);
+    const type = found && this.#checker.getTypeOfSymbol(this.#origin(found));
+    return type && this.graphOf(type);
+  }
+
+  #origin(symbol: TypeSymbol): TypeSymbol {
+    return symbol.flags & SymbolFlags.Alias ? this.#checker.getAliasedSymbol(symbol) : symbol;
+  }
+
+  /** The compiled graph inside of a type. */
+  graphOf(type: Type, wrappings = 0): Type | undefined {
+    if (wrappings > mostWrappings) return undefined;
+    const open = (inner: Type | undefined): Type | undefined => inner && this.graphOf(inner, wrappings + 1);
+    if (type.isUnionType()) return first(type.getTypes(), open);
+    if (!(type.flags & (TypeFlags.Object | TypeFlags.Intersection))) return undefined;
+    // An agent looks like a graph, too; the one it runs is its `graph`.
+    const inner = this.#property(type, "graph");
+    if (inner !== undefined && this.#isGraph(inner)) return inner;
+    if (this.#isGraph(type)) return type;
+    const compile = this.#property(type, "compile");
+    if (compile !== undefined) return open(this.#answerOf(compile));
+    return open(this.#promised(type) ?? this.#answerOf(type));
+  }
+
+  #isGraph(type: Type): boolean {
+    return ["lg_is_pregel", "~RunOutput", "RunOutput"].some((name) => this.#property(type, name) !== undefined);
+  }
+
+  #answerOf(type: Type): Type | undefined {
+    const signature = this.#checker.getSignaturesOfType(type, SignatureKind.Call)[0];
+    return signature && this.#checker.getReturnTypeOfSignature(signature);
+  }
+
+  /** What a graph's own type says of its parts; before LangGraph 1.0 under other names, and before 0.4 not of all. */
+  parts(graph: Type): GraphParts {
+    const builder = this.#property(graph, "builder");
+    const names = (field: string): string[] | undefined => {
+      const definition = builder && this.#property(builder, field);
+      const properties = definition === undefined ? [] : this.#checker.getPropertiesOfType(definition);
+      return properties.length === 0 ? undefined : properties.map(({ name }) => name);
+    };
+    return {
+      state: this.#said(graph, "~RunOutput") ?? this.#said(graph, "RunInput"),
+      input: this.#said(graph, "~InputType"),
+      output: this.#said(graph, "~OutputType"),
+      context: this.#context(graph),
+      inputNames: names("_inputDefinition"),
+      outputNames: names("_outputDefinition"),
+    };
+  }
+
+  /** What `invoke` takes beside the input. */
+  #context(graph: Type): Type | undefined {
+    const invoke = this.#property(graph, "invoke");
+    const signature = invoke && this.#checker.getSignaturesOfType(invoke, SignatureKind.Call).at(-1);
+    const options = signature && this.#checker.getParameterType(signature, 1);
+    if (options === undefined) return undefined;
+    const given = this.#checker.getNonNullableType(options) ?? options;
+    return ["context", "configurable"]
+      .map((name) => this.#said(given, name))
+      .find((type) => type !== undefined && this.#checker.getPropertiesOfType(type).length > 0);
+  }
+
+  /** The type of a property, without `undefined`; `undefined` when it says nothing. */
+  #said(type: Type, name: string): Type | undefined {
+    const found = this.#property(type, name);
+    // An asynchronous workflow of the functional API has its answer as a promise.
+    const answer = found && (this.#promised(found) ?? found);
+    const said = answer && (this.#checker.getNonNullableType(answer) ?? answer);
+    return said === undefined || said.flags & TypeFlags.AnyOrUnknown ? undefined : said;
+  }
+
+  #promised(type: Type): Type | undefined {
+    const isPromise = type.isTypeReference() && type.getSymbol()?.name === "Promise";
+    return isPromise ? this.#checker.getTypeArguments(type)[0] : undefined;
+  }
+
+  #property(type: Type, name: string): Type | undefined {
+    const symbol = this.#checker.getPropertyOfType(type, name);
+    return symbol && this.#checker.getTypeOfSymbol(symbol);
+  }
+
+  /** The graphs that the user's modules give to `addNode`, in its options or inside of a node's function, too. */
+  subgraphs(): Subgraph[] {
+    const files = this.#program
+      .getSourceFileNames()
+      .filter((name) => !/\/node_modules\/|\.d\.[cm]?ts$|^bundled:/u.test(name));
+    return files.flatMap((name) => {
+      const file = this.#program.getSourceFile(name);
+      if (file === undefined || !file.text.includes("addNode")) return [];
+      return within(file, isAddNode).flatMap((call) => this.#subgraphsOf(call));
+    });
+  }
+
+  /** Most names in a call are no graphs, and stand there often. */
+  #knownGraphOf(type: Type): Type | undefined {
+    if (!this.#graphs.has(type.id))
+      this.#graphs.set(
+        type.id,
+        unlessPanic(() => this.graphOf(type)),
+      );
+    return this.#graphs.get(type.id);
+  }
+
+  #subgraphsOf(call: CallExpression): Subgraph[] {
+    const [name] = call.arguments;
+    const node = name !== undefined && isStringLiteral(name) ? name.text : undefined;
+    const places = call.arguments.flatMap((argument) => within(argument, isGraphPlace));
+    const graphs = new Map<number, Type>();
+    for (const place of places) {
+      const type = unlessPanic(() => this.#checker.getTypeAtLocation(place));
+      const graph = type && this.#knownGraphOf(type);
+      if (graph !== undefined) graphs.set(graph.id, graph);
+    }
+    return [...graphs.values()].map((graph) => ({ node, graph }));
+  }
+}
+
+function isAddNode(node: Node): node is CallExpression {
+  return (
+    isCallExpression(node) && isPropertyAccessExpression(node.expression) && node.expression.name.text === "addNode"
+  );
+}
+
+function isGraphPlace(node: Node): node is Node {
+  return isIdentifier(node) || isCallExpression(node);
+}
+
+/** The nodes of a kind in a piece of source, and in each other. */
+function within<Kind extends Node>(node: Node, isKind: (node: Node) => node is Kind): Kind[] {
+  const found: Kind[] = isKind(node) ? [node] : [];
+  node.forEachChild((child) => {
+    found.push(...within(child, isKind));
+  });
+  return found;
+}
+
+function first<Item, Result>(items: readonly Item[], find: (item: Item) => Result | undefined): Result | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
