@@ -1,10 +1,11 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { CompiledGraph } from "@langchain/langgraph/web";
-import { AppError, errorMessage } from "../errors.ts";
+import { AppError, errorMessage, explain, isAppError } from "../errors.ts";
 import { applyEnvironment } from "../manifest/environment.ts";
 import { noDefaults, readGraphDefaults, type GraphDefaults } from "../manifest/graph-defaults.ts";
 import { readManifest } from "../manifest/manifest.ts";
 import { openUserModules } from "../manifest/module-hooks.ts";
+import { versionFor } from "../manifest/package-version.ts";
 import { inTime } from "../manifest/user-module.ts";
 import { JsonObject, type Assistant, type Run } from "../storage/records.ts";
 import { systemAssistant } from "./assistants.ts";
@@ -72,6 +73,12 @@ export class Graphs {
   fixed(id: string): ServedGraph | undefined {
     const { graph, build } = this.#find(id);
     return build === undefined ? graph : undefined;
+  }
+
+  /** The version of LangGraph in the folder of a graph; `undefined` where it has none of its own. */
+  langgraphOf(id: string): string | undefined {
+    const { source } = this.#find(id);
+    return source === undefined ? undefined : versionFor(source.path, "@langchain/langgraph");
   }
 
   /** The graph for a run; a factory is asked anew with the run's `config` and `context`. */
@@ -189,7 +196,7 @@ export async function loadGraphs(langgraphJsonPath: string, checkpointer: BaseCh
       const work = loadUserGraph(folder, reference, checkpointer, given);
       return { id, loaded: await inTime(work, loadLimit, `Graph "${id}" of ${reference}`) };
     } catch (error) {
-      return { id, message: errorMessage(error) };
+      return { id, message: isAppError(error) ? explain(error) : errorMessage(error) };
     }
   });
   const loaded = new Map<string, LoadedGraph>();

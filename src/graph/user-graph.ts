@@ -1,8 +1,10 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { CompiledGraph } from "@langchain/langgraph/web";
 import { AppError } from "../errors.ts";
+import { isBefore, versionFor } from "../manifest/package-version.ts";
 import { loadExport, placeOf } from "../manifest/user-module.ts";
 import type { JsonObject } from "../storage/records.ts";
+import { checkpointerFor } from "./former-graph.ts";
 
 /** What a graph is asked for, as LangGraph names it to factories. */
 export type AccessContext = "threads.create_run" | "threads.update" | "threads.read" | "assistants.read";
@@ -47,11 +49,28 @@ function toServed(value: unknown, checkpointer: BaseCheckpointSaver): CompiledGr
   }
   if (isCompiled(inner(value))) return toServed(inner(value), checkpointer);
   if (isCompiled(value)) {
-    value.checkpointer = checkpointer;
+    value.checkpointer = checkpointerFor(value, checkpointer);
     return value;
   }
   if (isBuilder(value)) return toServed(value.compile({ checkpointer }), checkpointer);
   throw new AppError("config", "expected a compiled graph, a StateGraph, or a function that returns one");
+}
+
+/** What LangGraph itself is called in the folders of users. */
+const langgraph = "@langchain/langgraph";
+/** The first version whose graphs say that they are graphs. */
+const firstServed = "0.2.20";
+
+/** As `toServed`; of a module whose LangGraph is too old it says so, with the version that is not. */
+function toServedOf(path: string, value: unknown, checkpointer: BaseCheckpointSaver): CompiledGraph<string> {
+  try {
+    return toServed(value, checkpointer);
+  } catch (error) {
+    const version = versionFor(path, langgraph);
+    if (version === undefined || !isBefore(version, firstServed)) throw error;
+    const message = `${path} is made with ${langgraph} ${version}; this server runs ${firstServed} and newer.`;
+    throw new AppError("config", message, { suggestion: `npm install ${langgraph}@0.2`, cause: error });
+  }
 }
 
 /**
@@ -66,11 +85,12 @@ export async function loadUserGraph(
 ): Promise<LoadedGraph> {
   const exported = await loadExport(folder, reference);
   const source = placeOf(folder, reference);
+  const { path } = source;
   if (typeof exported !== "function")
-    return { graph: toServed(await exported, checkpointer), build: undefined, source };
+    return { graph: toServedOf(path, await exported, checkpointer), build: undefined, source };
   const build: Build = async (config, access) => {
     const executionRuntime = access === "threads.create_run" ? { context: config.context ?? {} } : null;
-    return toServed(await exported(config, { accessContext: access, executionRuntime }), checkpointer);
+    return toServedOf(path, await exported(config, { accessContext: access, executionRuntime }), checkpointer);
   };
   return { graph: await build(defaults, "assistants.read"), build, source };
 }

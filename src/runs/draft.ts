@@ -2,6 +2,7 @@ import { v7 as uuid } from "@langchain/core/utils/uuid";
 import { END } from "@langchain/langgraph";
 import type { z } from "zod";
 import { AppError } from "../errors.ts";
+import { isFormerGraph } from "../graph/former-graph.ts";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
 import type { CronTurn } from "../storage/crons.ts";
 import {
@@ -17,6 +18,7 @@ import { addressed } from "./answers-left.ts";
 import { askingRun } from "./asking-run.ts";
 import { eventTime } from "./event-clock.ts";
 import { RunCommand, RunConfig } from "./execute.ts";
+import { checkFormerCommand } from "./former-command.ts";
 import { idBlock } from "./log.ts";
 import { giveMessageIds, giveUpdateIds } from "./message-ids.ts";
 import { lastingConfig } from "./user-of-run.ts";
@@ -108,6 +110,9 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
   const { submission: _submission, answer: _answer, cron: _cron, ...kwargs } = rest;
   const fixed = graphs.fixed(assistant.graph_id);
   if (command !== undefined && fixed !== undefined) checkNames(RunCommand.parse(command), fixed);
+  if (command !== undefined && isFormerGraph(graphs.get(assistant.graph_id))) {
+    checkFormerCommand(command, assistant.graph_id, graphs.langgraphOf(assistant.graph_id));
+  }
   // Runs are begun and listed in the order in which they came, also where the machine's clock was set back between them.
   const now = new Date(eventTime()).toISOString();
   return {

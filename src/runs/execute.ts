@@ -6,17 +6,20 @@ import { z } from "zod";
 import { errorMessage, explain, isAppError } from "../errors.ts";
 import { adviceOf } from "../models/advice.ts";
 import { streamModes, type StreamMode } from "../events.ts";
+import { checkpointerFor, isFormerGraph } from "../graph/former-graph.ts";
 import type { ServedGraph } from "../graph/load.ts";
 import type { Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
-import { JsonObject, type Run, type RunError, type Session } from "../storage/records.ts";
+import { JsonObject, type Run, type RunError } from "../storage/records.ts";
 import { answersLeft } from "./answers-left.ts";
-import { finishedTasks } from "./finished-tasks.ts";
 import { createLifecycle, type LifecycleTeller } from "./lifecycle-events.ts";
 import type { EventBody } from "./log.ts";
-import type { Ending, Pause } from "./status.ts";
+import { readPause } from "./read-pause.ts";
+import type { Ending } from "./status.ts";
+import { answeredByTask } from "./former-command.ts";
+import { formerModes, readFormerStream } from "./former-stream.ts";
 import type { ToldMessages } from "./told-messages.ts";
-import { createTranslator, planStream, type GraphChunk } from "./to-events.ts";
+import { createTranslator, planStream, type GraphChunk, type StreamPlan } from "./to-events.ts";
 
 /** Supersteps where neither the run nor the graph says how many; LangGraph's own 25 ends a long tool loop too early. */
 const defaultRecursionLimit = 500;
@@ -87,7 +90,7 @@ export function toCommand(command: unknown): Command {
 
 async function inputOf({ run, graph, services, resume }: Walk): Promise<unknown> {
   const { command, input } = run.kwargs;
-  if (!resume) return command === undefined ? (input ?? null) : toCommand(command);
+  if (!resume) return command === undefined ? (input ?? null) : toCommand(await answeredByTask(graph, run, command));
   if (command?.["resume"] === undefined) return null;
   const configurable = { thread_id: run.session_id, graph_id: run.graph_id, [servicesKey]: services };
   const left = answersLeft(command["resume"], await graph.getState({ configurable }, { subgraphs: true }));
@@ -99,7 +102,7 @@ function clientKeys(configurable: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith("__")));
 }
 
-function configurableOf({ run, services, resume, saver }: Walk, configurable: JsonObject): JsonObject {
+function configurableOf({ run, graph, services, resume, saver }: Walk, configurable: JsonObject): JsonObject {
   const keys = clientKeys({ ...configurable, ...run.kwargs.checkpoint });
   // A resumed run goes on from its own newest checkpoint; the point it was forked at lies behind that.
   if (resume) for (const key of ["checkpoint_id", "checkpoint_ns", "checkpoint_map"]) delete keys[key];
@@ -111,17 +114,16 @@ function configurableOf({ run, services, resume, saver }: Walk, configurable: Js
     graph_id: run.graph_id,
     [servicesKey]: services,
     // The key by which LangGraph lends a graph another checkpointer than its own.
-    __pregel_checkpointer: saver,
+    __pregel_checkpointer: checkpointerFor(graph, saver),
   };
 }
 
-function optionsOf(walk: Walk, modes: StreamMode[]) {
+function optionsOf(walk: Walk, plan: StreamPlan) {
   const { run, graph, signal } = walk;
   const { kwargs } = run;
   const config = RunConfig.parse(kwargs.config);
-  const plan = planStream(modes, kwargs.stream_subgraphs);
   return {
-    streamMode: plan.modes,
+    streamMode: isFormerGraph(graph) ? formerModes(plan.modes) : plan.modes,
     subgraphs: plan.subgraphs,
     // By this alone LangGraph gives the checkpoint before each state; of a stream that is not `streamEvents` it reads no more.
     ...(kwargs.protocol === undefined ? {} : { version: "v2" }),
@@ -175,6 +177,20 @@ async function* chunksBetweenEvents(
   }
 }
 
+/** What a graph streams, of whichever version of LangGraph it is. */
+async function streamOf(
+  walk: Walk,
+  plan: StreamPlan,
+  options: ReturnType<typeof optionsOf>,
+): Promise<AsyncIterable<unknown>> {
+  const { graph, run } = walk;
+  const input = await inputOf(walk);
+  const withEvents = run.kwargs.stream_mode.includes("events");
+  const stream = withEvents ? chunksBetweenEvents(walk, input, options) : await graph.stream(input, options);
+  if (!isFormerGraph(graph)) return stream;
+  return readFormerStream(stream, plan, () => readPause(graph, run.session_id));
+}
+
 /** What a walk tells: the events of its chunks, and those that are left when it is over. */
 function eventsOf({ run, toldMessages }: Walk, modes: StreamMode[]) {
   const { stream_subgraphs, protocol } = run.kwargs;
@@ -189,7 +205,7 @@ function eventsOf({ run, toldMessages }: Walk, modes: StreamMode[]) {
 
 /** Walks the graph for one attempt of a run and tells what happens. Never throws: a failure is an ending. */
 export async function walk(walk: Walk): Promise<WalkResult> {
-  const { run, graph, signal, tell, room } = walk;
+  const { run, signal, tell, room } = walk;
   const modes = run.kwargs.stream_mode.filter(isStreamMode);
   const events = eventsOf(walk, modes);
   let values: Record<string, unknown> | undefined;
@@ -202,11 +218,9 @@ export async function walk(walk: Walk): Promise<WalkResult> {
   };
   try {
     const equipped = await withAddedTools(walk);
-    const options = optionsOf(equipped, modes);
-    const input = await inputOf(walk);
-    const stream: AsyncIterable<unknown> = modes.includes("events")
-      ? chunksBetweenEvents(walk, input, options)
-      : await graph.stream(input, options);
+    const plan = planStream(modes, run.kwargs.stream_subgraphs);
+    const options = optionsOf(equipped, plan);
+    const stream = await streamOf(walk, plan, options);
     for await (const item of stream) {
       // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
       const chunk = (options.subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
@@ -264,20 +278,4 @@ export function toRunError(error: unknown): RunError {
     return { error: "invalid_parameter", message: `The graph does not accept this: ${problems.join("; ")}.` };
   }
   return { error: error instanceof Error ? error.name : "Error", message: errorMessage(error) };
-}
-
-/** What the newest checkpoint of a session waits for. Throws what the checkpointer throws. */
-export async function readPause(graph: ServedGraph, sessionId: string): Promise<Pause> {
-  const state = await graph.getState({ configurable: { thread_id: sessionId } });
-  const finished = await finishedTasks(graph.checkpointer, state);
-  const interrupts: Session["interrupts"] = {};
-  for (const task of state.tasks) {
-    if (task.interrupts.length === 0 || finished.has(task.id)) continue;
-    const asked = task.interrupts.map(({ id, value }): { id: string; value: unknown } => ({
-      id: id ?? task.id,
-      value,
-    }));
-    interrupts[task.id] = asked;
-  }
-  return { interrupts, waiting: state.next.length > 0 };
 }

@@ -2,7 +2,7 @@ import type { Graphs } from "../graph/load.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import { lastWorkedRun, otherWorkedRun } from "./asking-run.ts";
-import { readPause } from "./execute.ts";
+import { readPause } from "./read-pause.ts";
 import type { Performance } from "./performance.ts";
 import { removeProgress } from "./recover.ts";
 import { noPause, outcomeOf, type Pause } from "./status.ts";

@@ -3,7 +3,7 @@ import type { StateSnapshot } from "@langchain/langgraph";
 import { AppError, errorMessage } from "../errors.ts";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
 import { lastWorkedRun } from "../runs/asking-run.ts";
-import { readPause } from "../runs/execute.ts";
+import { readPause } from "../runs/read-pause.ts";
 import { requireCheckpoint } from "../runs/origin.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { keptConfigurable } from "./configuration.ts";

@@ -1,6 +1,8 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { Graphs } from "../graph/load.ts";
-import { readPause, toCommand } from "../runs/execute.ts";
+import { AppError } from "../errors.ts";
+import type { Graphs, ServedGraph } from "../graph/load.ts";
+import { toCommand } from "../runs/execute.ts";
+import { readPause } from "../runs/read-pause.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { noSession } from "./access.ts";
 import type { FillParts } from "./fresh-sessions.ts";
@@ -38,11 +40,33 @@ export async function applySupersteps(
   }));
   return await runs.between(session.session_id, async () => {
     const config: RunnableConfig = checkpointConfig(session, {});
-    await graph.bulkUpdateState(config, steps).catch(throwRefusal);
+    await writeSteps(graph, config, steps).catch(throwRefusal);
     const { interrupts, waiting } = await readPause(graph, session.session_id);
     const rest = { interrupts, status: waiting ? ("interrupted" as const) : ("idle" as const) };
     const updated = await storage.sessions.update(session.session_id, rest);
     if (updated === undefined) throw noSession(session.session_id);
     return updated;
   });
+}
+
+/** Graphs of the oldest versions change their state once in a step. Throws `invalid_parameter` for a step they cannot do. */
+async function writeSteps(
+  graph: ServedGraph,
+  config: RunnableConfig,
+  steps: { updates: { values: unknown; asNode: string }[] }[],
+): Promise<void> {
+  if ("bulkUpdateState" in graph) {
+    await graph.bulkUpdateState(config, steps);
+    return;
+  }
+  const former: Pick<ServedGraph, "updateState"> = graph;
+  for (const { updates } of steps) {
+    const [update, ...others] = updates;
+    if (update === undefined || others.length > 0) {
+      throw new AppError("invalid_parameter", "The LangGraph of this graph takes one update in a superstep.", {
+        suggestion: "Give each update a superstep of its own, or use @langchain/langgraph 0.2.74 or newer.",
+      });
+    }
+    await former.updateState(config, update.values, update.asNode);
+  }
 }

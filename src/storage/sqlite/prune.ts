@@ -1,5 +1,6 @@
 import type { ThreadState } from "./cache.ts";
 import type { CheckpointStore } from "./checkpoint-store.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** Removes checkpoints by key, with their writes, and values nothing refers to any more. In the caller's transaction. */
 function removeCheckpoints(store: CheckpointStore, state: ThreadState, doomed: ReadonlySet<number>): void {
@@ -36,13 +37,17 @@ export function removeRun(store: CheckpointStore, state: ThreadState, runId: str
   database.prepare("DELETE FROM checkpoint_runs WHERE key = ?").run(run);
 }
 
-/** How many ancestors a checkpoint needs because a DeltaChannel is rebuilt from their writes. */
-function neededAncestors(metadata: string): number {
+/**
+ * How many ancestors a checkpoint needs because something is rebuilt from their writes: before format 4 what a step has sent, and
+ * what is in a DeltaChannel.
+ */
+function neededAncestors({ metadata, version }: Pick<Snapshot, "metadata" | "version">): number {
   const json: unknown = JSON.parse(metadata);
   const isObject = typeof json === "object" && json !== null;
   const counters = isObject && "counters_since_delta_snapshot" in json ? json.counters_since_delta_snapshot : {};
   const steps = Object.values(counters ?? {}).map((pair: unknown) => (Array.isArray(pair) ? Number(pair[1]) : 0));
-  return steps.length === 0 ? 0 : Math.max(...steps) + 1;
+  const sends = version < 4 ? 1 : 0;
+  return steps.length === 0 ? sends : Math.max(...steps) + 1;
 }
 
 /** Removes all but the newest checkpoints of each namespace, and the ancestors those are rebuilt from. */
@@ -52,7 +57,7 @@ export function pruneThread(store: CheckpointStore, state: ThreadState, keepLate
   for (const rows of byNamespace.values()) {
     const oldest = rows[Math.min(keepLatest, rows.length) - 1];
     if (oldest === undefined) continue;
-    const keep = keepLatest + neededAncestors(store.load(state, oldest.key).metadata);
+    const keep = keepLatest + neededAncestors(store.load(state, oldest.key));
     for (const { key } of rows.slice(keep)) doomed.add(key);
   }
   removeCheckpoints(store, state, doomed);
