@@ -21,7 +21,7 @@ const layers: string[][] = [
   ["models", "tools"],
   ["agents", "live-settings"],
   ["prompts", "storage", "simulation", "tracing", "extensions", "folders", "web", "manifest", "program", "watching"],
-  ["logger", "callbacks", "idle-memory"],
+  ["logger", "callbacks", "idle-memory", "module-loading"],
   ["config", "events"],
   ["settings"],
   ["error-strategy"],

@@ -1,12 +1,13 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { CompiledGraph } from "@langchain/langgraph/web";
-import { AppError, errorMessage, explain, isAppError } from "../errors.ts";
+import { AppError } from "../errors.ts";
 import { applyEnvironment } from "../manifest/environment.ts";
 import { noDefaults, readGraphDefaults, type GraphDefaults } from "../manifest/graph-defaults.ts";
 import { readManifest } from "../manifest/manifest.ts";
-import { openUserModules } from "../manifest/module-hooks.ts";
 import { versionFor } from "../manifest/package-version.ts";
 import { inTime } from "../manifest/user-module.ts";
+import { openUserModules } from "../module-loading/hooks.ts";
+import { loadProblem } from "../module-loading/load-problem.ts";
 import { JsonObject, type Assistant, type Run } from "../storage/records.ts";
 import { systemAssistant } from "./assistants.ts";
 import { Descriptions, type GraphSource, type Reading } from "./schemas/descriptions.ts";
@@ -196,7 +197,7 @@ export async function loadGraphs(langgraphJsonPath: string, checkpointer: BaseCh
       const work = loadUserGraph(folder, reference, checkpointer, given);
       return { id, loaded: await inTime(work, loadLimit, `Graph "${id}" of ${reference}`) };
     } catch (error) {
-      return { id, message: isAppError(error) ? explain(error) : errorMessage(error) };
+      return { id, message: loadProblem(error) };
     }
   });
   const loaded = new Map<string, LoadedGraph>();

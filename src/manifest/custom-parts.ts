@@ -1,11 +1,13 @@
 import { basename } from "node:path";
+import { isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { DefaultTimes } from "../settings/default-times.ts";
 import { loadAuth, type CustomAuth } from "./auth.ts";
 import { applyEnvironment } from "./environment.ts";
 import { openInterfaces, type Interfaces } from "./interfaces.ts";
 import { readManifest, type Cors } from "./manifest.ts";
-import { openUserModules } from "./module-hooks.ts";
+import { openUserModules } from "../module-loading/hooks.ts";
+import { loadError } from "../module-loading/load-problem.ts";
 import { bindSdkLogger } from "./sdk-globals.ts";
 import { loadIndex, type IndexSource } from "./store-index.ts";
 import { loadExport } from "./user-module.ts";
@@ -36,18 +38,27 @@ export async function openCustomParts(path: string, logger: Logger): Promise<Cus
   const missing = await applyEnvironment(manifest);
   // That `.env` is not there is usual.
   if (missing !== undefined && basename(missing) !== ".env") logger.warn({ file: missing }, "env_file_missing");
-  openUserModules(manifest.folder);
+  openUserModules(manifest.folder, (problem) => logger.warn({ problem }, "tsconfig_not_used"));
   bindSdkLogger(logger);
   const { http, folder } = manifest;
   return {
-    auth: await loadAuth(manifest),
-    httpApp: http?.app === undefined ? undefined : await loadExport(folder, http.app),
+    auth: await named(`auth.path ${manifest.auth?.path}`, () => loadAuth(manifest)),
+    httpApp: await named(`http.app ${http?.app}`, async () => http?.app && (await loadExport(folder, http.app))),
     cors: http?.cors,
     times: manifest.times,
-    index: await loadIndex(folder, manifest.index),
+    index: await named("store.index.embed", () => loadIndex(folder, manifest.index)),
     interfaces: openInterfaces({ folder, ...manifest.interfaces }),
     disabled: resources.filter((resource) => http?.[`disable_${resource}`] === true),
   };
+}
+
+/** What `load` gives; what it throws says which part of the manifest cannot be used, with file, line and reason. */
+async function named<Part>(part: string, load: () => Promise<Part>): Promise<Part> {
+  try {
+    return await load();
+  } catch (error) {
+    throw isAppError(error) && error.message.startsWith(part) ? error : loadError(part, error);
+  }
 }
 
 const resources: Resource[] = ["assistants", "threads", "runs", "store", "meta"];

@@ -19,6 +19,26 @@ function exportsOf(module: Record<string, unknown>): Record<string, unknown> {
   return typeof inner === "object" && inner !== null ? { ...inner, ...module } : module;
 }
 
+/** Milliseconds that a module waits for the one before it: one that waits for ever holds up nobody. */
+const patience = 2_000;
+let former: Promise<unknown> = Promise.resolve();
+
+/** One after the other: a module that is being imported cannot be required by another one at the same time. */
+async function importInTurn(address: string): Promise<unknown> {
+  const before = former;
+  const imported = Promise.withResolvers<void>();
+  former = imported.promise;
+  const timer = Promise.withResolvers<void>();
+  const handle = setTimeout(timer.resolve, patience);
+  try {
+    await Promise.race([before, timer.promise]);
+    return await import(address);
+  } finally {
+    clearTimeout(handle);
+    imported.resolve();
+  }
+}
+
 /**
  * What a user's module exports under the name in `reference`. Throws `config` for a file or a name that is not there, and
  * whatever the module itself throws.
@@ -32,7 +52,7 @@ export async function loadExport(folder: string, reference: string, limit = load
     throw new AppError("config", `There is no file ${path}.`);
   }
   // A module's exports are whatever its author made of them; who asked for them looks.
-  const module = (await inTime(import(pathToFileURL(path).href), limit, path)) as Record<string, unknown>;
+  const module = (await inTime(importInTurn(pathToFileURL(path).href), limit, path)) as Record<string, unknown>;
   const found = exportsOf(module);
   if (Object.hasOwn(found, name)) return found[name];
   const names = Object.keys(found).join(", ") || "nothing";

@@ -1,0 +1,379 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Command } from "../support/command.ts";
+
+/**
+ * Modules as TypeScript's authors write them, each a graph that tells one value, served together from one folder. `files`
+ * lie beside the graph; what `shared` holds lies in a workspace package outside of the folder.
+ */
+interface Case {
+  /** The text of `graph.ts` after its imports; `tell(value)` makes the graph. */
+  graph: string;
+  expected: unknown;
+  /** The graph's file, where it is not `graph.ts`. */
+  file?: string;
+  files?: Record<string, string>;
+  /** `compilerOptions` of the case's own `tsconfig.json`. */
+  options?: object;
+  /** `type` of its `package.json`; `module` where nothing is said. */
+  type?: "module" | "none";
+}
+
+const types = "export interface Shape { size: number }\nexport type Name = string;\nexport const size = 3;\n";
+const decorators = `const seen: string[] = [];
+function mark(target: unknown, name: string) { seen.push(name); }
+function typed(target: object, name: string) { seen.push(String(Reflect.getMetadata?.("design:type", target, name)?.name)); }`;
+
+const cases: Record<string, Case> = {
+  "a type imported without type": {
+    graph: `import { LangGraphRunnableConfig, END } from "@langchain/langgraph";
+      const read = (config?: LangGraphRunnableConfig) => (config === undefined ? END : "config");
+      export const graph = tell(read());`,
+    expected: "__end__",
+  },
+  "a type of an own module, and a default interface": {
+    graph: `import { Shape, size } from "./types.js"; import Default from "./default.js";
+      const shape: Shape & Default = { size, more: true };
+      export const graph = tell(shape);`,
+    files: { "types.ts": types, "default.ts": "export default interface Default { more: boolean }" },
+    expected: { size: 3, more: true },
+  },
+  "types that are passed on without type": {
+    graph: `import { size as length, type Shape } from "./all.js"; export const graph = tell({ size: length } as Shape);`,
+    files: {
+      "types.ts": types,
+      "all.ts": `import { Name } from "./types.js"; import D from "./d.js";
+        export { Shape, size, Name as Label } from "./types.js"; export { Name, D };`,
+      "d.ts": "interface D { a: 1 }\nexport default D;",
+    },
+    expected: { size: 3 },
+  },
+  "an import for its effect alone": {
+    graph: `import "./effect.js"; export const graph = tell((globalThis as any).effect);`,
+    files: { "effect.ts": "(globalThis as any).effect = 'happened';" },
+    expected: "happened",
+  },
+  "enums and namespaces": {
+    graph: `const enum Level { Low = 1 } enum Mood { Glad = "glad" } namespace Shapes { export const corners = 4; }
+      export const graph = tell([Level.Low, Mood.Glad, Shapes.corners]);`,
+    expected: [1, "glad", 4],
+  },
+  "parameter properties": {
+    graph: `const d = () => 2; class Box { constructor(private readonly one = d(), public two: (x: number) => number = (x) => x) {} sum() { return this.one + this.two(1); } }
+      export const graph = tell(new Box().sum());`,
+    expected: 3,
+  },
+  "decorators as the tsconfig wants them": {
+    graph: `${decorators} class Box { @mark open() {} @typed size: number = 1; }
+      export const graph = tell(() => (new Box().open(), seen));`,
+    options: { experimentalDecorators: true, emitDecoratorMetadata: true },
+    files: {},
+    expected: ["open", "undefined"],
+  },
+  "metadata of decorators": {
+    graph: `const found: unknown[] = []; (Reflect as any).metadata = (key: string, value: any) => () => void found.push([key, value?.name ?? value]);
+      function mark(..._: unknown[]) {} class Box { @mark size: number = 1; }
+      export const graph = tell(() => (new Box(), found));`,
+    options: { experimentalDecorators: true, emitDecoratorMetadata: true },
+    expected: [["design:type", "Number"]],
+  },
+  "class fields that are only declared": {
+    graph: `class Base { name = "base" } class Other extends Base { declare name: string; } class Older extends Base { name!: string }
+      export const graph = tell([new Other().name, new Older().name]);`,
+    options: { target: "ES2020" },
+    expected: ["base", "base"],
+  },
+  "JSX by the settings of its folder": {
+    file: "graph.tsx",
+    graph: `const h = (tag: string, props: object | null, ...children: unknown[]) => ({ tag, children });
+      export const graph = tell(<b title="x">bold</b>);`,
+    options: { jsx: "react", jsxFactory: "h" },
+    expected: { tag: "b", children: ["bold"] },
+  },
+  "JSX of another runtime": {
+    file: "graph.tsx",
+    graph: `export const graph = tell(<b>bold</b>);`,
+    options: { jsx: "react-jsx", jsxImportSource: "tiny" },
+    files: {
+      "node_modules/tiny/package.json": `{"name": "tiny", "exports": {"./jsx-runtime": "./runtime.js"}, "type": "module"}`,
+      "node_modules/tiny/runtime.js": "export const jsx = (tag, props) => ({ tag, ...props });",
+    },
+    expected: { tag: "b", children: "bold" },
+  },
+  "a module of TSX": {
+    graph: `import { tag } from "./part.js"; import { tag as again } from "./part"; export const graph = tell([tag, again]);`,
+    files: { "part.tsx": "export const tag: string = 'part';" },
+    expected: ["part", "part"],
+  },
+  "JSON without an attribute, with one, and by name": {
+    graph: `import data from "./data.json"; import { version } from "./data.json"; import typed from "./data.json" with { type: "json" };
+      export const graph = tell([data.list, version, typed.version]);`,
+    files: { "data.json": `{"version": "1.2.3", "list": [1], "not-a-name": 1}` },
+    expected: [[1], "1.2.3", "1.2.3"],
+  },
+  "endings of every kind": {
+    graph: `import { a } from "./a.js"; import { b } from "./b.mjs"; import { c } from "./c.cjs"; import { d } from "./d"; import { e } from "./e"; import { f } from "./f.ts";
+      export const graph = tell([a, b, c, d, e, f]);`,
+    files: {
+      "a.ts": "export const a: number = 1;",
+      "b.mts": "export const b: number = 2;",
+      "c.cts": "export const c: number = 3;",
+      "d.ts": "export const d: number = 4;",
+      "e/index.ts": "export const e: number = 5;",
+      "f.ts": "export const f: number = 6;",
+    },
+    expected: [1, 2, 3, 4, 5, 6],
+  },
+  "the source beside what was compiled of it": {
+    graph: `import { from } from "./part.js"; export const graph = tell(from);`,
+    files: { "part.ts": "export const from: string = 'source';", "part.js": "export const from = 'compiled';" },
+    expected: "source",
+  },
+  "names from baseUrl alone": {
+    graph: `import { from } from "parts/one.js"; import two from "parts/two"; export const graph = tell([from, two]);`,
+    options: { baseUrl: "./src" },
+    files: {
+      "src/parts/one.ts": "export const from = 1 as number;",
+      "src/parts/two.ts": "export default 2 as number;",
+    },
+    expected: [1, 2],
+  },
+  "paths by a chain of extends": {
+    graph: `import { from } from "@parts/one.js"; export const graph = tell(from);`,
+    files: {
+      "tsconfig.json": `{ "extends": ["./more.json", "settings/tsconfig.json"], /* comments */ }`,
+      "more.json": `{"extends": "./config/base.json"}`,
+      "config/base.json": `{"compilerOptions": {"paths": {"@parts/*": ["../parts/*"]}}}`,
+      "node_modules/settings/tsconfig.json": `{"compilerOptions": {"strict": true}}`,
+      "parts/one.ts": "export const from: string = 'extended';",
+    },
+    expected: "extended",
+  },
+  "the tsconfig next to the file": {
+    graph: `import { from } from "./inner/one.js"; export const graph = tell(from);`,
+    options: { paths: { "#x/*": ["./outer/*"] } },
+    files: {
+      "inner/tsconfig.json": `{"compilerOptions": {"paths": {"~/*": ["./deep/*"]}}}`,
+      "inner/one.ts": `export { from } from "~/two";`,
+      "inner/deep/two.ts": "export const from: string = 'inner';",
+    },
+    expected: "inner",
+  },
+  "a tsconfig that extends what is not installed": {
+    graph: `import { from } from "@/one"; export const graph = tell(from);`,
+    files: {
+      "tsconfig.json": `{"extends": "@tsconfig/node20/tsconfig.json", "compilerOptions": {"paths": {"@/*": ["./*"]}}}`,
+      "one.ts": "export const from: string = 'alone';",
+    },
+    expected: "alone",
+  },
+  "a tsconfig that extends itself": {
+    graph: `export const graph = tell("served");`,
+    files: { "tsconfig.json": `{"extends": "./tsconfig.json"}` },
+    expected: "served",
+  },
+  "require and its like in a package without a type": {
+    type: "none",
+    graph: `import { basename } from "node:path"; import other = require("./other.cjs");
+      const data = require("./data.json"); export const graph = tell([basename(__filename), basename(__dirname).length > 0, data.a, other.b]);`,
+    files: { "data.json": `{"a": 1}`, "other.cts": "const b: number = 2; export = { b };" },
+    expected: ["graph.ts", true, 1, 2],
+  },
+  "require in a package of modules": {
+    graph: `const { join } = require("node:path"); function own(require: string) { return require; }
+      export const graph = tell([join("a", "b"), own("mine"), typeof __dirname]);`,
+    expected: ["a/b", "mine", "string"],
+  },
+  "CommonJS all through": {
+    type: "none",
+    graph: `const { a } = require("./a"); const b: number = 2; exports.graph = tell([a, b]);`,
+    files: { "a.ts": "const a: number = 1; module.exports = { a };" },
+    expected: [1, 2],
+  },
+  "named exports of CommonJS TypeScript": {
+    graph: `import { one, Kind } from "./one.cjs"; import whole from "./two.cjs"; export const graph = tell([one, Kind.A, whole.two]);`,
+    files: {
+      "one.cts": "import { sep } from 'node:path'; export const one: number = sep.length; export enum Kind { A = 'a' }",
+      "two.cts": "import { sep } from 'node:path'; export = { two: sep.length + 1 };",
+    },
+    expected: [1, "a", 2],
+  },
+  "await at the top of a package without a type": {
+    type: "none",
+    graph: `const value = await Promise.resolve(7); export const graph = tell(value);`,
+    expected: 7,
+  },
+  "TypeScript of a workspace package outside of the folder": {
+    graph: `import { Mood, Told, told } from "@team/shared"; import { deep } from "@team/shared/deep";
+      const t: Told = told(Mood.Glad); export const graph = tell([t, deep]);`,
+    expected: ["glad", "deep"],
+  },
+  "TypeScript that a package brings": {
+    graph: `import { Kind } from "brings-sources"; export const graph = tell(Kind.A);`,
+    files: {
+      "node_modules/brings-sources/package.json": `{"name": "brings-sources", "main": "index.ts", "type": "module"}`,
+      "node_modules/brings-sources/index.ts": `export { Kind } from "./kind.js";`,
+      "node_modules/brings-sources/kind.ts": "export enum Kind { A = 'a' }",
+    },
+    expected: "a",
+  },
+};
+
+/** A graph whose run fails in a function of its own. */
+const failing: Record<string, Case> = {
+  "an error in a run": {
+    graph: `interface Size {
+        width: number;
+      }
+      function check(size: Size): never {
+        // what is said of it has the line of the source
+        throw new Error(size.width < 2 ? "too small" : "");
+      }
+      export const graph = tell(() => check({ width: 1 }));`,
+    expected: undefined,
+  },
+};
+
+/** Graphs that cannot be loaded, and what is said of them. */
+const broken: Record<string, { graph: string; files?: Record<string, string>; says: RegExp }> = {
+  "a mistake in the text": { graph: "const x: = 1;", says: /graph\.ts:\d+:\d+: Unexpected token/u },
+  "a package that is missing": {
+    graph: `import x from "not-installed/deep"; export const graph = tell(x);`,
+    says: /not-installed.*graph\.ts.*npm install not-installed/u,
+  },
+  "a file that is missing": {
+    graph: `import x from "./gone.js"; export const graph = tell(x);`,
+    says: /gone\.js.*graph\.ts/u,
+  },
+  "an export that is missing": {
+    graph: `import { nothing } from "./part.js"; export const graph = tell(nothing);`,
+    files: { "part.ts": "export const other = 1;" },
+    says: /graph\.ts:\d+: .*part\.js.*does not provide an export named 'nothing'/u,
+  },
+  "a module that throws": {
+    graph: `interface Long {\n  a: 1;\n}\nfunction fail(): never {\n  throw new Error("no key");\n}\nfail();`,
+    says: /graph\.ts:6: no key/u,
+  },
+  "decorators of the standard": {
+    graph: `function mark(value: unknown, _: ClassMethodDecoratorContext) {}\nclass Box { \n  @mark open() {} }\nexport const graph = tell(1);`,
+    says: /graph\.ts:4:3: .*experimentalDecorators/u,
+  },
+};
+
+const head = (depth: string): string => `import { tell } from "${depth}tell.js";\n`;
+const slug = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z]+/gu, "-")
+    .replace(/-$/u, "");
+
+let folder = "";
+let command: Command;
+let client: Client;
+
+async function write(path: string, text: string): Promise<void> {
+  await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), text);
+}
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "millrace-typescript-")));
+  await write("app/package.json", `{"type": "module"}`);
+  await write(
+    "app/tell.ts",
+    `import { Annotation, StateGraph, LangGraphRunnableConfig } from "@langchain/langgraph";
+     const State = Annotation.Root({ told: Annotation<unknown>() });
+     /** A graph that tells a value, or what a function makes of it. */
+     export const tell = (value: unknown) =>
+       new StateGraph(State)
+         .addNode("tell", (_state: typeof State.State, _config: LangGraphRunnableConfig) => ({ told: typeof value === "function" ? value() : value }))
+         .addEdge("__start__", "tell");`,
+  );
+  await write(
+    "shared/package.json",
+    `{"name": "@team/shared", "exports": {".": "./src/index.ts", "./deep": "./src/deep.ts"}}`,
+  );
+  await write(
+    "shared/src/index.ts",
+    `import { Told } from "./types.js"; export type { Told }; export enum Mood { Glad = "glad" } export const told = (mood: Mood): Told => mood;`,
+  );
+  await write("shared/src/types.ts", "export type Told = string;");
+  await write("shared/src/deep.ts", "export const deep: string = 'deep';");
+  const graphs: Record<string, string> = {};
+  for (const [name, one] of Object.entries({ ...cases, ...failing, ...broken })) {
+    const { graph, files = {} } = one;
+    const { file = "graph.ts", options, type = "module" }: Partial<Case> = one;
+    const place = `app/cases/${slug(name)}`;
+    const isCommonJs = graph.includes("exports.graph");
+    await write(
+      `${place}/${file}`,
+      `${isCommonJs ? 'const { tell } = require("../../tell");\n' : head("../../")}${graph}`,
+    );
+    await write(`${place}/package.json`, JSON.stringify(type === "none" ? {} : { type }));
+    if (options !== undefined) await write(`${place}/tsconfig.json`, JSON.stringify({ compilerOptions: options }));
+    for (const [path, text] of Object.entries(files)) await write(`${place}/${path}`, text);
+    graphs[slug(name)] = `./cases/${slug(name)}/${file}:graph`;
+  }
+  await mkdir(join(folder, "app/node_modules/@team"), { recursive: true });
+  await symlink(join(folder, "shared"), join(folder, "app/node_modules/@team/shared"));
+  await write("app/langgraph.json", JSON.stringify({ graphs }));
+  command = new Command(["start"], join(folder, "app"));
+  client = new Client({ apiUrl: await command.url(), callerOptions: { maxRetries: 0 } });
+});
+afterAll(async () => {
+  await command.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("a module of a user's folder", () => {
+  it.each(Object.entries(cases))("may have %s", async (name, { expected }) => {
+    expect(await client.runs.wait(null, slug(name), { input: {} })).toEqual({ told: expected });
+  });
+
+  it("is told once of a tsconfig.json of which a part does not count", () => {
+    const told = command.lines.filter((line) => line.includes("tsconfig_not_used"));
+    expect(told).toHaveLength(2);
+    expect(told.join("\n")).toMatch(/@tsconfig\/node20/u);
+    expect(told.join("\n")).toMatch(/[Cc]ircular/u);
+  });
+});
+
+describe("a module that cannot be loaded", () => {
+  it.each(Object.entries(broken))("is named with the file, the line and what to do: %s", async (name, { says }) => {
+    const line = command.lines.find((text) => text.includes(`"graph_id":"${slug(name)}"`)) ?? "{}";
+    const { message } = JSON.parse(line) as { message: string };
+    expect(message).toMatch(says);
+    expect(message).not.toContain("\n");
+  });
+});
+
+describe("an error in a run", () => {
+  it("has the places of the sources in its stack", async () => {
+    await expect(client.runs.wait(null, "an-error-in-a-run", { input: {} })).rejects.toThrow("too small");
+    const line = await command.says(/too small.*stack/u);
+    expect(line.input).toMatch(/an-error-in-a-run\/graph\.ts:7:15/u);
+  });
+});
+
+describe("what else a langgraph.json names", () => {
+  it.each([
+    ["auth.path", { auth: { path: "./rules.ts:auth" } }],
+    ["http.app", { http: { app: "./rules.ts:app" } }],
+  ])("ends the start with one line where it cannot be loaded: %s", async (part, manifest) => {
+    await write("rules/langgraph.json", JSON.stringify({ graphs: {}, ...manifest }));
+    await write(
+      "rules/rules.ts",
+      "import { gone } from './other.js';\nexport const auth = gone;\nexport const app = gone;",
+    );
+    await write("rules/other.ts", "export type gone = string;");
+    const start = new Command(["start"], join(folder, "rules"));
+    expect(await start.exit()).toBe(1);
+    const said = start.lines.filter((line) => line.includes("cannot be loaded"));
+    expect(said).toHaveLength(1);
+    expect(said[0]).toMatch(new RegExp(`${part} ./rules.ts:.*rules.ts:1: .*'gone'.*import type`, "u"));
+    expect(start.lines.join("\n")).not.toMatch(/^\s+at /mu);
+  });
+});
