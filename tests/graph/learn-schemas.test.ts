@@ -220,6 +220,15 @@ describe("what types say", () => {
     },
   );
 
+  it("is of an agent what its own types say, without what LangGraph needs for itself", async () => {
+    await mkdir(cache, { recursive: true });
+    const source = { id: "agent", path: join(fixtures, "deep-agent.mjs"), name: "agent" };
+    const { state, context } = (await readTypes([source], { folder, scratch: cache, signal })).get("agent") ?? {};
+    expect(state?.["properties"]).toMatchObject({ messages: { langgraph_type: "messages" } });
+    expect(state?.["properties"]).not.toHaveProperty("__interrupt__");
+    expect(context).toBeUndefined();
+  });
+
   it("has the extras that a folder's own copy of LangGraph was told", async () => {
     const packages = join(folder, "node_modules");
     await mkdir(join(packages, "@langchain"), { recursive: true });

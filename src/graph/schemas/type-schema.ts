@@ -12,7 +12,9 @@ const mostObjects = 400;
 
 /** Objects of JavaScript that JSON cannot hold, or only as something else. */
 const opaque = /(?:^bundled:|\/lib\.[\w.]+\.d\.ts$|\/@types\/node\/)/u;
+/** Classes of packages are told when they hold a few values, such as a `Document`, and not when they are a program's parts. */
 const packaged = /\/node_modules\//u;
+const mostFields = 12;
 
 /** The JSON Schemas of types, by what the compiler knows of them. */
 export class TypeReader {
@@ -37,6 +39,8 @@ export class TypeReader {
     this.#names = new Map();
     this.#definitions = {};
     this.#objects = 0;
+    // The values of channels are meant, not a channel as such, which a context without a schema may be taken for.
+    if (this.#has(type, "lg_is_channel")) return undefined;
     const { required: _required, ...schema } = this.#schema(type);
     if (Object.keys(schema).length === 0) return undefined;
     const definitions = Object.keys(this.#definitions).length === 0 ? {} : { definitions: this.#definitions };
@@ -81,8 +85,9 @@ export class TypeReader {
       if (symbol?.name === "Date") return { type: "string", format: "date-time" };
       if (symbol?.name !== "Object" && !isAnonymous(symbol)) return {};
     }
-    if (symbol !== undefined && symbol.flags & SymbolFlags.Class && places.some((path) => packaged.test(path)))
-      return {};
+    const isPackaged =
+      symbol !== undefined && symbol.flags & SymbolFlags.Class && places.some((path) => packaged.test(path));
+    if (isPackaged && this.#checker.getPropertiesOfType(type).length > mostFields) return {};
     if (this.#checker.getSignaturesOfType(type, SignatureKind.Call).length > 0) return {};
     return this.#named(type, name);
   }
@@ -123,9 +128,9 @@ export class TypeReader {
     const properties: Schema = {};
     const required: string[] = [];
     for (const symbol of this.#checker.getPropertiesOfType(type)) {
-      // Names in brackets, such as those of iterators, and methods are nothing that JSON holds.
-      if (symbol.name.startsWith("\u00fe") || symbol.name.startsWith("__@") || symbol.flags & SymbolFlags.Method)
-        continue;
+      // Names in brackets, such as those of iterators, and methods are nothing that JSON holds; interrupts are told elsewhere.
+      const isOther = /^(?:\u00fe|__@|__interrupt__$)/u.test(symbol.name);
+      if (isOther || symbol.flags & SymbolFlags.Method) continue;
       const value = unlessPanic(() => this.#checker.getTypeOfSymbol(symbol));
       const description = symbol.getDocumentationComment(this.#checker).trim();
       const schema = (value && unlessPanic(() => this.#schema(value))) ?? {};
