@@ -30,6 +30,7 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...system],
           // Files share what is imported, which takes longer than most tests.
           isolate: false,
+          globalSetup: ["tests/support/own-packages.ts"],
           setupFiles: ["tests/support/restore-environment.ts"],
         },
       },

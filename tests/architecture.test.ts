@@ -28,7 +28,7 @@ const layers: string[][] = [
   ["error-texts"],
   ["errors", "state"],
   ["user-context", "places", "rates", "feed", "ask-thread", "process-group", "breathing", "begins-with"],
-  ["language", "system-code", "unless-aborted"],
+  ["language", "message-kinds", "system-code", "unless-aborted"],
 ];
 
 /** What only some may import, because knowing it is their job. */
@@ -125,6 +125,19 @@ function shellProblems(file: SourceFile): string[] {
   return /\bshell:/.test(text) ? [...problems, `${file.path}: starts a shell`] : problems;
 }
 
+/** Units that meet what users' graphs make, with whichever copy of LangChain; the others see only what our own graph makes. */
+const meetsUsers = /^src\/(crons|graph|http|runs|sessions|storage)\/|^src\/loop\/progress\.ts/;
+
+/** A message is known by what it is: a user's folder may have a copy of LangChain of its own, whose classes are others. */
+function recognitionProblems(file: SourceFile): string[] {
+  if (!meetsUsers.test(file.path) || file.path === "src/graph/workflow.ts") return [];
+  const text = withoutComments(file.text);
+  const taken = /import \{([^}]*)\} from "@langchain\/core\/messages"/.exec(text)?.[1]?.split(",") ?? [];
+  const guards = taken.map((name) => name.trim()).filter((name) => /^is[A-Z]/.test(name));
+  const byClass = text.match(/\w+Message(Chunk)?\.isInstance|instanceof \w+Message(Chunk)?\b/g) ?? [];
+  return [...guards, ...byClass].map((what) => `${file.path}: ${what}; message-kinds.ts knows messages of any copy`);
+}
+
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/\/\/.*$/gm, "");
 }
@@ -166,6 +179,10 @@ describe("the architecture", () => {
   it("starts programs without a shell (AGENT-07)", () => {
     expect(files.filter(({ imports }) => imports.includes("node:child_process")).length).toBeGreaterThan(0);
     expect(files.flatMap(shellProblems)).toEqual([]);
+  });
+
+  it("knows messages by what they are", () => {
+    expect(files.flatMap(recognitionProblems)).toEqual([]);
   });
 
   it("asks others over the network only in the units whose job that is (ARCH-07)", () => {
@@ -261,6 +278,14 @@ describe("the checks themselves", () => {
     [`import { spawn } from "node:child_process";\nspawn(line, { shell: true });`, "starts a shell"],
   ])("refuse a shell: %s", (text, expected) => {
     expect(shellProblems(parseSource("src/tools/a.ts", text)).join("\n")).toContain(expected);
+  });
+
+  it.each([
+    [`import { AIMessage, isAIMessage } from "@langchain/core/messages";`, "isAIMessage; message-kinds.ts"],
+    [`export const is = (one: unknown) => one instanceof BaseMessageChunk;`, "instanceof BaseMessageChunk"],
+    [`export const is = (one: unknown) => AIMessage.isInstance(one);`, "AIMessage.isInstance"],
+  ])("refuse to know a message by its class: %s", (text, expected) => {
+    expect(recognitionProblems(parseSource("src/runs/a.ts", text)).join("\n")).toContain(expected);
   });
 
   it("find a ring", () => {

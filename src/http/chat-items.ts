@@ -1,4 +1,4 @@
-import { isAIMessage, isBaseMessage, isBaseMessageChunk } from "@langchain/core/messages";
+import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "../message-kinds.ts";
 import type { Language } from "../language.ts";
 import type { CustomEvent, RunEvent } from "../events.ts";
 import type { Question } from "../sessions/questions.ts";
@@ -57,10 +57,11 @@ function newlines(text: string): number {
 
 /** The new words of the assistant in a message, or in a piece of one. */
 function wordsOf(message: unknown, told: Set<string>): { id: string; text: string } | undefined {
-  if (!isBaseMessage(message) || message.getType() !== "ai") return undefined;
-  const { id = "", text } = message;
+  if (!isBaseMessage(message) || !isAIMessage(message)) return undefined;
+  const { id = "" } = message;
+  const text = messageText(message);
   const isPiece = isBaseMessageChunk(message);
-  if (!isPiece && (told.has(id) || !isAIMessage(message))) return undefined;
+  if (!isPiece && told.has(id)) return undefined;
   if (text === "") return undefined;
   told.add(id);
   return { id, text };

@@ -1,4 +1,5 @@
-import { isAIMessageChunk, isBaseMessage, isBaseMessageChunk, type AIMessageChunk } from "@langchain/core/messages";
+import type { AIMessageChunk } from "@langchain/core/messages";
+import { isAIMessageChunk, isBaseMessage } from "../message-kinds.ts";
 import type { Language } from "../language.ts";
 import type { RunEvent, StreamMode } from "../events.ts";
 import { toWireRunError } from "./errors.ts";
@@ -95,8 +96,7 @@ function isWanted(event: RunEvent, { modes, namespaces }: Pick<FrameOptions, "mo
 }
 
 function addUp(soFar: Map<string, AIMessageChunk>, chunk: unknown): unknown {
-  if (!isBaseMessage(chunk) || !isBaseMessageChunk(chunk) || !isAIMessageChunk(chunk)) return chunk;
-  if (chunk.id === undefined) return chunk;
+  if (!isAIMessageChunk(chunk) || chunk.id === undefined) return chunk;
   const known = soFar.get(chunk.id);
   const sum = known === undefined ? chunk : known.concat(chunk);
   soFar.set(chunk.id, sum);

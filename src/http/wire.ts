@@ -1,4 +1,5 @@
-import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
+import { isBaseMessage, kindOf } from "../message-kinds.ts";
 import { withoutSealed } from "../models/sealed-field.ts";
 
 /** Levels of nesting that are written out; deeper ones become a text, so that a value that holds itself has an end. */
@@ -61,7 +62,7 @@ function wireMessage(message: BaseMessage, depth: number): Record<string, unknow
   // The kinds differ in their fields; reading one that a kind has not gives undefined.
   const fields = message as BaseMessage & Record<string, unknown>;
   return {
-    type: message.getType(),
+    type: kindOf(message),
     content: message.content,
     additional_kwargs: toWire(withoutSealed(message.additional_kwargs), depth + 1),
     response_metadata: toWire(message.response_metadata, depth + 1),

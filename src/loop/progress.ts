@@ -1,5 +1,6 @@
-import { isAIMessageChunk, isBaseMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { isAIMessageChunk } from "../message-kinds.ts";
 import { textOf } from "../context/tokens.ts";
 
 /** A model's answer as far as the run's readers were told it. */
@@ -52,7 +53,7 @@ export function createProgress(): Progress {
       return record;
     },
     heard(path, message) {
-      if (!isBaseMessageChunk(message) || !isAIMessageChunk(message) || over.has(path)) return;
+      if (!isAIMessageChunk(message) || over.has(path)) return;
       let answer = open.get(path);
       if (answer === undefined || answer.id !== message.id) {
         answer = { id: message.id, text: "", reasoning: "", calls: [] };

@@ -1,4 +1,5 @@
-import { isBaseMessageChunk, isAIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
+import { isAIMessageChunk } from "../message-kinds.ts";
 import { textOf } from "../context/tokens.ts";
 import type { CustomEvent } from "../events.ts";
 import type { ConversationState, LoopPhase, Orchestration, ToolCallStatus } from "../state.ts";
@@ -69,7 +70,7 @@ export class Activity {
 
   /** A piece of a reply that the readers were told; pieces without words change nothing. */
   heard(message: BaseMessage): ConversationState | undefined {
-    if (!isBaseMessageChunk(message) || !isAIMessageChunk(message)) return undefined;
+    if (!isAIMessageChunk(message)) return undefined;
     const state = this.#conversation;
     const message_id = message.id ?? null;
     if (state.state === "StreamingResponse" && state.message_id === message_id) return undefined;

@@ -1,6 +1,7 @@
-import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
+import { isAIMessage } from "../message-kinds.ts";
 import type { BackgroundAgent, BackgroundReport, BackgroundWatch } from "../agents/background.ts";
 import { AppError, isAppError } from "../errors.ts";
 import type { BackgroundService, BackgroundWork } from "../loop/background-service.ts";

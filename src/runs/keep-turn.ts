@@ -1,16 +1,9 @@
 import { randomUUID } from "node:crypto";
-import {
-  isAIMessage,
-  isBaseMessage,
-  isHumanMessage,
-  isToolMessage,
-  ToolMessage,
-  type AIMessage,
-  type BaseMessage,
-} from "@langchain/core/messages";
+import { ToolMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
+import { isAIMessage, isBaseMessage, isHumanMessage, isToolMessage } from "../message-kinds.ts";
 import { interruptedResult, repairToolPairs } from "../context/repair.ts";
 import { textOf } from "../context/tokens.ts";
 import type { PartialAnswer, StopReason } from "../events.ts";

@@ -1,4 +1,5 @@
-import { isAIMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../message-kinds.ts";
 import type { StopReason } from "../events.ts";
 import { finalMessage } from "../loop/final-text.ts";
 

@@ -1,6 +1,6 @@
-import { isBaseMessage } from "@langchain/core/messages";
 import { v7 as uuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
+import { isBaseMessage } from "../message-kinds.ts";
 
 const Dictionary = z.record(z.string(), z.unknown());
 const Pair = z.tuple([z.string(), z.unknown()]);

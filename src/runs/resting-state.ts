@@ -1,5 +1,6 @@
-import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { isAIMessage } from "../message-kinds.ts";
 import type { ConversationState } from "../state.ts";
 import type { Run, Session } from "../storage/records.ts";
 import { failedState } from "./conversation.ts";

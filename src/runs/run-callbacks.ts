@@ -1,5 +1,6 @@
-import { isAIMessageChunk, isBaseMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { isAIMessageChunk } from "../message-kinds.ts";
 import type { CallBack } from "../callbacks/call-back.ts";
 import type { CustomEvent } from "../events.ts";
 import type { Run } from "../storage/records.ts";
@@ -52,7 +53,7 @@ export function createRunCallbacks(run: Run, callBack: CallBack): RunCallbacks {
       }
     },
     heard(message) {
-      if (!isBaseMessageChunk(message) || !isAIMessageChunk(message)) return;
+      if (!isAIMessageChunk(message)) return;
       for (const { id, name } of message.tool_call_chunks ?? []) {
         if (id !== undefined && id !== "" && name !== undefined && name !== "") begun(id, name);
       }

@@ -1,4 +1,5 @@
-import { isBaseMessage, isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
+import { isBaseMessage, isAIMessage } from "../message-kinds.ts";
 import type { CustomEvent } from "../events.ts";
 import type { Logger } from "../logger.ts";
 import type { ConversationState } from "../state.ts";

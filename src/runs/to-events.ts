@@ -1,5 +1,6 @@
-import { isBaseMessage, isBaseMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { isCheckpointEnvelope, type StreamMode as GraphStreamMode } from "@langchain/langgraph/web";
+import { isBaseMessage, isBaseMessageChunk } from "../message-kinds.ts";
 import type { StreamMode } from "../events.ts";
 import { toWireCheckpoint, toWireDebug, toWireTask, toWireTool } from "./debug-payload.ts";
 import type { EventBody } from "./log.ts";

@@ -1,10 +1,5 @@
-import {
-  AIMessageChunk,
-  isAIMessage,
-  isBaseMessage,
-  isBaseMessageChunk,
-  type BaseMessage,
-} from "@langchain/core/messages";
+import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "../message-kinds.ts";
 import type { RunEvent } from "../events.ts";
 import type { EventStore } from "../storage/storage.ts";
 import { readStored } from "./log.ts";
@@ -21,8 +16,8 @@ export async function readToldMessages(events: EventStore, runId: string, signal
 
 function addEvent(told: ToldMessages, event: RunEvent): void {
   if (event.event !== "messages" || !isBaseMessage(event.data)) return;
-  const { id, text } = event.data;
-  if (id !== undefined) told.set(id, (told.get(id) ?? "") + text);
+  const { id } = event.data;
+  if (id !== undefined) told.set(id, (told.get(id) ?? "") + messageText(event.data));
 }
 
 /**
@@ -32,7 +27,8 @@ function addEvent(told: ToldMessages, event: RunEvent): void {
 export function leftToTell(message: BaseMessage, told: ToldMessages): BaseMessage | undefined {
   const before = message.id === undefined || isBaseMessageChunk(message) ? undefined : told.get(message.id);
   if (message.id === undefined || before === undefined) return message;
-  const rest = isAIMessage(message) && message.text.startsWith(before) ? message.text.slice(before.length) : "";
+  const text = messageText(message);
+  const rest = isAIMessage(message) && text.startsWith(before) ? text.slice(before.length) : "";
   told.set(message.id, before + rest);
   return rest === "" ? undefined : new AIMessageChunk({ id: message.id, content: rest });
 }

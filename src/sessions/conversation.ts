@@ -1,6 +1,7 @@
-import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
+import { isBaseMessage } from "../message-kinds.ts";
 import { repairToolPairs } from "../context/repair.ts";
 import { AppError } from "../errors.ts";
 import type { SessionStorage } from "./door.ts";

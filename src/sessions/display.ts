@@ -1,5 +1,6 @@
-import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { isAIMessage } from "../message-kinds.ts";
 import { importanceLevels, importanceOf, levelOf } from "../context/importance.ts";
 import { textOf } from "../context/tokens.ts";
 import { JsonObject } from "../storage/records.ts";

@@ -1,4 +1,5 @@
-import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../message-kinds.ts";
 import type { Language } from "../language.ts";
 import type { MessageRole } from "./message-fields.ts";
 import { readExtras, roleOf, wordsOf } from "./message-fields.ts";

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { isAIMessage, isToolMessage } from "../message-kinds.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { isPrefix, putValues, readChain } from "./checkpoint-chain.ts";
 import { indexOfMessage, messagesIn, readMessages, validList } from "./conversation.ts";

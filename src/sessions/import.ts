@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
+import { isHumanMessage } from "../message-kinds.ts";
 import { AppError } from "../errors.ts";
 import type { Graphs } from "../graph/load.ts";
 import { ConversationSummary, WorkMode } from "../state.ts";

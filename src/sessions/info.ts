@@ -1,5 +1,6 @@
-import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { isHumanMessage } from "../message-kinds.ts";
 import { usage } from "../context/compaction.ts";
 import { lastWorkedRun } from "../runs/asking-run.ts";
 import { modelLimits } from "../models/model-limits.ts";

@@ -1,5 +1,6 @@
-import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { isBaseMessage } from "../message-kinds.ts";
 import { partialReply, replaceable } from "../nodes/partial-reply.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import type { Door } from "./door.ts";

@@ -1,5 +1,6 @@
-import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
+import { isHumanMessage } from "../message-kinds.ts";
 import { AppError } from "../errors.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { findStateBefore } from "./checkpoint-chain.ts";

@@ -1,5 +1,6 @@
-import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { isHumanMessage } from "../message-kinds.ts";
 import { textOf } from "../context/tokens.ts";
 import type { Session } from "../storage/records.ts";
 

@@ -1,5 +1,6 @@
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import type { Language } from "../language.ts";
+import { isAIMessage } from "../message-kinds.ts";
 import type { Session } from "../storage/records.ts";
 import { operationText } from "../tools/operation-text.ts";
 import type { Door } from "./door.ts";
@@ -20,7 +21,7 @@ export async function withOperations(
   const ofMessage = Map.groupBy(done, ({ message_id }) => message_id);
   return messages.map((message) => {
     const own = ofMessage.get(message.id ?? "");
-    if (own === undefined || !AIMessage.isInstance(message)) return message;
+    if (own === undefined || !isAIMessage(message)) return message;
     return setOperations(
       message,
       own.map((card) => operationText(card, language)),

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Client, type ThreadState } from "@langchain/langgraph-sdk";
 import { Client as SecondClient } from "langgraph-sdk-2";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const langgraphJson = join(import.meta.dirname, "..", "fixtures", "graphs", "langgraph.json");
@@ -26,10 +26,13 @@ const offered = [
 ];
 
 let server: TestServer;
+let lent: TestServer;
+let own: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ graphs: langgraphJson });
+  lent = await startTestServer({ graphs: langgraphJson });
+  own = await startTestServer({ graphs: join(inject("ownPackages"), "graphs", "langgraph.json") });
 });
-afterAll(() => server.remove());
+afterAll(() => Promise.all([lent.remove(), own.remove()]));
 
 /** What everything current uses, and what an unpinned install may get (wire contract, section 0). */
 const clients = {
@@ -38,8 +41,15 @@ const clients = {
   "2.0.0": () => new SecondClient({ apiUrl: server.url, callerOptions: { maxRetries: 0 } }) as unknown as Client,
 };
 
-describe.each(Object.keys(clients) as (keyof typeof clients)[])("by the SDK %s", (version) => {
+describe.each([
+  ["1.15.0", "lent packages"],
+  ["2.0.0", "lent packages"],
+  ["1.15.0", "packages of their own"],
+] as const)("by the SDK %s, graphs with %s", (version, packages) => {
   const client = clients[version];
+  beforeAll(() => {
+    server = packages === "lent packages" ? lent : own;
+  });
 
   async function newThread(): Promise<string> {
     return (await client().threads.create()).thread_id;

@@ -12,6 +12,7 @@ import { startTestServer, type TestServer } from "../support/test-server.ts";
 let model: ModelServer;
 let workflow: TestServer;
 let others: TestServer;
+let withOwnPackages: TestServer;
 
 beforeAll(async () => {
   model = await startModelServer({
@@ -30,9 +31,10 @@ beforeAll(async () => {
     openai: { apiKey: "test-key", baseUrl: model.url },
   });
   others = await startTestServer();
+  withOwnPackages = await startTestServer({}, undefined, "packages of their own");
 });
 afterAll(async () => {
-  await Promise.all([workflow.remove(), others.remove()]);
+  await Promise.all([workflow.remove(), others.remove(), withOwnPackages.remove()]);
   await model.close();
 });
 
@@ -69,8 +71,11 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
     await thread.close();
   });
 
-  it("streams the words of any graph's model", async () => {
-    const thread = threadOf(others, "talker", transport);
+  it.each([
+    ["lent packages", () => others],
+    ["packages of its own", () => withOwnPackages],
+  ])("streams the words of the model of a graph with %s", async (_, served) => {
+    const thread = threadOf(served(), "talker", transport);
     const { messages } = thread;
     await thread.run.start({ input: asks("Hi") });
     const pieces: string[] = [];

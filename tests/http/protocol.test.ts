@@ -6,13 +6,18 @@ import { showLater } from "../support/clock.ts";
 import { allChannels, command, isEnd, openRecord, type WireEvent } from "../support/protocol-client.ts";
 import { readEvents, readText } from "../support/read-events.ts";
 import { openDoor } from "../support/test-graphs.ts";
-import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { packagesOfGraphs, startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
+const servers = new Map<string, TestServer>();
 beforeAll(async () => {
-  server = await startTestServer();
+  for (const packages of packagesOfGraphs) servers.set(packages, await startTestServer({}, undefined, packages));
+  useGraphs("lent packages");
 });
-afterAll(() => server.remove());
+afterAll(() => Promise.all([server, ...servers.values()].map((one) => one.remove())));
+function useGraphs(packages: string): void {
+  server = servers.get(packages) ?? server;
+}
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -34,7 +39,10 @@ async function recordOf(assistant: string, input: unknown, filter: object = {}):
   return events;
 }
 
-describe("the record of a run", () => {
+describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packages) => {
+  beforeAll(() => useGraphs(packages));
+  afterAll(() => useGraphs("lent packages"));
+
   it("begins with running and ends with completed; the state and its checkpoint lie between", async () => {
     const events = await recordOf("counter", { value: 1 });
     expect(events[0]).toMatchObject({
@@ -91,6 +99,28 @@ describe("the record of a run", () => {
     const last = dataOf(events, "values").at(-1) as { messages: { id: string }[] };
     expect(new Set(told.map(({ params }) => params.data["run_id"]))).toEqual(new Set([last.messages[1]?.id]));
     expect(told[0]?.params).toMatchObject({ node: "talk", namespace: [expect.stringMatching(/^talk:/u)] });
+  });
+
+  it("tells each piece of a model that a node only invokes, in one message", async () => {
+    const events = await recordOf("speller", hello);
+    const data = dataOf(events, "messages") as { event: string; delta?: { text: string } }[];
+    expect(data.map(({ event }) => event)).toEqual([
+      "message-start",
+      "content-block-start",
+      ...Array.from("begin", () => "content-block-delta"),
+      "content-block-finish",
+      "message-finish",
+    ]);
+    expect(data.flatMap(({ delta }) => delta?.text ?? [])).toEqual(Array.from("begin"));
+  });
+
+  it("tells a call that a model streams as a block of its own", async () => {
+    const events = await recordOf("speller", { messages: [{ role: "user", content: "look" }] });
+    const data = dataOf(events, "messages") as { event: string }[];
+    expect(data.filter(({ event }) => event === "content-block-finish")).toMatchObject([
+      { content: { type: "tool_call", id: "look-1", name: "look", args: { at: "it" } } },
+    ]);
+    expect(data.filter(({ event }) => event === "message-finish")).toHaveLength(1);
   });
 
   it("says which graph inside begins and ends, and where", async () => {

@@ -1,5 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { AIMessage } from "@langchain/core/messages";
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { InMemoryStore } from "@langchain/langgraph-checkpoint";
 import { tool } from "@langchain/core/tools";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
@@ -34,6 +37,60 @@ export const talker = new StateGraph(Conversation)
   .addEdge(START, "talk")
   .addEdge("talk", END);
 
+/** A model of a user's own: says "begin" letter by letter under one id, or, asked to look, calls a tool in three pieces. */
+class Speller extends BaseChatModel {
+  constructor() {
+    super({});
+  }
+
+  _llmType(): string {
+    return "speller";
+  }
+
+  async _generate(): Promise<never> {
+    throw new Error("This model is only asked by who wants its pieces.");
+  }
+
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    _options: this["ParsedCallOptions"],
+    manager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    const id = crypto.randomUUID();
+    const look = [
+      { index: 0, id: "look-1", name: "look", args: "" },
+      ...['{"at":', '"it"}'].map((args) => ({ index: 0, args })),
+    ];
+    const pieces =
+      messages.at(-1)?.content === "look"
+        ? look.map((call) => ({ content: "", tool_call_chunks: [call] }))
+        : Array.from("begin", (content) => ({ content }));
+    for (const piece of pieces) {
+      const chunk = new ChatGenerationChunk({ text: piece.content, message: new AIMessageChunk({ id, ...piece }) });
+      await manager?.handleLLMNewToken(piece.content, undefined, undefined, undefined, undefined, { chunk });
+      yield chunk;
+    }
+  }
+}
+
+/** Asks the model of a user's own, without streaming it. */
+export const speller = new StateGraph(Conversation)
+  .addNode("spell", async (state) => ({ messages: [await new Speller().invoke(state.messages)] }))
+  .addEdge(START, "spell")
+  .addEdge("spell", END);
+
+const innerSpeller = speller.compile();
+
+/** One node that is a graph with a model, and one that calls such a graph and answers with its last message. */
+export const nestedSpeller = new StateGraph(Conversation)
+  .addNode("inside", innerSpeller)
+  .addNode("caller", async (state) => ({ messages: [(await innerSpeller.invoke(state)).messages.at(-1)] }), {
+    subgraphs: [innerSpeller],
+  })
+  .addEdge(START, "inside")
+  .addEdge("inside", "caller")
+  .addEdge("caller", END);
+
 const Question = new StateSchema({ answer: z.string().default("") });
 
 /** Asks, and keeps the answer. */
@@ -50,8 +107,11 @@ export const failing = new StateGraph(Count)
   .addEdge(START, "fail")
   .addEdge("fail", END);
 
+type Doors = Map<string, PromiseWithResolvers<void>>;
+// This module may be there twice: a copy of it is that of a folder with packages of its own.
+const shared = globalThis as typeof globalThis & { testDoors?: Doors };
 /** Doors that `gated` runs wait at, by the name in their input. */
-const doors = new Map<string, PromiseWithResolvers<void>>();
+const doors: Doors = (shared.testDoors ??= new Map());
 
 /** Lets the `gated` runs with this name go on, now or when they come. */
 export function openDoor(name: string): void {

@@ -7,6 +7,7 @@ import { Client as SecondClient } from "langgraph-sdk-2";
 import { loadConfig, type Config } from "../../src/config.ts";
 import type { Logger } from "../../src/logger.ts";
 import { startServer } from "../../src/server.ts";
+import { inject } from "vitest";
 
 /** A server on a free port with the graphs of `test-graphs.ts`, and the official client for it. */
 export interface TestServer {
@@ -24,14 +25,29 @@ export interface TestServer {
 }
 
 const graphNames =
-  "counter deep talker asker failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser twoDepths touchy".split(
+  "counter deep talker speller nestedSpeller asker failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser twoDepths touchy".split(
     " ",
   );
 
+/** Whose classes the graphs are made of: the server's, or other copies of the same in the `node_modules` of their folder. */
+export const packagesOfGraphs = ["lent packages", "packages of their own"] as const;
+
+/** Where `test-graphs.ts` is, with either packages. */
+function fileOfGraphs(packages: (typeof packagesOfGraphs)[number]): string {
+  const name = "test-graphs.ts";
+  return packages === "lent packages"
+    ? fileURLToPath(new URL(name, import.meta.url))
+    : join(inject("ownPackages"), name);
+}
+
 /** Starts a server in a folder of its own; it logs nothing unless it is given a logger. */
-export async function startTestServer(changes: Partial<Config> = {}, logger?: Logger): Promise<TestServer> {
+export async function startTestServer(
+  changes: Partial<Config> = {},
+  logger?: Logger,
+  packages: (typeof packagesOfGraphs)[number] = "lent packages",
+): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-"));
-  const file = fileURLToPath(new URL("test-graphs.ts", import.meta.url));
+  const file = fileOfGraphs(packages);
   const graphs = Object.fromEntries(graphNames.map((name) => [name, `${file}:${name}`]));
   await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
   await mkdir(join(folder, "workspace"));

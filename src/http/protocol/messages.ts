@@ -1,13 +1,6 @@
-import {
-  isAIMessage,
-  isBaseMessage,
-  isBaseMessageChunk,
-  mergeUsageMetadata,
-  type AIMessage,
-  type BaseMessage,
-  type UsageMetadata,
-} from "@langchain/core/messages";
+import { mergeUsageMetadata, type AIMessage, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
 import { z } from "zod";
+import { isAIMessage, isBaseMessage, isBaseMessageChunk, kindOf } from "../../message-kinds.ts";
 import type { RunEvent } from "../../events.ts";
 import { createBlocks, piecesOf, type Blocks } from "./content-blocks.ts";
 import type { ProtocolBody } from "./protocol-event.ts";
@@ -115,7 +108,7 @@ function opened(id: string, path: string[], namespace: string[], node: string | 
 
 /** The role of a message that is told here; results of tools are told on the channel `tools` (wire contract, section 4). */
 function roleOf(message: BaseMessage): string | undefined {
-  return ["ai", "human", "system"].find((role) => role === message.getType());
+  return ["ai", "human", "system"].find((role) => role === kindOf(message));
 }
 
 function note(message: OpenMessage, said: Pick<AIMessage, "usage_metadata" | "response_metadata">): void {

@@ -1,5 +1,6 @@
-import { isBaseMessage, isToolMessage, type ToolMessage } from "@langchain/core/messages";
+import type { ToolMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { isBaseMessage, isToolMessage, messageText } from "../../message-kinds.ts";
 import type { RunEvent } from "../../events.ts";
 import type { ProtocolBody } from "./protocol-event.ts";
 
@@ -86,7 +87,7 @@ export function createToolCalls(placeOf: (namespace: string[]) => string[]): Too
 
 function resultOf(message: ToolMessage): object {
   return message.status === "error"
-    ? { event: "tool-error", message: message.text }
+    ? { event: "tool-error", message: messageText(message) }
     : { event: "tool-finished", output: message };
 }
 

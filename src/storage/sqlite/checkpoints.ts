@@ -6,11 +6,12 @@ import {
   type CheckpointMetadata,
   type CheckpointTuple,
 } from "@langchain/langgraph-checkpoint";
+import { isBaseMessage } from "../../message-kinds.ts";
 import type { NamespaceState, ThreadState } from "./cache.ts";
 import type { CheckpointStore, Place } from "./checkpoint-store.ts";
 import { ItemWriter } from "./item-writer.ts";
 import { corruptThread } from "./items.ts";
-import { define, isMessage } from "./messages.ts";
+import { define } from "./messages.ts";
 import { readWrites } from "./pending-writes.ts";
 import { expand } from "./ranges.ts";
 import type { Reader } from "./reader.ts";
@@ -39,7 +40,7 @@ function storeValue(
     if (previous?.live?.length === value.length && writer.goesOn(value, previous)) return previous;
     const isList =
       previous !== undefined ||
-      value.some((element) => typeof element === "object" && element !== null && isMessage(element));
+      value.some((element) => typeof element === "object" && element !== null && isBaseMessage(element));
     const text = isList ? undefined : writer.encode(value);
     if (typeof text === "string" && text.length <= inlineLimit) return { kind: "text", text };
     const before = writer.weight;

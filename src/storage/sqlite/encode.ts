@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
-import { define, isMessage } from "./messages.ts";
+import { isBaseMessage } from "../../message-kinds.ts";
+import { define } from "./messages.ts";
 import type { Ranges } from "./ranges.ts";
 
 /** What becomes of messages: the sequence of an item, or (for a message that gets no item) its JSON. */
@@ -89,7 +90,7 @@ export class Encoder {
     this.#ancestors.push(value);
     try {
       if (Array.isArray(value)) return this.array(value);
-      if (isMessage(value)) {
+      if (isBaseMessage(value)) {
         const written = this.#writeMessage.one(value, this);
         return "json" in written ? written.json : itemNode(written.sequence);
       }

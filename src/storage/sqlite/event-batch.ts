@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { AIMessageChunk, type AIMessageChunkFields } from "@langchain/core/messages";
 import { z } from "zod";
 import type { RunEvent } from "../../events.ts";
+import { isPlainAIMessageChunk } from "../../message-kinds.ts";
 import { parseRow } from "./rows.ts";
 
 /** Kinds of events by number, as rows keep them. Only ever add at the end: the place in the list is on disk. */
@@ -41,8 +42,6 @@ export type Batch = z.infer<typeof Batch>;
 
 /** What an `AIMessageChunk` is made of beside its content; empty fields are left out. `undefined`: not packable. */
 function chunkFields(chunk: AIMessageChunk): Partial<AIMessageChunkFields> | undefined {
-  // A subclass has fields of its own; the codec keeps it whole.
-  if (Object.getPrototypeOf(chunk) !== AIMessageChunk.prototype) return undefined;
   const fields: Partial<AIMessageChunkFields> = {};
   if (chunk.id !== undefined) fields.id = chunk.id;
   if (chunk.name !== undefined) fields.name = chunk.name;
@@ -76,8 +75,9 @@ class SharedValues {
 }
 
 function packData(data: unknown, shared: SharedValues): unknown[] {
-  const fields = data instanceof AIMessageChunk ? chunkFields(data) : undefined;
-  if (!(data instanceof AIMessageChunk) || fields === undefined) return [data];
+  // A subclass has fields of its own; the codec keeps it whole.
+  const fields = isPlainAIMessageChunk(data) ? chunkFields(data) : undefined;
+  if (!isPlainAIMessageChunk(data) || fields === undefined) return [data];
   return [data.content, shared.place(`chunk ${data.id ?? ""}`, fields)];
 }
 

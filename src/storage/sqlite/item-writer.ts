@@ -1,11 +1,12 @@
 import { crc32 } from "node:zlib";
 import type { BaseMessage } from "@langchain/core/messages";
+import { isBaseMessage } from "../../message-kinds.ts";
 import { beginsWith } from "../../begins-with.ts";
 import type { Database } from "./database.ts";
 import { unframe } from "./decode.ts";
 import { Encoder, frame, itemNode, joined } from "./encode.ts";
 import { eachStored, nameItems, rowItems, type Reference, type ThreadItems } from "./items.ts";
-import { isMessage, messageFields, messageKind } from "./messages.ts";
+import { messageFields, messageKind } from "./messages.ts";
 import { append, expand, type Ranges } from "./ranges.ts";
 import { print, serialiseMessage, type Serialised } from "./serialised.ts";
 import type { StoredList } from "./snapshot.ts";
@@ -150,7 +151,7 @@ export class ItemWriter {
     const ranges: Ranges = [];
     let weight = 0;
     for (const element of elements) {
-      if (typeof element !== "object" || element === null || !isMessage(element)) return undefined;
+      if (!isBaseMessage(element)) return undefined;
       const reference = this.#thread.references.get(element);
       if (reference === undefined || element.id !== reference.id) return undefined;
       if (element.content !== reference.content) return undefined;
@@ -195,7 +196,7 @@ export class ItemWriter {
 
   /** The sequence of an object that is stored; a new one when it was changed since. */
   #known(object: object, reference: Reference): number {
-    const message = isMessage(object) ? object : undefined;
+    const message = isBaseMessage(object) ? object : undefined;
     const unchanged = message !== undefined && message.id === reference.id && message.content === reference.content;
     if (unchanged && (!this.#options.verify || this.#checks <= 0)) {
       this.weight += reference.size;
@@ -220,8 +221,8 @@ export class ItemWriter {
 
   #serialise(value: unknown): Serialised {
     const encoder = this.#encoder();
-    const kind = typeof value === "object" && value !== null && isMessage(value) ? messageKind(value) : undefined;
-    if (kind !== undefined && typeof value === "object" && value !== null && isMessage(value)) {
+    const kind = isBaseMessage(value) ? messageKind(value) : undefined;
+    if (kind !== undefined && isBaseMessage(value)) {
       return serialiseMessage(value, kind, encoder);
     }
     const text = JSON.stringify(encoder.plain(value));
@@ -272,7 +273,7 @@ export class ItemWriter {
 
 /** Whether a list element is an object other than a message. */
 function isData(element: unknown): element is object {
-  return typeof element === "object" && element !== null && !isMessage(element);
+  return typeof element === "object" && element !== null && !isBaseMessage(element);
 }
 
 function equal(left: string | Buffer | undefined, right: string | Buffer): boolean {

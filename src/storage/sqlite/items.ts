@@ -1,8 +1,8 @@
 import { crc32 } from "node:zlib";
+import { isBaseMessage } from "../../message-kinds.ts";
 import { AppError } from "../../errors.ts";
 import type { Database } from "./database.ts";
 import type { Decoder } from "./decode.ts";
-import { isMessage } from "./messages.ts";
 import { append, expand, type Ranges } from "./ranges.ts";
 
 /** Items per row at most: a reader of one item parses no more than these. */
@@ -37,7 +37,7 @@ export class ThreadItems {
   /** Remembers that `object` is stored as it is now. */
   remember(object: object, stored: Pick<Reference, "sequence" | "origin" | "print" | "size">): void {
     const { sequence, origin, print, size } = stored;
-    const message = isMessage(object) ? object : undefined;
+    const message = isBaseMessage(object) ? object : undefined;
     const before = this.references.get(object);
     if (before !== undefined && before.sequence !== sequence) this.moves += 1;
     this.references.set(object, { sequence, origin, print, size, id: message?.id, content: message?.content });

@@ -34,7 +34,6 @@ const makers: Record<string, () => BaseMessage> = {
 };
 const kinds = new Map(Object.entries(makers).map(([kind, make]) => [Object.getPrototypeOf(make()) as unknown, kind])); // a prototype is only a key here
 
-const messageMark = Symbol.for("langchain.message");
 /** What the constructors set themselves, and `id`, which is kept beside the fields. */
 const ownKeys = new Set(["lc_kwargs", "lc_namespace", "lc_serializable", "lc_direct_tool_output", "type", "id"]);
 const defaults: Record<string, "object" | "array"> = {
@@ -44,11 +43,6 @@ const defaults: Record<string, "object" | "array"> = {
   invalid_tool_calls: "array",
   tool_call_chunks: "array",
 };
-
-/** Whether `value` is a LangChain message, also one of another copy of the package. */
-export function isMessage(value: object): value is BaseMessage {
-  return messageMark in value && value[messageMark] === true;
-}
 
 /** The class a message is written as: its own or the nearest known ancestor; `undefined` when there is none. */
 export function messageKind(message: BaseMessage): string | undefined {
