@@ -194,6 +194,8 @@ export async function loadGraphs(langgraphJsonPath: string, checkpointer: BaseCh
     const { config, context } = defaults[id] ?? noDefaults;
     const given = { ...config, configurable: JsonObject.safeParse(config["configurable"]).data ?? {}, context };
     try {
+      if (manifest.repeated.has(id))
+        throw new AppError("config", `Two graphs of ${manifest.path} have the name "${id}"`);
       const work = loadUserGraph(folder, reference, checkpointer, given);
       return { id, loaded: await inTime(work, loadLimit, `Graph "${id}" of ${reference}`) };
     } catch (error) {

@@ -51,6 +51,8 @@ export interface Manifest {
   path: string;
   folder: string;
   graphs: Record<string, GraphSpec>;
+  /** Names that two graphs have: which one is meant, nobody can tell. */
+  repeated: ReadonlySet<string>;
   env: z.infer<typeof ManifestFile>["env"];
   auth: z.infer<typeof ManifestFile>["auth"];
   http: z.infer<typeof Http> | undefined;
@@ -72,14 +74,14 @@ export interface GraphSpec {
 export async function readManifest(file: string): Promise<Manifest> {
   const path = resolve(file);
   try {
-    const { graphs, env, auth, http, ui, ui_config, store, checkpointer } = ManifestFile.parse(
-      JSON.parse(await readFile(path, "utf8")),
-    );
+    const text = await readFile(path, "utf8");
+    const { graphs, env, auth, http, ui, ui_config, store, checkpointer } = ManifestFile.parse(JSON.parse(text));
     const interfaces = { modules: ui ?? {}, shared: ui_config?.shared ?? [] };
     return {
       path,
       folder: dirname(path),
       graphs: specsOf(graphs),
+      repeated: await repeatedNames(text, Object.keys(graphs)),
       env,
       auth,
       http,
@@ -94,6 +96,16 @@ export async function readManifest(file: string): Promise<Manifest> {
       cause: error,
     });
   }
+}
+
+/** The names that stand twice in `graphs`, of which `JSON.parse` keeps the last without a word. */
+async function repeatedNames(text: string, names: readonly string[]): Promise<ReadonlySet<string>> {
+  const isTwice = (name: string): boolean => text.split(JSON.stringify(name)).length > 2;
+  if (!names.some(isTwice)) return new Set();
+  const { isMap, isScalar, parseDocument } = await import("yaml");
+  const graphs = parseDocument(text, { uniqueKeys: false }).get("graphs");
+  const keys = isMap(graphs) ? graphs.items.map(({ key }) => (isScalar(key) ? String(key.value) : "")) : [];
+  return new Set(keys.filter((key, index) => keys.indexOf(key) !== index));
 }
 
 function specsOf(graphs: z.infer<typeof ManifestFile>["graphs"]): Record<string, GraphSpec> {

@@ -60,6 +60,15 @@ describe("the graphs of a langgraph.json", () => {
     expect(() => graphs.get("other")).toThrow('Graph "other" not found');
   });
 
+  it("with the same name are both named, and the others are served", async () => {
+    const two = `"agent": "${module}:compiled", "other": {"path": "${module}:builder", "description": "agent"}, "agent": "${module}:builder"`;
+    const graphs = await load(`{"graphs": {${two}}}`);
+    expect(graphs.ids()).toEqual(["other"]);
+    expect(graphs.problems).toEqual([
+      { graph_id: "agent", message: expect.stringMatching(/Two graphs of .*json have the name "agent"/u) },
+    ]);
+  });
+
   it("of a factory depend on the run's configuration", async () => {
     const graphs = await load({ agent: `${module}:factory` });
     expect(Object.keys(graphs.get("agent").nodes)).toContain("step");

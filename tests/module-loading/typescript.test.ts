@@ -211,6 +211,13 @@ const cases: Record<string, Case> = {
       const t: Told = told(Mood.Glad); export const graph = tell([t, deep]);`,
     expected: ["glad", "deep"],
   },
+  "5 MB of text": {
+    graph: `import { texts } from "./large.js"; export const graph = tell(texts.length);`,
+    files: {
+      "large.ts": `export const texts: string[] = [\n${'  "a line of a large table, as generators write them",\n'.repeat(100_000)}];`,
+    },
+    expected: 100_000,
+  },
   "TypeScript that a package brings": {
     graph: `import { Kind } from "brings-sources"; export const graph = tell(Kind.A);`,
     files: {
