@@ -58,6 +58,7 @@ const Environment = z.object({
   MILLRACE_EVENT_RETENTION_HOURS: z.coerce.number().positive().default(24),
   MILLRACE_APPROVAL_TIMEOUT_HOURS: z.coerce.number().positive().optional(),
   MILLRACE_DRAIN_SECONDS: z.coerce.number().positive().default(30),
+  MILLRACE_LOAD_SECONDS: z.coerce.number().positive().max(86_400).default(60),
   MILLRACE_TOOL_RATE: z.coerce.number().positive().optional(),
   MILLRACE_MODEL_RATE: z.coerce.number().positive().optional(),
   MILLRACE_MODEL_REQUESTS: z.coerce.number().int().positive().optional(),
@@ -145,6 +146,8 @@ export interface Config extends ToolSettings {
   /** Model calls that may be under way at once, over all runs; `undefined`: as many as come. */
   modelRequests: number | undefined;
   drainSeconds: number;
+  /** How long a graph may take to be loaded, and its factory to make it. */
+  loadSeconds: number;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   openai: { apiKey: string | undefined; baseUrl: string | undefined };
   /** Keys of the OpenAI-compatible vendors, by provider name. */
@@ -228,6 +231,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     modelRequests: values.MILLRACE_MODEL_REQUESTS,
     ...toolSettings(values),
     drainSeconds: values.MILLRACE_DRAIN_SECONDS,
+    loadSeconds: values.MILLRACE_LOAD_SECONDS,
     logLevel: values.MILLRACE_LOG_LEVEL,
     openai: { apiKey: values.OPENAI_API_KEY, baseUrl: values.OPENAI_BASE_URL },
     vendorKeys: {

@@ -3,6 +3,7 @@ import { currentConfig, type Config } from "./config.ts";
 import { explain, isAppError } from "./errors.ts";
 import { returnIdleMemory } from "./idle-memory.ts";
 import { createLogger, type Logger } from "./logger.ts";
+import { exitProcess, guardProcess } from "./process-guard.ts";
 
 /** What a process runs: something that listens somewhere, and can be closed. */
 interface Running {
@@ -25,23 +26,23 @@ export async function runProgram(
   try {
     const config = currentConfig(defaults);
     const logger = createLogger(config.logLevel);
+    guardProcess(logger, fail);
     const server = await start(config, logger);
     const endReturn = returnIdleMemory(() => server.isIdle());
     let stopping = false;
     const stop = (signal: NodeJS.Signals): void => {
-      if (stopping) process.exit(1);
+      if (stopping) exitProcess(1);
       stopping = true;
       endReturn();
       logger.info({ signal, drain_seconds: config.drainSeconds }, "stopping");
       server.close().then(
-        () => process.exit(0),
+        () => exitProcess(0),
         (error: unknown) => fail(error),
       );
     };
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
-    // A graph's stray promise must not take the other runs down with it.
-    process.on("unhandledRejection", (error) => logger.error({ err: error }, "unhandled_rejection"));
+    // Before those of users' modules, which may throw.
+    process.prependListener("SIGTERM", stop);
+    process.prependListener("SIGINT", stop);
     process.stdout.write(`Millrace listens on ${server.url}\n`);
   } catch (error) {
     fail(error);
@@ -55,5 +56,5 @@ function fail(error: unknown): never {
       ? (error.stack ?? error.message)
       : String(error);
   process.stderr.write(`Millrace could not go on. ${text}\n`);
-  process.exit(1);
+  exitProcess(1);
 }

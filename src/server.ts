@@ -17,6 +17,7 @@ import { listen } from "./http/listen.ts";
 import { webhookBody } from "./http/webhook-body.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { openCustomParts } from "./manifest/custom-parts.ts";
+import { keepGlobals } from "./manifest/own-globals.ts";
 import { bindSdkClient } from "./manifest/sdk-globals.ts";
 import { openSettings } from "./live-settings/live-settings.ts";
 import { withLiveSettings } from "./loop/live-services.ts";
@@ -73,12 +74,21 @@ export async function startServer(
   logger: Logger = createLogger(config.logLevel),
 ): Promise<RunningServer> {
   const workspace = prepareFolders(config);
+  const port = await takePort(config);
+  try {
+    return await startAt(port, config, workspace, logger);
+  } catch (error) {
+    await port.close();
+    throw error;
+  }
+}
+
+/** Everything behind the port. */
+async function startAt(port: Port, config: Config, workspace: string, logger: Logger): Promise<RunningServer> {
   const toolSources = openMcpSources(config, workspace, logger);
   const opened = openStorage(config, workspace);
   try {
-    const custom = await openCustomParts(config.graphs, logger);
-    const storage = withDefaultTimes(opened, custom.times);
-    const graphs = await openGraphs(config, storage, logger);
+    const { custom, storage, graphs } = await openUserParts(config, opened, logger);
     const prompts = openPrompts(config.dataDir, logger, countText);
     const { callBack, counter, hooks } = openWatchers(config, logger);
     const documentation = openDocumentation({ ...config, workspace }, logger);
@@ -99,11 +109,10 @@ export async function startServer(
     const tokens = createTokenCounter(logger);
     const shared = { config, prompts, models, modelServices, ollama, tokens, documentation, graphs, custom, logger };
     const api = createApi({ ...shared, agents: lent.agents, files, settings, storage, runs, operations, manual });
-    const port = await takePort(config, api);
     const unbindClient = bindSdkClient(port.url);
     await takeUp(runs, logger);
     const learning = describeAhead(graphs, config, logger);
-    port.admit();
+    port.admit(api);
     const toRequest = cronRequest.bind(undefined, { runnable: storage, graphs });
     const clockwork = startClockwork({ config, storage, runs, toRequest, logger });
     webhooks.start(port.url);
@@ -130,10 +139,31 @@ export async function startServer(
   }
 }
 
-/** The port is taken first, so that a second start by mistake touches no run; requests wait until they are admitted. */
-async function takePort(config: Config, api: ReturnType<typeof createApi>) {
-  const { promise, resolve: admit } = Promise.withResolvers<void>();
-  const listener = await listen(config, (request, bindings) => promise.then(() => api.fetch(request, bindings)));
+/** What the modules of a user bring, which are loaded here and run in this process from now on. */
+async function openUserParts(config: Config, opened: Storage, logger: Logger) {
+  const changedGlobals = keepGlobals();
+  const custom = await openCustomParts(config.graphs, logger);
+  const storage = withDefaultTimes(opened, custom.times);
+  const graphs = await openGraphs(config, storage, logger);
+  const globals = changedGlobals();
+  if (globals !== undefined) logger.warn(globals, "globals_changed");
+  return { custom, storage, graphs };
+}
+
+/** A port that is listened on; requests wait until there is something that answers them. */
+interface Port {
+  url: string;
+  admit: (api: ReturnType<typeof createApi>) => void;
+  close: () => Promise<void>;
+}
+
+/**
+ * The port is taken first, so that a second start by mistake touches no run, and no module of a user has it; requests wait until
+ * they are admitted.
+ */
+async function takePort(config: Config): Promise<Port> {
+  const { promise, resolve: admit } = Promise.withResolvers<ReturnType<typeof createApi>>();
+  const listener = await listen(config, (request, bindings) => promise.then((api) => api.fetch(request, bindings)));
   return { ...listener, admit };
 }
 
@@ -155,7 +185,7 @@ function openOperations(storage: Storage, { locks, workspace }: RunServices, run
 
 /** The graphs that can be served; of the others the log says why not. */
 async function openGraphs(config: Config, storage: Storage, logger: Logger): Promise<Graphs> {
-  const graphs = await loadGraphs(config.graphs, storage.checkpointer);
+  const graphs = await loadGraphs(config.graphs, storage.checkpointer, config.loadSeconds * 1_000);
   for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
   const replaced = graphs.ids().filter((id) => graphs.get(id).store !== undefined);
   if (replaced.length > 0) logger.info({ graphs: replaced }, "stores_of_graphs_replaced");

@@ -21,6 +21,7 @@ const layers: string[][] = [
   ["models", "tools"],
   ["agents", "live-settings"],
   ["prompts", "storage", "simulation", "tracing", "extensions", "folders", "web", "manifest", "program", "watching"],
+  ["process-guard"],
   ["logger", "callbacks", "idle-memory", "module-loading"],
   ["config", "events"],
   ["settings"],

@@ -5,7 +5,6 @@ import { applyEnvironment } from "../manifest/environment.ts";
 import { noDefaults, readGraphDefaults, type GraphDefaults } from "../manifest/graph-defaults.ts";
 import { readManifest } from "../manifest/manifest.ts";
 import { versionFor } from "../manifest/package-version.ts";
-import { inTime } from "../manifest/user-module.ts";
 import { openUserModules } from "../module-loading/hooks.ts";
 import { loadProblem } from "../module-loading/load-problem.ts";
 import { JsonObject, type Assistant, type Run } from "../storage/records.ts";
@@ -18,14 +17,12 @@ import { loadUserGraph, type AccessContext, type LoadedGraph } from "./user-grap
 /** A compiled graph with the server's checkpointer. */
 export type ServedGraph = CompiledGraph<string>;
 
-/** A graph that `langgraph.json` names and that is not served, and why. */
+/** A graph that `langgraph.json` names and that is not served, and why; `module` is as it is named there. */
 export interface GraphProblem {
   graph_id: string;
+  module: string;
   message: string;
 }
-
-/** Milliseconds that a graph may take to load, with the graph that its factory makes. */
-const loadLimit = 60_000;
 
 /** What of a run its graph depends on. */
 type RunOfGraph = Pick<Run, "graph_id" | "session_id" | "run_id" | "assistant_id" | "kwargs">;
@@ -60,9 +57,13 @@ export class Graphs {
     const found = this.#loaded.get(id);
     if (found !== undefined) return found;
     const problem = this.problems.find((candidate) => candidate.graph_id === id);
-    throw new AppError("not_found", `Graph "${id}" not found${problem === undefined ? "" : `: ${problem.message}`}`, {
-      suggestion: `Graphs served here: ${this.ids().join(", ") || "none"}.`,
-    });
+    throw new AppError(
+      "not_found",
+      `Graph "${id}" not found${problem === undefined ? "" : `: ${problem.message} (${problem.module})`}`,
+      {
+        suggestion: `Graphs served here: ${this.ids().join(", ") || "none"}.`,
+      },
+    );
   }
 
   /** The graph itself; of a factory, what it makes of the graph's defaults. */
@@ -181,10 +182,14 @@ export class Graphs {
 }
 
 /**
- * Loads every graph of a `langgraph.json`, with its `env` set. A graph that fails is left out and listed in `problems`; a
+ * Loads every graph of a `langgraph.json`, with its `env` set; each may take `limit` milliseconds. A graph that fails is left out and listed in `problems`; a
  * file that cannot be read throws `config`.
  */
-export async function loadGraphs(langgraphJsonPath: string, checkpointer: BaseCheckpointSaver): Promise<Graphs> {
+export async function loadGraphs(
+  langgraphJsonPath: string,
+  checkpointer: BaseCheckpointSaver,
+  limit?: number,
+): Promise<Graphs> {
   const manifest = await readManifest(langgraphJsonPath);
   await applyEnvironment(manifest);
   const defaults = readGraphDefaults();
@@ -196,17 +201,16 @@ export async function loadGraphs(langgraphJsonPath: string, checkpointer: BaseCh
     try {
       if (manifest.repeated.has(id))
         throw new AppError("config", `Two graphs of ${manifest.path} have the name "${id}"`);
-      const work = loadUserGraph(folder, reference, checkpointer, given);
-      return { id, loaded: await inTime(work, loadLimit, `Graph "${id}" of ${reference}`) };
+      return { id, reference, loaded: await loadUserGraph({ folder, reference, checkpointer, limit }, given) };
     } catch (error) {
-      return { id, message: loadProblem(error) };
+      return { id, reference, message: loadProblem(error) };
     }
   });
   const loaded = new Map<string, LoadedGraph>();
   const problems: GraphProblem[] = [];
   // In the order of the file, whichever was ready first.
-  for (const { id, loaded: graph, message = "" } of await Promise.all(attempts)) {
-    if (graph === undefined) problems.push({ graph_id: id, message });
+  for (const { id, reference, loaded: graph, message = "" } of await Promise.all(attempts)) {
+    if (graph === undefined) problems.push({ graph_id: id, module: reference, message });
     else loaded.set(id, graph);
   }
   const described = Object.entries(manifest.graphs).map(([id, { description }]): [string, GraphDefaults] => [

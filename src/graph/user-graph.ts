@@ -2,7 +2,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { CompiledGraph } from "@langchain/langgraph/web";
 import { AppError } from "../errors.ts";
 import { isBefore, versionFor } from "../manifest/package-version.ts";
-import { loadExport, placeOf } from "../manifest/user-module.ts";
+import { inTime, loadExport, loadLimit, placeOf } from "../manifest/user-module.ts";
 import type { JsonObject } from "../storage/records.ts";
 import { checkpointerFor } from "./former-graph.ts";
 
@@ -42,10 +42,12 @@ function inner(value: object): unknown {
   return "graph" in value ? value.graph : undefined;
 }
 
+const suggestion = "Export a StateGraph, compiled or not, an agent, or a function that makes one.";
+
 /** A compiled graph, a builder or an agent, as a graph that uses our checkpointer. */
 function toServed(value: unknown, checkpointer: BaseCheckpointSaver): CompiledGraph<string> {
   if (typeof value !== "object" || value === null) {
-    throw new AppError("config", `expected a graph, got ${value === null ? "null" : typeof value}`);
+    throw new AppError("config", `expected a graph, got ${value === null ? "null" : typeof value}`, { suggestion });
   }
   if (isCompiled(inner(value))) return toServed(inner(value), checkpointer);
   if (isCompiled(value)) {
@@ -53,7 +55,9 @@ function toServed(value: unknown, checkpointer: BaseCheckpointSaver): CompiledGr
     return value;
   }
   if (isBuilder(value)) return toServed(value.compile({ checkpointer }), checkpointer);
-  throw new AppError("config", "expected a compiled graph, a StateGraph, or a function that returns one");
+  throw new AppError("config", "expected a compiled graph, a StateGraph, or a function that returns one", {
+    suggestion,
+  });
 }
 
 /** What LangGraph itself is called in the folders of users. */
@@ -73,24 +77,31 @@ function toServedOf(path: string, value: unknown, checkpointer: BaseCheckpointSa
   }
 }
 
+/** Where a graph is, and what it gets. */
+export interface GraphPlace {
+  folder: string;
+  reference: string;
+  checkpointer: BaseCheckpointSaver;
+  /** Milliseconds that its module may take to be loaded, and then its factory each time. */
+  limit?: number | undefined;
+}
+
 /**
  * Loads what `langgraph.json` names: a compiled graph, a builder, an agent, a promise of one, or a factory, which is asked
- * once with the graph's `defaults`. Throws what the module throws, and `config` for what is no graph.
+ * once with the graph's `defaults`. Throws what the module throws, and `config` for what is no graph, or takes too long.
  */
 export async function loadUserGraph(
-  folder: string,
-  reference: string,
-  checkpointer: BaseCheckpointSaver,
+  { folder, reference, checkpointer, limit = loadLimit }: GraphPlace,
   defaults: FactoryConfig,
 ): Promise<LoadedGraph> {
-  const exported = await loadExport(folder, reference);
+  const exported = await loadExport(folder, reference, limit);
   const source = placeOf(folder, reference);
-  const { path } = source;
-  if (typeof exported !== "function")
-    return { graph: toServedOf(path, await exported, checkpointer), build: undefined, source };
+  const served = async (work: unknown): Promise<CompiledGraph<string>> =>
+    toServedOf(source.path, await inTime(Promise.resolve(work), limit, `The graph of ${reference}`), checkpointer);
+  if (typeof exported !== "function") return { graph: await served(exported), build: undefined, source };
   const build: Build = async (config, access) => {
     const executionRuntime = access === "threads.create_run" ? { context: config.context ?? {} } : null;
-    return toServedOf(path, await exported(config, { accessContext: access, executionRuntime }), checkpointer);
+    return await served(exported(config, { accessContext: access, executionRuntime }));
   };
   return { graph: await build(defaults, "assistants.read"), build, source };
 }

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { AppError } from "../errors.ts";
 
 /** Milliseconds that a module may take to load: one that waits for ever must not hold up the others. */
-const loadLimit = 60_000;
+export const loadLimit = 60_000;
 
 /** What `./file.ts:name` names, with the path absolute; without a name the default export. */
 export function placeOf(folder: string, reference: string): { path: string; name: string } {
@@ -63,7 +63,11 @@ export async function loadExport(folder: string, reference: string, limit = load
 export async function inTime<Result>(work: Promise<Result>, limit: number, what: string): Promise<Result> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    late.reject(new AppError("config", `${what} was not loaded after ${limit / 1000} s.`));
+    late.reject(
+      new AppError("config", `${what} was not loaded after ${limit / 1000} s.`, {
+        suggestion: "See what it waits for (a top-level await, a promise); MILLRACE_LOAD_SECONDS is how long it may.",
+      }),
+    );
   }, limit);
   try {
     return await Promise.race([work, late.promise]);

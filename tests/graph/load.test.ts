@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemorySaver } from "@langchain/langgraph";
@@ -35,6 +35,21 @@ describe("the graphs of a langgraph.json", () => {
     },
   );
 
+  it("are refused with the version that can be served, where their LangGraph is too old", async () => {
+    const packageFolder = join(folder, "node_modules", "@langchain", "langgraph");
+    await mkdir(packageFolder, { recursive: true });
+    await writeFile(join(packageFolder, "package.json"), `{"version": "0.2.5"}`);
+    // What such a version makes of a graph does not say that it is one.
+    await writeFile(join(folder, "old.mjs"), "export const graph = { nodes: {}, channels: {}, invoke() {} };");
+    const graphs = await load({ old: "./old.mjs:graph" });
+    const [problem] = graphs.problems;
+    expect(problem).toMatchObject({ graph_id: "old", module: "./old.mjs:graph" });
+    expect(problem?.message).toMatch(
+      /@langchain\/langgraph 0\.2\.5.*0\.2\.20 and newer.*npm install @langchain\/langgraph@/u,
+    );
+    expect(() => graphs.get("old")).toThrow(/0\.2\.5.*old\.mjs:graph/u);
+  });
+
   it("may name their module as an object", async () => {
     const graphs = await load({ agent: { path: `${module}:compiled`, description: "Counts" } });
     expect(graphs.findAssistant("agent")).toMatchObject({ graph_id: "agent", description: "Counts" });
@@ -53,7 +68,7 @@ describe("the graphs of a langgraph.json", () => {
     expect(reasons).toEqual({
       missing: expect.stringContaining("nowhere.ts"),
       unexported: expect.stringMatching(/exports .*compiled.*, not nothing/),
-      seven: "expected a graph, got number",
+      seven: expect.stringMatching(/^expected a graph, got number\. Export a StateGraph/),
       throwing: "no key",
     });
     expect(() => graphs.get("throwing")).toThrow('Graph "throwing" not found: no key');
