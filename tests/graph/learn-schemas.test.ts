@@ -8,7 +8,7 @@ import { loadGraphs, type Graphs } from "../../src/graph/load.ts";
 import type { GraphSchemas } from "../../src/graph/schemas/graph-schemas.ts";
 import { learnSchemas } from "../../src/graph/schemas/learn-schemas.ts";
 import { readTypes } from "../../src/graph/schemas/read-types.ts";
-import type { TypeSchemas } from "../../src/graph/schemas/type-schemas.ts";
+import type { FoundTypes } from "../../src/graph/schemas/type-schemas.ts";
 import { createLogger } from "../../src/logger.ts";
 import { projectFolder } from "../support/source-files.ts";
 
@@ -67,15 +67,16 @@ const two = { annotation: join(fixtures, "annotation.ts:graph"), zod: join(fixtu
 const names = { properties: { topic: {}, scores: {} } };
 
 describe("a request that comes before the types are read", () => {
-  const types: TypeSchemas = {
+  const types: FoundTypes = {
     state: { type: "object", properties: { topic: { type: "string" } } },
     subgraphs: [],
+    files: [],
   };
 
   it("waits for them, while requests for other graphs are answered", async () => {
     const graphs = await load(two);
     const asked = Promise.withResolvers<string[]>();
-    const told = Promise.withResolvers<Map<string, TypeSchemas>>();
+    const told = Promise.withResolvers<Map<string, FoundTypes>>();
     const learning = learnSchemas({
       graphs,
       folder,
@@ -108,7 +109,7 @@ describe("a request that comes before the types are read", () => {
     const log = createLogger("info", { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
     const graphs = await load(two);
     const asked = Promise.withResolvers<void>();
-    const told = Promise.withResolvers<Map<string, TypeSchemas>>();
+    const told = Promise.withResolvers<Map<string, FoundTypes>>();
     const learning = learnSchemas({
       graphs,
       folder,
@@ -155,7 +156,9 @@ describe("what types say", () => {
       read: async () => {
         await Promise.resolve();
         const nothing = { type: "object", additionalProperties: {} };
-        return new Map([["annotation", { state: nothing, input: {}, output: nothing, context: {}, subgraphs: [] }]]);
+        return new Map([
+          ["annotation", { state: nothing, input: {}, output: nothing, context: {}, subgraphs: [], files: [] }],
+        ]);
       },
     });
     await learning.done;
@@ -167,10 +170,11 @@ describe("what types say", () => {
     });
   });
 
-  it("is kept until a source changes, of the graph or one that it imports", async () => {
+  it("is kept until a source changes, of the graph or one that it imports, by whatever name", async () => {
     await write({
-      "graph.ts": graphOf("topic: Annotation<Topic>()", `import type { Topic } from "./topic.js";`),
-      "topic.ts": "export type Topic = string;\n",
+      "tsconfig.json": `{ "compilerOptions": { "paths": { "@/*": ["./lib/*"] } } }`,
+      "graph.ts": graphOf("topic: Annotation<Topic>()", `import type { Topic } from "@/topic";`),
+      "lib/topic.ts": "export type Topic = string;\n",
     });
     expect(await fieldsOf("graph.ts")).toEqual({ topic: { type: "string" } });
     // What stands in the cache is what is told, so nothing was compiled.
@@ -179,8 +183,13 @@ describe("what types say", () => {
       await writeFile(join(cache, name), kept.replaceAll('"topic":{"type":"string"}', '"topic":{"type":"kept"}'));
     }
     expect(await fieldsOf("graph.ts")).toEqual({ topic: { type: "kept" } });
-    await writeFile(join(folder, "topic.ts"), `export type Topic = "sea" | "land";\n`);
+    await write({ "lib/topic.ts": `export type Topic = "sea" | "land";\n` });
     expect(await fieldsOf("graph.ts")).toEqual({ topic: { type: "string", enum: ["land", "sea"] } });
+    await write({
+      "tsconfig.json": `{ "compilerOptions": { "paths": { "@/*": ["./other/*"] } } }`,
+      "other/topic.ts": "export type Topic = number;\n",
+    });
+    expect(await fieldsOf("graph.ts")).toEqual({ topic: { type: "number" } });
   });
 
   it("is found by the aliases of a tsconfig.json, whatever else that asks for", async () => {

@@ -127,12 +127,14 @@ export class GraphTypes {
     return symbol && this.#checker.getTypeOfSymbol(symbol);
   }
 
+  /** The modules of the user's own. */
+  files(): string[] {
+    return this.#program.getSourceFileNames().filter((name) => !/\/node_modules\/|^bundled:/u.test(name));
+  }
+
   /** The graphs that the user's modules give to `addNode`, in its options or inside of a node's function, too. */
   subgraphs(): Subgraph[] {
-    const files = this.#program
-      .getSourceFileNames()
-      .filter((name) => !/\/node_modules\/|\.d\.[cm]?ts$|^bundled:/u.test(name));
-    return files.flatMap((name) => {
+    return this.files().flatMap((name) => {
       const file = this.#program.getSourceFile(name);
       if (file === undefined || !file.text.includes("addNode")) return [];
       return within(file, isAddNode).flatMap((call) => this.#subgraphsOf(call));

@@ -1,20 +1,15 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir } from "node:fs/promises";
 import { setTimeout as after } from "node:timers/promises";
 import { errorMessage } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { unlessAborted } from "../../unless-aborted.ts";
 import type { Graphs } from "../load.ts";
 import type { GraphSource, Reading } from "./descriptions.ts";
+import { keepTypes, keptFile, readKept } from "./kept-types.ts";
 import { readTypes } from "./read-types.ts";
-import { sourceHash } from "./source-hash.ts";
-import { TypeSchemas } from "./type-schemas.ts";
 
 /** Milliseconds that a request for schemas waits for types that are being read. */
 const longestWait = 10_000;
-
-/** Raised when what is read out of types changes: what is kept of before is read anew. */
-const version = "2";
 
 /** What the reading of types needs. `cache` is a folder that stays. */
 interface LearnOptions {
@@ -88,8 +83,8 @@ async function learn(
   for (const id of graphs.ids()) if (!ids.has(id)) known(id);
   const wanted: { source: GraphSource; file: string }[] = [];
   for (const source of untyped) {
-    const file = join(cache, `${sourceHash(source.path, version, source.name)}.json`);
-    const kept = await readCached(file);
+    const file = keptFile(cache, source);
+    const kept = await readKept(file);
     if (kept === undefined) wanted.push({ source, file });
     else {
       graphs.learn(source.id, kept);
@@ -108,17 +103,6 @@ async function learn(
     }
     graphs.learn(source.id, schemas);
     known(source.id);
-    // A reader must never find half a file.
-    await writeFile(`${file}.new`, JSON.stringify(schemas));
-    await rename(`${file}.new`, file);
-  }
-}
-
-async function readCached(file: string): Promise<TypeSchemas | undefined> {
-  try {
-    return TypeSchemas.safeParse(JSON.parse(await readFile(file, "utf8"))).data;
-  } catch {
-    // Not there, or not whole: it is made again.
-    return undefined;
+    await keepTypes(file, schemas);
   }
 }

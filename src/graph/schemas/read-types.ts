@@ -9,7 +9,7 @@ import { z } from "zod";
 import { AppError, errorMessage } from "../../errors.ts";
 import { endGroup, keepGroup } from "../../process-group.ts";
 import type { GraphSource } from "./descriptions.ts";
-import { TypeSchemas, type TypeJob } from "./type-schemas.ts";
+import { FoundTypes, type TypeJob } from "./type-schemas.ts";
 
 /** How long the compiler may work. */
 const limitMilliseconds = 120_000;
@@ -20,7 +20,7 @@ const readerFile = join(
   import.meta.filename.endsWith(".ts") ? "type-reader.ts" : "type-reader.js",
 );
 
-const Answer = z.array(TypeSchemas.nullable());
+const Answer = z.array(FoundTypes.nullable());
 
 /**
  * Asks the TypeScript compiler that stands beside this program for the schemas of graphs whose types alone say what their
@@ -30,7 +30,7 @@ const Answer = z.array(TypeSchemas.nullable());
 export async function readTypes(
   sources: readonly GraphSource[],
   { folder, scratch, signal }: { folder: string; scratch: string; signal: AbortSignal },
-): Promise<Map<string, TypeSchemas>> {
+): Promise<Map<string, FoundTypes>> {
   const work = await mkdtemp(join(scratch, "types-"));
   try {
     const placed = await lendPackages(folder, work);
@@ -40,9 +40,11 @@ export async function readTypes(
     await runReader([asked, answered], work, signal);
     const answer = Answer.parse(JSON.parse(await readFile(answered, "utf8")));
     return new Map(
-      sources.flatMap(({ id }, at): [string, TypeSchemas][] => {
-        const schemas = answer[at];
-        return schemas ? [[id, schemas]] : [];
+      sources.flatMap(({ id }, at): [string, FoundTypes][] => {
+        const found = answer[at];
+        // The files are told by their own names.
+        const files = found?.files.map((file) => file.replace(join(work, "graphs"), folder)) ?? [];
+        return found ? [[id, { ...found, files }]] : [];
       }),
     );
   } finally {

@@ -4,7 +4,7 @@ import { isMainThread, Worker } from "node:worker_threads";
 import { API, type CompilerOptions } from "typescript/unstable/sync";
 import { GraphTypes, type GraphParts } from "./graph-types.ts";
 import { TypeReader } from "./type-schema.ts";
-import type { PartSchemas, TypeJob, TypeSchemas } from "./type-schemas.ts";
+import type { FoundTypes, PartSchemas, TypeJob } from "./type-schemas.ts";
 
 /**
  * A process of its own: `type-reader.ts <job> <answer>` asks the compiler for the schemas of a job's graphs and writes them,
@@ -40,19 +40,24 @@ if (isMainThread) {
   writeFileSync(answerFile, JSON.stringify(read(job)));
 }
 
-function read({ work, graphs }: TypeJob): (TypeSchemas | null)[] {
+function read({ work, graphs }: TypeJob): (FoundTypes | null)[] {
   const api = new API({ cwd: work });
   try {
-    const answers = new Map<string, TypeSchemas | null>();
+    const answers = new Map<string, FoundTypes | null>();
     // Modules of one tsconfig.json are one project, and so are those without any.
-    const groups = Map.groupBy(graphs, ({ path }) => tsconfigOf(path, work));
+    const groups = Map.groupBy(graphs, ({ path }) => nearest("tsconfig.json", path, work));
     for (const [at, [tsconfig, group]] of [...groups].entries()) {
       const isLent = group.some(({ path }) => path.startsWith(work));
       const project = join(work, `project-${at}.json`);
       const own = tsconfig === undefined ? {} : aliases(api.parseConfigFile(tsconfig).options);
       const compilerOptions = { ...settings, ...own, preserveSymlinks: isLent };
       writeFileSync(project, JSON.stringify({ compilerOptions, files: group.map(({ path }) => path) }));
-      for (const [key, found] of readProject(api, project, group)) answers.set(key, found);
+      for (const [graph, found] of readProject(api, project, group)) {
+        // What the packages say changes with the list of them.
+        const packages = nearest("package.json", graph.path, work);
+        const files = [...(found?.files ?? []), ...[tsconfig, packages].filter((file) => file !== undefined)];
+        answers.set(keyOf(graph), found && { ...found, files });
+      }
     }
     return graphs.map((graph) => answers.get(keyOf(graph)) ?? null);
   } finally {
@@ -60,10 +65,10 @@ function read({ work, graphs }: TypeJob): (TypeSchemas | null)[] {
   }
 }
 
-/** The nearest one; of a module that stands in `limit` under another name, only one of its own folder. */
-function tsconfigOf(path: string, limit: string): string | undefined {
+/** The nearest file of a name; for a module that stands in `limit` under another name, only one of its own folder. */
+function nearest(name: string, path: string, limit: string): string | undefined {
   for (let folder = dirname(path); folder !== limit && folder !== dirname(folder); folder = dirname(folder)) {
-    const file = join(folder, "tsconfig.json");
+    const file = join(folder, name);
     if (existsSync(file)) return file;
   }
   return undefined;
@@ -91,17 +96,22 @@ function keyOf({ path, name }: TypeJob["graphs"][number]): string {
   return `${path}:${name}`;
 }
 
-function* readProject(api: API, project: string, graphs: TypeJob["graphs"]): Generator<[string, TypeSchemas | null]> {
+function* readProject(
+  api: API,
+  project: string,
+  graphs: TypeJob["graphs"],
+): Generator<[TypeJob["graphs"][number], FoundTypes | null]> {
   const snapshot = api.updateSnapshot({ openProjects: [project] });
   const opened = snapshot.getProject(project);
   if (opened === undefined) throw new Error(`The compiler did not open ${project}.`);
   const reader = new TypeReader(opened.checker);
   const types = new GraphTypes(opened.program, opened.checker);
+  const files = types.files();
   const subgraphs = types.subgraphs().map(({ node, graph }) => ({ node, ...partSchemas(reader, types.parts(graph)) }));
   for (const graph of graphs) {
     const type = types.exported(graph.path, graph.name);
-    const found = type === undefined ? null : { ...partSchemas(reader, types.parts(type)), subgraphs };
-    yield [keyOf(graph), found];
+    const found = type === undefined ? null : { ...partSchemas(reader, types.parts(type)), subgraphs, files };
+    yield [graph, found];
   }
   snapshot.dispose();
 }

@@ -17,6 +17,10 @@ export const TypeSchemas = PartSchemas.extend({
 });
 export type TypeSchemas = z.infer<typeof TypeSchemas>;
 
+/** The same, with the files that say it: modules of the user's and their settings. */
+export const FoundTypes = TypeSchemas.extend({ files: z.array(z.string()) });
+export type FoundTypes = z.infer<typeof FoundTypes>;
+
 /**
  * What the process that reads types is told: a folder for what it writes, and which exports are graphs. A module that has no
  * packages of its own stands in that folder, too, under another name.
