@@ -10,7 +10,7 @@ import { toRunError, walk, type WalkResult } from "./execute.ts";
 import { startFeedback } from "./feedback.ts";
 import { createFence } from "./fence.ts";
 import { keepFormer } from "./keep-former.ts";
-import { nodesWithLoop } from "./keep-turn.ts";
+import { hasLoop } from "./keep-turn.ts";
 import { requireOrigin } from "./origin.ts";
 import type { Performance } from "./performance.ts";
 import { crashLoop, hasProgress } from "./recover.ts";
@@ -42,7 +42,7 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
     const refusal = resume ? undefined : await refusedAnswer(run, graph);
     if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
     const feedback = startFeedback(run, performance);
-    beginActivity(active, nodesWithLoop(graph).size > 0);
+    beginActivity(active, hasLoop(graph));
     active.callbacks?.walks(resumes);
     const lent = services(run.session_id);
     const result = await walk({

@@ -12,6 +12,7 @@ import type { Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import { JsonObject, type Run, type RunError } from "../storage/records.ts";
 import { answersLeft } from "./answers-left.ts";
+import { hasLoop } from "./keep-turn.ts";
 import { createLifecycle, type LifecycleTeller } from "./lifecycle-events.ts";
 import type { EventBody } from "./log.ts";
 import { readPause } from "./read-pause.ts";
@@ -21,8 +22,8 @@ import { formerModes, readFormerStream } from "./former-stream.ts";
 import type { ToldMessages } from "./told-messages.ts";
 import { createTranslator, planStream, type GraphChunk, type StreamPlan } from "./to-events.ts";
 
-/** Supersteps where neither the run nor the graph says how many; LangGraph's own 25 ends a long tool loop too early. */
-const defaultRecursionLimit = 500;
+/** Supersteps of a graph with our loop, where neither the run nor the graph says how many: LangGraph's own 25 ends it too early. */
+const loopRecursionLimit = 500;
 
 /** What a run may say in `config` (wire contract, section 2.4); other keys are ignored. */
 export const RunConfig = z.object({
@@ -122,6 +123,9 @@ function optionsOf(walk: Walk, plan: StreamPlan) {
   const { run, graph, signal } = walk;
   const { kwargs } = run;
   const config = RunConfig.parse(kwargs.config);
+  const ownLimit = hasLoop(graph) ? loopRecursionLimit : undefined;
+  // Where nothing is said, the graph's own LangGraph knows its limit.
+  const recursionLimit = config.recursion_limit ?? graph.config?.recursionLimit ?? ownLimit;
   return {
     streamMode: isFormerGraph(graph) ? formerModes(plan.modes) : plan.modes,
     subgraphs: plan.subgraphs,
@@ -134,7 +138,7 @@ function optionsOf(walk: Walk, plan: StreamPlan) {
     configurable: configurableOf(walk, config.configurable ?? {}),
     context: kwargs.context,
     metadata: { ...config.metadata, ...run.metadata, run_attempt: run.attempt },
-    recursionLimit: config.recursion_limit ?? graph.config?.recursionLimit ?? defaultRecursionLimit,
+    ...(recursionLimit === undefined ? {} : { recursionLimit }),
     durability: kwargs.durability,
     ...(walk.tracer === undefined ? {} : { callbacks: [walk.tracer] }),
     ...(config.tags === undefined ? {} : { tags: config.tags }),
@@ -205,7 +209,7 @@ function eventsOf({ run, toldMessages }: Walk, modes: StreamMode[]) {
 
 /** Walks the graph for one attempt of a run and tells what happens. Never throws: a failure is an ending. */
 export async function walk(walk: Walk): Promise<WalkResult> {
-  const { run, signal, tell, room } = walk;
+  const { run, graph, signal, tell, room } = walk;
   const modes = run.kwargs.stream_mode.filter(isStreamMode);
   const events = eventsOf(walk, modes);
   let values: Record<string, unknown> | undefined;
@@ -218,7 +222,7 @@ export async function walk(walk: Walk): Promise<WalkResult> {
   };
   try {
     const equipped = await withAddedTools(walk);
-    const plan = planStream(modes, run.kwargs.stream_subgraphs);
+    const plan = planStream(modes, run.kwargs.stream_subgraphs, hasLoop(graph));
     const options = optionsOf(equipped, plan);
     const stream = await streamOf(walk, plan, options);
     for await (const item of stream) {

@@ -124,6 +124,11 @@ export function nodesWithLoop(graph: ServedGraph): Set<string> {
   return new Set(Object.keys(nodes).filter((name) => nodes[name]?.subgraphs?.includes(loop)));
 }
 
+/** Whether a graph calls our loop, as our own workflow does. */
+export function hasLoop(graph: ServedGraph): boolean {
+  return nodesWithLoop(graph).size > 0;
+}
+
 /** What readers were told: of an answer that broke off, about which a person is asked (ERR-16), and what memory knows of. */
 function heardIn({ tasks }: StateSnapshot, loopNodes: Set<string>, progress: Progress | undefined): HeardAnswer[] {
   const asked = tasks.flatMap((task) => {

@@ -18,14 +18,16 @@ export interface StreamPlan {
 
 /**
  * The cheapest set of LangGraph modes that yields `requested`. `messages` and `custom` of nested graphs come only with
- * `subgraphs`; whole messages of the older `messages` mode come from `values`; and a pause is only told by `values` or
- * `updates`, so one of the two is always among them.
+ * `subgraphs`, which `hasLoop` asks for: our loop is such a graph, and what it says is the conversation's. Whole messages of
+ * the older `messages` mode come from `values`; and a pause is only told by `values` or `updates`, so one of the two is
+ * always among them.
  */
-export function planStream(requested: readonly StreamMode[], streamSubgraphs: boolean): StreamPlan {
+export function planStream(requested: readonly StreamMode[], streamSubgraphs: boolean, hasLoop: boolean): StreamPlan {
   const modes = new Set<GraphStreamMode>();
   for (const mode of requested) for (const needed of neededFor(mode)) modes.add(needed);
   if (!modes.has("values") && !modes.has("updates")) modes.add("updates");
-  const looksInside = modes.has("messages") || modes.has("custom") || requested.includes("lifecycle");
+  const hearsLoop = hasLoop && (modes.has("messages") || modes.has("custom"));
+  const looksInside = hearsLoop || requested.includes("lifecycle");
   return { modes: [...modes], subgraphs: streamSubgraphs || looksInside };
 }
 

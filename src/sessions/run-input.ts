@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { ServedGraph } from "../graph/load.ts";
 import type { RunCommand } from "../runs/execute.ts";
-import { nodesWithLoop } from "../runs/keep-turn.ts";
+import { hasLoop } from "../runs/keep-turn.ts";
 import { JsonObject } from "../storage/records.ts";
 import { Attachments, References } from "./attachments.ts";
 import { longestText, mostParts } from "./stored-message.ts";
@@ -34,7 +34,7 @@ type Command = z.infer<typeof RunCommand>;
 
 /** Whether a graph's messages are ours to check. What others are given they may make of what they like. */
 export function checksMessages(graph: ServedGraph): boolean {
-  return nodesWithLoop(graph).size > 0;
+  return hasLoop(graph);
 }
 
 /**

@@ -119,6 +119,17 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     expect(events.at(-1)).toMatchObject({ event: "error", data: { error: "RangeError", message: "out of luck" } });
   });
 
+  test.each([
+    [25, {}],
+    [40, { config: { recursion_limit: 40 } }],
+  ])("a graph without an end is stopped after %i steps: LangGraph's own limit, or the run's", async (steps, body) => {
+    const events = await readEvents(
+      await stream(await newThread(), "looping", { input: { value: 0 }, stream_mode: "updates", ...body }),
+    );
+    expect(names(events)).toEqual(["metadata", ...Array.from({ length: steps }, () => "updates"), "error"]);
+    expect(events.at(-1)?.data).toMatchObject({ error: "GraphRecursionError" });
+  });
+
   test("a pause ends the stream with the interrupt", async () => {
     const events = await readEvents(await stream(await newThread(), "asker", { input: {}, stream_mode: "updates" }));
     expect(events.at(-1)?.data).toMatchObject({ __interrupt__: [{ value: { question: "Go on?" } }] });

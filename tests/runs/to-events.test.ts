@@ -15,7 +15,15 @@ describe("the modes asked of LangGraph", () => {
     [["values"], true, ["values"], true],
     [[], false, ["updates"], false],
   ] as [StreamMode[], boolean, string[], boolean][])("for %j (subgraphs %s) are %j", (asked, sub, modes, subgraphs) => {
-    expect(planStream(asked, sub)).toEqual({ modes, subgraphs });
+    expect(planStream(asked, sub, true)).toEqual({ modes, subgraphs });
+  });
+
+  it.each([
+    [["messages-tuple", "messages", "custom", "tools"], false],
+    [["lifecycle"], true],
+  ] as [StreamMode[], boolean][])("of a graph without our loop look inside for %j: %s", (asked, subgraphs) => {
+    expect(planStream(asked, false, false).subgraphs).toBe(subgraphs);
+    expect(planStream(asked, true, false).subgraphs).toBe(true);
   });
 });
 

@@ -99,6 +99,12 @@ export const asker = new StateGraph(Question)
   .addEdge(START, "ask")
   .addEdge("ask", END);
 
+/** Adds one for ever. */
+export const looping = new StateGraph(Count)
+  .addNode("add", (state) => ({ value: state.value + 1 }))
+  .addEdge(START, "add")
+  .addEdge("add", "add");
+
 /** Always fails. */
 export const failing = new StateGraph(Count)
   .addNode("fail", () => {

@@ -239,6 +239,22 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(dataOf(flat, "custom")).toEqual([{ said: "in the subgraph" }]);
     });
 
+    test("messages of nested graphs come only when subgraphs are asked for; else what their nodes answer", async () => {
+      const modes = ["messages-tuple", "messages"];
+      const flat = await eventsOf("nestedSpeller", { input: hi, stream_mode: modes });
+      const told = dataOf(flat, "messages");
+      expect(told).toMatchObject(
+        ["inside", "caller"].map((langgraph_node) => [{ content: "begin" }, { langgraph_node }]),
+      );
+      expect(dataOf(flat, "messages/complete")).toHaveLength(3);
+      const deep = await eventsOf("nestedSpeller", { input: hi, stream_mode: modes, stream_subgraphs: true });
+      const pieces = deep.filter(({ event }) => /^messages\|(inside|caller):[0-9a-f-]{36}$/u.test(event ?? ""));
+      expect(pieces.map(({ data }) => data)).toMatchObject(
+        Array.from("beginbegin", (content) => [{ content }, { langgraph_node: "spell" }]),
+      );
+      expect(dataOf(deep, "messages/partial")).toHaveLength(10);
+    });
+
     test("a reader may want some paths only, the root being the empty one", async () => {
       const threadId = await newThread();
       const body = { assistant_id: "nested", input: hi, stream_mode: "updates", stream_subgraphs: true };
