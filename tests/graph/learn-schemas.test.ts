@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -228,6 +230,21 @@ describe("what types say", () => {
       expect(found).toEqual({ kind: { type: "string", enum: ["1", "2"] }, odd: {} });
     },
   );
+
+  it("is read by a process that ends with the one that asked", async () => {
+    const work = await mkdtemp(join(folder, "work-"));
+    const job = { work, graphs: [{ path: join(fixtures, "annotation.ts"), name: "graph" }] };
+    await writeFile(join(work, "job.json"), JSON.stringify(job));
+    const reader = join(projectFolder, "src", "graph", "schemas", "type-reader.ts");
+    const child = spawn(process.execPath, [reader, join(work, "job.json"), join(work, "answer.json")], {
+      env: {},
+      stdio: ["pipe", "ignore", "ignore"],
+      detached: true,
+    });
+    child.stdin.end();
+    expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
+    expect(await readdir(work)).not.toContain("answer.json");
+  });
 
   it("is of an agent what its own types say, without what LangGraph needs for itself", async () => {
     await mkdir(cache, { recursive: true });

@@ -33,11 +33,21 @@ if (isMainThread) {
     argv: [jobFile, answerFile],
     resourceLimits: { maxOldGenerationSizeMb: 512 },
   });
-  process.stdin.once("end", () => process.exit(1)).resume();
+  process.stdin.once("end", endGroup).resume();
   thread.once("exit", (code) => process.exit(code));
 } else {
   const job = JSON.parse(readFileSync(jobFile, "utf8")) as TypeJob;
   writeFileSync(answerFile, JSON.stringify(read(job)));
+}
+
+/** With the compiler at once: a thread that waits for an answer would hold up an ordinary end. */
+function endGroup(): void {
+  try {
+    process.kill(-process.pid, "SIGKILL");
+  } catch {
+    // No leader of a group, as where there are none.
+    process.exit(1);
+  }
 }
 
 function read({ work, graphs }: TypeJob): (FoundTypes | null)[] {
