@@ -181,18 +181,23 @@ async function* chunksBetweenEvents(
   }
 }
 
-/** What a graph streams, of whichever version of LangGraph it is. */
+/** What a graph streams, of whichever version of LangGraph it is; `onPause` hears of a pause that is not in the stream. */
 async function streamOf(
   walk: Walk,
   plan: StreamPlan,
   options: ReturnType<typeof optionsOf>,
+  onPause: () => void,
 ): Promise<AsyncIterable<unknown>> {
   const { graph, run } = walk;
   const input = await inputOf(walk);
   const withEvents = run.kwargs.stream_mode.includes("events");
   const stream = withEvents ? chunksBetweenEvents(walk, input, options) : await graph.stream(input, options);
   if (!isFormerGraph(graph)) return stream;
-  return readFormerStream(stream, plan, () => readPause(graph, run.session_id));
+  return readFormerStream(stream, plan, async () => {
+    const pause = await readPause(graph, run.session_id);
+    if (pause.waiting) onPause();
+    return pause;
+  });
 }
 
 /** What a walk tells: the events of its chunks, and those that are left when it is over. */
@@ -224,7 +229,7 @@ export async function walk(walk: Walk): Promise<WalkResult> {
     const equipped = await withAddedTools(walk);
     const plan = planStream(modes, run.kwargs.stream_subgraphs, hasLoop(graph));
     const options = optionsOf(equipped, plan);
-    const stream = await streamOf(walk, plan, options);
+    const stream = await streamOf(walk, plan, options, () => (interrupts ??= []));
     for await (const item of stream) {
       // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
       const chunk = (options.subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;

@@ -27,10 +27,14 @@ export async function* readFormerStream(
   pauseAfter: () => Promise<Pause>,
 ): AsyncGenerator<unknown> {
   const derived = derivedModes.filter((mode) => modes.includes(mode));
+  const held = new Set<string>();
   for await (const item of stream) {
     // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
     const [path, mode, payload] = (subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
-    if (path.length === 0 && (mode === "updates" || mode === "values") && isInterrupted(payload)) continue;
+    if (path.length === 0 && (mode === "updates" || mode === "values") && isInterrupted(payload)) {
+      held.add(mode);
+      continue;
+    }
     if (mode !== "debug" || modes.includes("debug")) yield item;
     if (mode !== "debug" || derived.length === 0) continue;
     const chunk = DebugChunk.safeParse(payload).data;
@@ -38,11 +42,12 @@ export async function* readFormerStream(
       if (chunk !== undefined && kinds[other].includes(chunk.type)) yield itemOf(path, other, chunk.payload, subgraphs);
     }
   }
-  const { interrupts, waiting } = await pauseAfter();
-  if (!waiting) return;
-  const told = { [INTERRUPT]: Object.values(interrupts).flat() };
+  const { interrupts } = await pauseAfter();
+  const asked = Object.values(interrupts).flat();
   for (const mode of ["updates", "values"] as const) {
-    if (modes.includes(mode)) yield itemOf([], mode, told, subgraphs);
+    // Of a breakpoint, where nobody is asked anything, only those versions tell that have held it.
+    const isTold = asked.length > 0 ? modes.includes(mode) : held.has(mode);
+    if (isTold) yield itemOf([], mode, { [INTERRUPT]: asked }, subgraphs);
   }
 }
 

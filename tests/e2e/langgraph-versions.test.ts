@@ -193,6 +193,8 @@ describe.skipIf(installed === undefined)("folders with a LangGraph of their own"
       expect((await client.threads.get(thread)).status).toBe("interrupted");
       expect(await run(graph, thread, { input: null })).toMatchObject({ parts: ["one", "two"] });
       expect((await client.threads.get(thread)).status).toBe("idle");
+      const last = dataOf(await events(graph, ["values"], names), "values").at(-1);
+      expect(last).toMatchObject(version.startsWith("0.2.") ? { parts: ["one"] } : { __interrupt__: [] });
     });
 
     it("begins with a past that happened elsewhere", async () => {

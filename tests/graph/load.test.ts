@@ -79,7 +79,7 @@ describe("the graphs of a langgraph.json", () => {
     const two = `"agent": "${module}:compiled", "other": {"path": "${module}:builder", "description": "agent"}, "agent": "${module}:builder"`;
     const graphs = await load(`{"graphs": {${two}}}`);
     expect(graphs.ids()).toEqual(["other"]);
-    expect(graphs.problems).toEqual([
+    expect(graphs.problems).toMatchObject([
       { graph_id: "agent", message: expect.stringMatching(/Two graphs of .*json have the name "agent"/u) },
     ]);
   });
