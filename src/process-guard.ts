@@ -6,8 +6,6 @@ import type { Logger } from "./logger.ts";
 /** What ends the process: `process.exit` does not while the guard stands. */
 export const exitProcess: (code: number) => never = process.exit.bind(process);
 
-const ownKill = process.kill.bind(process);
-
 /**
  * Keeps the modules of users, which run in this process, from ending it or changing its folder for all others: what they call for that
  * throws, and what they throw when nobody waits for it is logged. A failure in this program's own code still ends it, as `onOwnFailure`
@@ -20,10 +18,6 @@ export function guardProcess(logger: Logger, onOwnFailure: (error: unknown) => n
   };
   process.abort = function abort(): never {
     throw refusal(abort, "process.abort() would end the server.", instead);
-  };
-  process.kill = function kill(pid, signal = "SIGTERM"): true {
-    if (pid !== process.pid || signal === 0) return ownKill(pid, signal);
-    throw refusal(kill, `process.kill(${pid}, "${signal}") would end the server.`, instead);
   };
   process.chdir = function chdir(folder): never {
     const effect = "would change the folder of the whole server.";

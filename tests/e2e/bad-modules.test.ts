@@ -26,7 +26,6 @@ const notServed: Record<string, [text: string, reason: RegExp]> = {
   ],
   exits: ["process.exit(0);", /process\.exit\(0\) would end the server.*Throw an error/u],
   aborts: ["process.abort();", /process\.abort\(\) would end the server/u],
-  kills: ['process.kill(process.pid, "SIGKILL");', /process\.kill\(.*\) would end the server/u],
   moves: [
     'process.chdir("/");',
     /process\.chdir\("\/"\) would change the folder of the whole server.*import\.meta\.dirname/u,

@@ -81,7 +81,7 @@ async function restartUntilServed({ server }: World): Promise<number> {
     if (await staysUp(server.url)) return ends;
     await server.start().catch((error: unknown) => {
       // It took the run up, and went down with it, before it could answer.
-      if (!String(error).includes("ended with 70")) throw error;
+      if (!String(error).includes("ended with SIGKILL")) throw error;
     });
   }
   return mostStarts;

@@ -2,6 +2,7 @@ import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/l
 import { z } from "zod";
 import { runLoop } from "../../src/loop/loop.ts";
 import { LoopLimits } from "../../src/state.ts";
+import { success } from "../../src/tools/result.ts";
 import { defineTool } from "../../src/tools/tool.ts";
 import { noteEffect } from "./effect-log.ts";
 
@@ -16,7 +17,9 @@ const exitProcess = defineTool({
   operation: () => Promise.resolve({ type: "Create" }),
   run: ({ item }) => {
     noteEffect("begin", `exit_process ${String(item)}`);
-    process.exit(70);
+    // As a failure of native code would; what modules call to end the process is refused.
+    process.kill(process.pid, "SIGKILL");
+    return Promise.resolve(success("It is not told any more."));
   },
 });
 
