@@ -140,6 +140,25 @@ describe.skipIf(installed === undefined)("folders with a LangGraph of their own"
       expect(pieces).toHaveLength(7);
     });
 
+    it("streams an answer as it grows, and whole", async () => {
+      const heard = await events(chat, ["messages"], say("hi"));
+      const grown = dataOf(heard, "messages/partial").map((data) => (data as { content: string }[])[0]?.content);
+      expect(grown).toEqual(["b", "be", "beg", "begi", "begin", "begin ", "begin 1"]);
+      expect(dataOf(heard, "messages/metadata")).toHaveLength(1);
+      expect(dataOf(heard, "messages/complete").at(-1)).toMatchObject([{ type: "ai", content: "begin 1" }]);
+    });
+
+    it.each([{ durability: "sync" }, { durability: "async" }, { durability: "exit" }, { checkpointDuring: false }])(
+      "keeps its checkpoints with %j",
+      async (options) => {
+        const thread = await newThread();
+        await run(chat, thread, { ...say("hi"), ...options });
+        const history = await client.threads.getHistory<Values>(thread);
+        expect(history.map(({ next }) => next)).toEqual([[], ["answer"], ["__start__"]]);
+        expect(contents((await client.threads.getState<Values>(thread)).values)).toEqual(["hi", "begin 1"]);
+      },
+    );
+
     it("tells its tasks and its checkpoints", async () => {
       const heard = await events(chat, ["tasks", "checkpoints", "debug"], say("hi"));
       expect(dataOf(heard, "tasks")).toMatchObject([
