@@ -46,14 +46,14 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
   },
   { what: /^(hono|@hono|hono-openapi)\b/, only: /^src\/(server\.ts|http\/)/, why: "nothing below http/ knows HTTP" },
   { what: /^@langchain\/(openai|ollama)/, only: /^src\/models\//, why: "only models/ knows the providers" },
-  { what: /^@modelcontextprotocol\//, only: /^src\/tools\/mcp\//, why: "only tools/mcp/ knows the SDK of MCP" },
+  { what: /^@modelcontextprotocol\//, only: /^src\/((tools|http)\/mcp\/|http\/routes\/mcp\.ts)/, why: "only what speaks MCP knows its SDK" },
   { what: /^src\/server\.ts/, only: /^$/, why: "nobody imports the entry" },
   { what: /^tests\//, only: /^$/, why: "src/ never imports tests/" },
 ];
 
 /** Folders one level deeper than `src/x/y.ts`: routes, middleware, the event protocol, toolkits, measures, text calls, vendors, Ollama and a database. */
 const deepFolders =
-  /^src\/(context\/collectors|graph\/schemas|http\/(routes|middleware|protocol)|tools\/[a-z-]+|simulation\/measures|models\/(ollama|text-calls|vendors)|storage\/sqlite(\/migrations)?)\/[^/]+\.ts$/;
+  /^src\/(context\/collectors|graph\/schemas|http\/(routes|middleware|protocol|mcp)|tools\/[a-z-]+|simulation\/measures|models\/(ollama|text-calls|vendors)|storage\/sqlite(\/migrations)?)\/[^/]+\.ts$/;
 /** A migration begins with its number, which is its order. */
 const migration = /^src\/storage\/sqlite\/migrations\/\d{3}-[a-z-]+\.ts$/;
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "core", "types", "lib", "services", "misc"];

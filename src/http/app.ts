@@ -48,6 +48,7 @@ import { forkRoutes } from "./routes/fork.ts";
 import { libraryDocsRoutes } from "./routes/library-docs.ts";
 import { maintenanceRoutes } from "./routes/maintenance.ts";
 import { identityRoutes } from "./routes/identity.ts";
+import { mcpRoutes } from "./routes/mcp.ts";
 import { messageRoutes } from "./routes/messages.ts";
 import { metaRoutes } from "./routes/meta.ts";
 import { modelTestRoutes } from "./routes/model-test.ts";
@@ -118,6 +119,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   storeRoutes,
   taskRoutes,
   chatRoutes,
+  mcpRoutes,
   promptRoutes,
   modelRoutes,
   modelTestRoutes,

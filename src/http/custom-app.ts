@@ -55,6 +55,7 @@ const pathsOf: Record<Resource, RegExp> = {
   threads: /^\/threads(?!\/[^/]+\/(runs|commands|stream)(\/|$))(\/|$)/u,
   runs: /^(\/threads\/[^/]+\/(runs|commands|stream)|\/runs)(\/|$)/u,
   store: /^\/store(\/|$)/u,
+  mcp: /^\/mcp$/u,
   meta: /^\/(ok|info|openapi\.json|docs(\/.*)?)$/u,
 };
 

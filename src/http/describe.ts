@@ -20,6 +20,7 @@ export interface RouteDescription {
     | "Store"
     | "Crons"
     | "Chat"
+    | "MCP"
     | "Planner"
     | "Prompts"
     | "Models";

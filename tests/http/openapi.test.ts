@@ -83,6 +83,7 @@ test("headers are described where they are read and told", () => {
   ];
   expect(withHeader("Idempotency-Key").toSorted()).toEqual(repeatable.toSorted());
   const joined = [
+    "/mcp",
     "/namespaces/{namespace}/stream",
     "/threads/{thread_id}/stream",
     "/threads/{thread_id}/stream/events",

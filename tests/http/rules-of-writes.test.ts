@@ -379,6 +379,9 @@ const administered: Record<string, object | undefined> = {
   "PUT /web-search/{engine}/key": { key: "x" },
 };
 
+/** Calls of another protocol, which start runs: below. */
+const otherProtocols = ["DELETE /mcp", "POST /mcp"];
+
 /** Whose body is a question. */
 const reads = [
   "POST /assistants/count",
@@ -435,7 +438,7 @@ describe("rules that refuse a write", () => {
   it("are asked by each route: a new one stands above, or says here why not", async () => {
     const { routes } = await describedRoutes(server);
     const changing = routes.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
-    const known = [...Object.keys(writes), ...ownThings, ...Object.keys(administered), ...reads];
+    const known = [...Object.keys(writes), ...ownThings, ...Object.keys(administered), ...otherProtocols, ...reads];
     expect(changing.toSorted()).toEqual(known.map((route) => route.replace(/\?.*/u, "")).toSorted());
   });
 
@@ -447,6 +450,23 @@ describe("rules that refuse a write", () => {
     const response = await somebody().send(method, path, body);
     expect([response.status, await response.text()]).toEqual([403, expect.stringContaining("belongs to all owners")]);
   });
+});
+
+describe("a tool call of MCP", () => {
+  it.each([...alone.asks.map((asked) => [asked, "Forbidden"] as const), [undefined, "thread_id"] as const])(
+    "is asked about as a run is: %s",
+    async (asked, said) => {
+      const params = { name: "asking", arguments: {} };
+      const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+      const accept = { accept: "application/json, text/event-stream" };
+      const refused: Record<string, string> = asked === undefined ? {} : { "x-refuses": asked, "x-how": "no" };
+      const answer = await somebody().send("POST", "/mcp", call, { ...accept, ...refused });
+      expect(answer.status).toBe(200);
+      const text = await answer.text();
+      expect(text).toContain(said);
+      expect(text.includes("structuredContent")).toBe(asked === undefined);
+    },
+  );
 });
 
 describe("who may not make threads", () => {
