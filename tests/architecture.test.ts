@@ -46,7 +46,11 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
   },
   { what: /^(hono|@hono|hono-openapi)\b/, only: /^src\/(server\.ts|http\/)/, why: "nothing below http/ knows HTTP" },
   { what: /^@langchain\/(openai|ollama)/, only: /^src\/models\//, why: "only models/ knows the providers" },
-  { what: /^@modelcontextprotocol\//, only: /^src\/((tools|http)\/mcp\/|http\/routes\/mcp\.ts)/, why: "only what speaks MCP knows its SDK" },
+  {
+    what: /^@modelcontextprotocol\//,
+    only: /^src\/((tools|http)\/mcp\/|http\/routes\/mcp\.ts)/,
+    why: "only what speaks MCP knows its SDK",
+  },
   { what: /^src\/server\.ts/, only: /^$/, why: "nobody imports the entry" },
   { what: /^tests\//, only: /^$/, why: "src/ never imports tests/" },
 ];
