@@ -129,19 +129,20 @@ describe("modules that misbehave", () => {
 
 it("takes the port before any of them is loaded", async () => {
   const folder = await mkdtemp(join(tmpdir(), "millrace-bad-"));
+  const server = new ServerProcess(folder, join(folder, "workspace"));
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   try {
     await mkdir(join(folder, "workspace"));
     await writeFile(join(folder, "hangs.mjs"), "await new Promise(() => {});");
     await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs: { hangs: "./hangs.mjs:graph" } }));
-    const server = new ServerProcess(folder, join(folder, "workspace"));
     const address = other.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
     server.configure({ MILLRACE_GRAPHS: join(folder, "langgraph.json"), PORT: `${port}` });
     await expect(server.start()).rejects.toThrow("The server ended with 1");
     expect(await readFile(server.logFile, "utf8")).toContain(`Port ${port} on 127.0.0.1 is in use`);
   } finally {
+    await server.stop();
     other.close();
     await rm(folder, { recursive: true, force: true });
   }
