@@ -7,9 +7,9 @@ import type { Operation } from "../tools/tool.ts";
 
 /**
  * The question put to a person about one tool call (API-13, kind `confirmation`). It carries LangChain's human-in-the-loop
- * request in both spellings in use, so that existing clients can show and answer it.
+ * request, so that existing clients can show and answer it.
  */
-export interface ConfirmationRequest {
+export interface ConfirmationRequest extends ReviewRequest {
   kind: "confirmation";
   question: string;
   tool_call_id: string;
@@ -24,10 +24,43 @@ export interface ConfirmationRequest {
   keywords: readonly string[];
   /** Set when the last answer could not be used: what was wrong with it. */
   problem?: string;
-  actionRequests: { name: string; args: Record<string, unknown>; description: string }[];
-  reviewConfigs: { actionName: string; allowedDecisions: string[] }[];
-  action_requests: { name: string; args: Record<string, unknown>; description: string }[];
-  review_configs: { action_name: string; allowed_decisions: string[] }[];
+}
+
+/** One action that is asked about. */
+export interface ActionRequest {
+  name: string;
+  args: Record<string, unknown>;
+  description: string;
+}
+
+/** What may be decided about an action, in both spellings. */
+interface ReviewConfig {
+  actionName: string;
+  action_name: string;
+  allowedDecisions: readonly string[];
+  allowed_decisions: readonly string[];
+}
+
+/**
+ * LangChain's human-in-the-loop request in both spellings in use. Each entry has both too: clients take one of the two lists
+ * and look in it for names of the other spelling.
+ */
+export interface ReviewRequest {
+  actionRequests: ActionRequest[];
+  reviewConfigs: ReviewConfig[];
+  action_requests: ActionRequest[];
+  review_configs: ReviewConfig[];
+}
+
+/** The request about one action. */
+export function reviewRequest(action: ActionRequest, allowed: readonly string[]): ReviewRequest {
+  const review: ReviewConfig = {
+    actionName: action.name,
+    action_name: action.name,
+    allowedDecisions: allowed,
+    allowed_decisions: allowed,
+  };
+  return { actionRequests: [action], reviewConfigs: [review], action_requests: [action], review_configs: [review] };
 }
 
 /** What a person decided. */
@@ -75,7 +108,6 @@ export function confirmationRequest(
   problem?: string,
 ): ConfirmationRequest {
   const action = { name: call.name, args: call.args, description: question };
-  const allowed = ["approve", "edit", "reject"];
   return {
     kind: "confirmation",
     question,
@@ -86,10 +118,7 @@ export function confirmationRequest(
     may_remember: mayRemember(operation),
     keywords: confirmingWords,
     ...(problem === undefined ? {} : { problem }),
-    actionRequests: [action],
-    reviewConfigs: [{ actionName: call.name, allowedDecisions: allowed }],
-    action_requests: [action],
-    review_configs: [{ action_name: call.name, allowed_decisions: allowed }],
+    ...reviewRequest(action, ["approve", "edit", "reject"]),
   };
 }
 

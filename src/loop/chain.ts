@@ -2,25 +2,21 @@ import { isHumanMessage } from "@langchain/core/messages";
 import { chainQuestion, confirmingWords } from "../guardrails/questions.ts";
 import { readTurn, type PastCall, type Turn } from "../guardrails/turn.ts";
 import type { Tool } from "../tools/tool.ts";
-import { isYes } from "./approval.ts";
+import { isYes, reviewRequest, type ReviewRequest } from "./approval.ts";
 import { readUserAnswer } from "./question.ts";
 import type { LoopRequest } from "./request.ts";
 import type { Outcome } from "./tool-task.ts";
 
 /**
  * The question whether a further tool of a guarded turn may run (API-13, kind `chain_confirm`), with the words that confirm
- * (CONF-09). It carries LangChain's human-in-the-loop request too, in both spellings, so that existing clients can show it.
+ * (CONF-09). It carries LangChain's human-in-the-loop request too, so that existing clients can show it.
  */
-export interface ChainRequest {
+export interface ChainRequest extends ReviewRequest {
   kind: "chain_confirm";
   question: string;
   keywords: readonly string[];
   tool_call_id: string;
   tool: string;
-  actionRequests: { name: string; args: Record<string, unknown>; description: string }[];
-  reviewConfigs: { actionName: string; allowedDecisions: readonly string[] }[];
-  action_requests: { name: string; args: Record<string, unknown>; description: string }[];
-  review_configs: { action_name: string; allowed_decisions: readonly string[] }[];
 }
 
 const allowed = ["approve", "reject", "respond", "answer"] as const;
@@ -74,10 +70,7 @@ export function chainRequest(call: { id: string; name: string; args: Record<stri
     keywords: confirmingWords,
     tool_call_id: call.id,
     tool: call.name,
-    actionRequests: [action],
-    reviewConfigs: [{ actionName: call.name, allowedDecisions: allowed }],
-    action_requests: [action],
-    review_configs: [{ action_name: call.name, allowed_decisions: allowed }],
+    ...reviewRequest(action, allowed),
   };
 }
 
