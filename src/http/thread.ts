@@ -16,7 +16,7 @@ export function toThread(session: Session, values: Record<string, unknown> | und
   };
 }
 
-/** The wire's ThreadState; of a session without a graph it is empty. */
+/** The wire's ThreadState, with all that it asks; of a session without a graph it is empty. */
 export function toThreadState(state: StateSnapshot | undefined): object {
   if (state === undefined) {
     return {
@@ -29,15 +29,20 @@ export function toThreadState(state: StateSnapshot | undefined): object {
       parent_checkpoint: null,
     };
   }
+  return { ...toState(state), interrupts: state.tasks.flatMap((task) => task.interrupts) };
+}
+
+/** A state as that of a subgraph is told. */
+function toState(state: StateSnapshot): object {
   return {
     values: state.values,
     next: state.next,
     tasks: state.tasks.map(toThreadTask),
-    metadata: state.metadata ?? {},
+    // Of a subgraph that has not begun there is none, and nothing to be told.
+    ...(state.metadata !== undefined && { metadata: state.metadata }),
     created_at: state.createdAt ?? null,
     checkpoint: toCheckpoint(state.config),
     parent_checkpoint: toCheckpoint(state.parentConfig),
-    interrupts: state.tasks.flatMap((task) => task.interrupts),
   };
 }
 
@@ -52,7 +57,7 @@ function toThreadTask(task: StateSnapshot["tasks"][number]): object {
     interrupts: task.interrupts,
     // A subgraph that was not asked for is named by its place; one that was asked for is whole.
     checkpoint: state !== undefined && !isSnapshot ? (state.configurable ?? null) : null,
-    state: isSnapshot ? toThreadState(state) : null,
+    state: isSnapshot ? toState(state) : null,
     result: task.result ?? null,
   };
 }

@@ -77,8 +77,8 @@ function withConfigOf({ config }: Assistant, own: JsonObject): JsonObject {
   return { ...config, ...own, ...(Object.keys(configurable).length > 0 && { configurable }) };
 }
 
-function withUpdateIds(command: JsonObject): JsonObject {
-  return "update" in command ? { ...command, update: giveUpdateIds(command["update"]) } : command;
+function withUpdateIds(command: JsonObject, graph: ServedGraph): JsonObject {
+  return "update" in command ? { ...command, update: giveUpdateIds(command["update"], graph) } : command;
 }
 
 /**
@@ -101,8 +101,8 @@ export function noAssistant(name: string): AppError {
 }
 
 /**
- * The row a request is admitted with: its input's messages have ids, its first block of event ids is reserved. Throws
- * `not_found` for a graph that is not served and `invalid_parameter` for a wrong `config` or `command`.
+ * The row a request is admitted with: where its graph is known already, its input's messages have ids; its first block of
+ * event ids is reserved. Throws `not_found` for a graph that is not served and `invalid_parameter` for a wrong `config` or `command`.
  */
 export function draftRun(session: Session, request: RunRequest, assistant: Assistant, graphs: Graphs): Run {
   checkRequest(request);
@@ -125,8 +125,8 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
       ...kwargs,
       // Without a checkpoint after each step a restart begins again and repeats effects; any graph may have tools.
       durability: kwargs.durability === "exit" ? "sync" : kwargs.durability,
-      ...(input === undefined ? {} : { input: giveMessageIds(input) }),
-      ...(command === undefined ? {} : { command: addressed(withUpdateIds(command), session) }),
+      ...(input === undefined ? {} : { input: fixed === undefined ? input : giveMessageIds(input, fixed) }),
+      ...(command === undefined ? {} : { command: addressed(fixed === undefined ? command : withUpdateIds(command, fixed), session) }),
       config: lastingConfig(withConfigOf(assistant, kwargs.config)),
       context: { ...assistant.context, ...kwargs.context },
     },

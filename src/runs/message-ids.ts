@@ -1,5 +1,6 @@
 import { v7 as uuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
+import { holdsMessages, type WithChannels } from "../graph/message-channels.ts";
 import { isBaseMessage } from "../message-kinds.ts";
 
 const Dictionary = z.record(z.string(), z.unknown());
@@ -23,23 +24,25 @@ function withId(message: unknown): unknown {
 }
 
 /**
- * The input of a run with an id on every message under `messages`, given before the input is stored: a step that is
- * repeated after a crash then replaces its message and does not double it.
+ * The input of a run with an id on every message, given before the input is stored: a step that is repeated after a crash
+ * then replaces its message and does not double it. What goes into a channel that is not one of messages stays as it came.
  */
-export function giveMessageIds(input: unknown): unknown {
+export function giveMessageIds(input: unknown, graph: WithChannels): unknown {
   const parsed = Dictionary.safeParse(input);
   if (!parsed.success) return input;
-  const { messages } = parsed.data;
-  if (messages === undefined || messages === null) return input;
-  return { ...parsed.data, messages: Array.isArray(messages) ? messages.map(withId) : withId(messages) };
+  const names = Object.keys(parsed.data).filter((name) => holdsMessages(graph, name));
+  if (names.length === 0) return input;
+  return { ...parsed.data, ...Object.fromEntries(names.map((name) => [name, withIds(parsed.data[name])])) };
+}
+
+function withIds(messages: unknown): unknown {
+  if (messages === undefined || messages === null) return messages;
+  return Array.isArray(messages) ? messages.map(withId) : withId(messages);
 }
 
 /** The `update` of a command, which is an object or a list of channel and value, with an id on every message. */
-export function giveUpdateIds(update: unknown): unknown {
+export function giveUpdateIds(update: unknown, graph: WithChannels): unknown {
   const pairs = z.array(Pair).safeParse(update);
-  if (!pairs.success) return giveMessageIds(update);
-  return pairs.data.map(([channel, value]) => {
-    if (channel !== "messages") return [channel, value];
-    return [channel, Array.isArray(value) ? value.map(withId) : withId(value)];
-  });
+  if (!pairs.success) return giveMessageIds(update, graph);
+  return pairs.data.map(([channel, value]) => [channel, holdsMessages(graph, channel) ? withIds(value) : value]);
 }

@@ -1,5 +1,5 @@
-import { messagesStateReducer } from "@langchain/langgraph";
 import { z } from "zod";
+import { holdsMessages } from "../message-channels.ts";
 import { dialect, messageList } from "./message-list.ts";
 import type { PartSchemas } from "./type-schemas.ts";
 import { extraOf, type LangGraphCopy } from "./zod-copies.ts";
@@ -96,7 +96,7 @@ export function channelSchemas(graph: DescribedGraph): PartSchemas {
 function schemaOfChannels(graph: DescribedGraph, names: PropertyKey[]): Schema {
   const shown = names.map(String).filter((name) => !name.startsWith("__") && !name.startsWith("branch:"));
   const properties = Object.fromEntries(
-    shown.map((name) => [name, holdsMessages(graph.channels[name]) ? messageList : {}]),
+    shown.map((name) => [name, holdsMessages(graph, name) ? messageList : {}]),
   );
   return { type: "object", properties, $schema: dialect };
 }
@@ -137,15 +137,9 @@ function withMessages(graph: DescribedGraph, schema: Schema): Schema {
   if (properties === undefined) return schema;
   const fields = Object.entries(properties).map(([name, field]) => {
     const isMarked = typeof field === "object" && field !== null && "langgraph_type" in field;
-    return [name, !isMarked && holdsMessages(graph.channels[name]) ? messageList : field];
+    return [name, !isMarked && holdsMessages(graph, name) ? messageList : field];
   });
   return { ...schema, properties: Object.fromEntries(fields) };
-}
-
-/** Asked by name: the graph may be made of another copy of LangGraph. */
-function holdsMessages(channel: unknown): boolean {
-  if (typeof channel !== "object" || channel === null || !("operator" in channel)) return false;
-  return typeof channel.operator === "function" && channel.operator.name === messagesStateReducer.name;
 }
 
 function partial(schema: Schema | undefined): Schema | undefined {

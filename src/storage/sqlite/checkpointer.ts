@@ -99,7 +99,8 @@ export class MillraceSaver extends SqliteSaver {
       const namespace = this.#store.namespace(at.state, name);
       const found = tupleOf(at, snapshot, reader, namespace?.last === snapshot);
       if (namespace !== undefined) this.#store.cache.touch(at.state, name, namespace);
-      return snapshot.run === runOf(config) ? withoutRun(found) : found;
+      // A copied state names its run in the metadata alone, and whoever reads it is no run.
+      return snapshot.run !== undefined && snapshot.run === runOf(config) ? withoutRun(found) : found;
     });
     if (tuple === undefined) return this.#legacy ? this.#legacyTuple(await super.getTuple(config)) : undefined;
     return id === undefined ? tuple : { ...tuple, config };
