@@ -13,8 +13,8 @@ const pause = 100;
  */
 export async function develop(manifest: string): Promise<void> {
   const folder = dirname(manifest);
-  // A file is saved often, and whoever waits for it is a person.
-  addVariables({ MILLRACE_DRAIN_SECONDS: "1" });
+  // A file is saved often, and whoever waits for it is a person. The page that they try it with is served on this machine.
+  addVariables({ MILLRACE_DRAIN_SECONDS: "1", MILLRACE_LOCAL_PAGES: "1" });
   const ending = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
   let child: ChildProcess | undefined;

@@ -42,6 +42,7 @@ const Environment = z.object({
   MILLRACE_CONTEXT_LIMIT: z.coerce.number().int().positive().optional(),
   MILLRACE_API_KEYS: apiKeys,
   MILLRACE_CORS_ORIGINS: list,
+  MILLRACE_LOCAL_PAGES: z.enum(["0", "1"]).default("0"),
   MILLRACE_ALLOWED_HOSTS: list,
   MILLRACE_ALLOW_TRUNCATE: z.enum(["0", "1"]).default("0"),
   MILLRACE_BODY_LIMIT: z.coerce
@@ -120,6 +121,8 @@ export interface Config extends ToolSettings {
   contextLimit: number | undefined;
   apiKeys: ApiKey[];
   corsOrigins: string[];
+  /** Whether pages that come from this machine may call, without being named. */
+  localPages: boolean;
   allowedHosts: string[];
   /** Whether clients may remove everything at once: for their test suites only. */
   allowTruncate: boolean;
@@ -215,6 +218,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     contextLimit: values.MILLRACE_CONTEXT_LIMIT,
     apiKeys: values.MILLRACE_API_KEYS,
     corsOrigins: values.MILLRACE_CORS_ORIGINS,
+    localPages: values.MILLRACE_LOCAL_PAGES === "1",
     allowedHosts: values.MILLRACE_ALLOWED_HOSTS,
     allowTruncate: values.MILLRACE_ALLOW_TRUNCATE === "1",
     bodyLimit: values.MILLRACE_BODY_LIMIT,

@@ -169,7 +169,11 @@ export interface Api {
  */
 export function createApi(parts: ServerParts): Api {
   const { apiKeys, host, maxRequests, corsOrigins } = parts.config;
-  const shared = { limit: limitRequests(maxRequests), meeting: createMeetingPoints() };
+  const shared = {
+    limit: limitRequests(maxRequests),
+    meeting: createMeetingPoints(),
+    onRefused: tellOnce(parts.logger),
+  };
   const { auth, cors } = parts.custom;
   const identify = identifyBy({ apiKeys, auth, host, origins: [...corsOrigins, ...(cors?.allow_origins ?? [])] });
   if (apiKeys.length === 0 && auth === undefined) return createApp(parts, shared, { kind: "anyone" });
@@ -202,10 +206,25 @@ const mostApps = 100;
 interface SharedByCallers {
   limit: MiddlewareHandler<HttpEnvironment>;
   meeting: MeetingPoints;
+  onRefused: (origin: string) => void;
+}
+
+/** Refused pages that the log names: each once, and anybody can make up any number of them. */
+const mostRefused = 100;
+
+/** Logs a page that may not call, the first time it tries: its own user is told nothing that would help. */
+function tellOnce(logger: ServerParts["logger"]): (origin: string) => void {
+  const told = new Set<string>();
+  return (origin) => {
+    if (told.has(origin) || told.size >= mostRefused) return;
+    told.add(origin);
+    const setting = "MILLRACE_CORS_ORIGINS, or http.cors.allow_origins of langgraph.json";
+    logger.warn({ origin, allowed_by: setting }, "origin_refused");
+  };
 }
 
 /** The app of one caller. Nothing passes the gate and the key check but what they let through. */
-function createApp(parts: ServerParts, { limit, meeting }: SharedByCallers, caller: Caller): HttpApp {
+function createApp(parts: ServerParts, { limit, meeting, onRefused }: SharedByCallers, caller: Caller): HttpApp {
   const { storage, runs, operations, manual, custom, ...shared } = parts;
   const { config, logger } = shared;
   const app: HttpApp = new Hono<HttpEnvironment>();
@@ -213,8 +232,8 @@ function createApp(parts: ServerParts, { limit, meeting }: SharedByCallers, call
   app.notFound((context) => context.text("404 Not Found", 404));
   app.use(requestBasics(config.bodyLimit));
   app.use(limit);
-  const { host, allowedHosts, corsOrigins } = config;
-  app.use(gate({ host, allowedHosts, corsOrigins, cors: custom.cors }));
+  const { host, allowedHosts, corsOrigins, localPages } = config;
+  app.use(gate({ host, allowedHosts, corsOrigins, cors: custom.cors, localPages, onRefused }));
   app.use(requireKey(caller));
   if (caller.kind === "user") app.use(tellUser(caller.context));
   mountCustomApp(app, custom.httpApp);

@@ -105,6 +105,9 @@ describe("a folder with a langgraph.json and no code of ours", () => {
   it("is served anew when a file changes, and a run that waits is still there", async () => {
     command = new Command(["dev", "--config", folder], tmpdir());
     const url = await command.url();
+    // A chat that is served on another port of this machine.
+    expect((await fetch(`${url}/info`, { headers: { origin: "http://localhost:5173" } })).status).toBe(200);
+    expect((await fetch(`${url}/info`, { headers: { origin: "http://evil.example" } })).status).toBe(403);
     const client = new Client({ apiUrl: url });
     const { thread_id } = await client.threads.create();
     await client.runs.wait(thread_id, "asking", { input: {} });

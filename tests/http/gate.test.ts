@@ -1,4 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { request } from "node:http";
+import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -19,9 +21,18 @@ interface Answer {
 }
 
 /** `fetch` sets Host and Origin by itself; this sends what it is given. */
-async function send(method: string, path: string, headers: Record<string, string>): Promise<Answer> {
+function send(method: string, path: string, headers: Record<string, string>): Promise<Answer> {
+  return sendTo(server, method, path, headers);
+}
+
+async function sendTo(
+  { url }: TestServer,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const sent = request(`${server.url}${path}`, { method, headers }, (response) => {
+  const sent = request(`${url}${path}`, { method, headers }, (response) => {
     let text = "";
     response.setEncoding("utf8");
     response.on("data", (part: string) => (text += part));
@@ -108,6 +119,66 @@ describe("Origin", () => {
     const { status, headers } = await send("GET", "/nowhere", { origin: "http://localhost:3000" });
     expect(status).toBe(404);
     expect(headers["access-control-allow-origin"]).toBe("http://localhost:3000");
+  });
+});
+
+describe("a server for development", () => {
+  const lines: { msg: string; origin?: string; allowed_by?: string }[] = [];
+  let local: TestServer;
+  beforeAll(async () => {
+    const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
+    local = await startTestServer({ localPages: true }, pino({ level: "warn" }, stream));
+  });
+  afterAll(() => local.remove());
+
+  test.each([
+    "http://localhost:3000",
+    "http://127.0.0.1:5173",
+    "http://[::1]:8080",
+    "https://localhost",
+    "http://localhost",
+  ])("is called by a page of %s", async (origin) => {
+    const called = await sendTo(local, "POST", "/threads", { origin });
+    expect(called.status).toBe(200);
+    expect(called.headers["access-control-allow-origin"]).toBe(origin);
+    const asked = await sendTo(local, "OPTIONS", "/threads", { origin, "access-control-request-method": "POST" });
+    expect(asked.status).toBe(204);
+    expect(called.headers).not.toHaveProperty("access-control-allow-credentials");
+  });
+
+  test("refuses every other page and name, and logs a page once with the setting that allows it", async () => {
+    const foreign = [
+      "http://evil.com",
+      "null",
+      "http://localhost.evil.com:3000",
+      "http://localhost:3000@evil.com",
+      "http://127.0.0.1.evil.com",
+      "http://127.0.0.1:3000/x",
+      "file://localhost",
+    ];
+    for (const origin of [...foreign, ...foreign]) {
+      expect((await sendTo(local, "GET", "/info", { origin })).status).toBe(403);
+    }
+    const rebound = await sendTo(local, "GET", "/info", { host: "evil.com:3000", origin: "http://localhost:3000" });
+    expect(rebound.status).toBe(403);
+    const refused = lines.filter(({ msg }) => msg === "origin_refused");
+    expect(refused.map(({ origin }) => origin)).toEqual(foreign);
+    expect(refused[0]?.allowed_by).toContain("MILLRACE_CORS_ORIGINS");
+    expect(refused[0]?.allowed_by).toContain("http.cors");
+  });
+
+  test("does not fill its log with pages that somebody makes up", async () => {
+    for (let page = 0; page < 150; page += 1) {
+      expect((await sendTo(local, "GET", "/info", { origin: `http://evil-${page}.com` })).status).toBe(403);
+    }
+    expect(lines.filter(({ msg }) => msg === "origin_refused").length).toBe(100);
+  });
+
+  test("is what the dev commands start", async () => {
+    const { scripts } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
+    expect(scripts.dev).toContain("MILLRACE_LOCAL_PAGES=${MILLRACE_LOCAL_PAGES:-1}");
+    expect(loadConfig({ MILLRACE_LOCAL_PAGES: "1" }).localPages).toBe(true);
+    expect(loadConfig({}).localPages).toBe(false);
   });
 });
 

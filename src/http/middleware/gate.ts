@@ -11,6 +11,7 @@ const exposedHeaders =
   "Content-Location, Location, X-Pagination-Total, X-Pagination-Next, X-Queue-Position, X-Thread-Id";
 const allowedMethods = "GET, HEAD, PUT, POST, DELETE, PATCH";
 const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
+const loopbackOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/u;
 
 /** Who may talk to the server. */
 export interface GateOptions {
@@ -22,6 +23,10 @@ export interface GateOptions {
   corsOrigins: string[];
   /** What `http.cors` of a langgraph.json allows besides. */
   cors?: Cors | undefined;
+  /** Whether every page that comes from this machine may call it, whatever its port. */
+  localPages: boolean;
+  /** Is told of each page that may not. */
+  onRefused: (origin: string) => void;
 }
 
 /** Whether a server that listens there is reached from its own machine only. */
@@ -36,7 +41,7 @@ export function isLoopbackHost(host: string): boolean {
 
 /**
  * Keeps web pages from driving a local server (S1 in reliability.md): a `Host` that is not ours (DNS rebinding) and an
- * `Origin` that is neither ours, Studio's nor configured get 403 before any handler. Answers preflights and writes the
+ * `Origin` that is neither ours, Studio's, a local page's where those may call, nor configured get 403 before any handler. Answers preflights and writes the
  * CORS headers. On a public address, where a key is required, `Host`
  * is checked only when names are configured.
  */
@@ -56,7 +61,11 @@ export function gate(options: GateOptions): MiddlewareHandler<HttpEnvironment> {
     const origin = context.req.header("origin");
     if (origin !== undefined) {
       const isNamed = origins.has(origin) || isOwn(origin, host) || pattern?.test(origin) === true;
-      if (!isNamed && !allowsAll) throw foreignOrigin(origin);
+      const mayCall = isNamed || allowsAll || (options.localPages && loopbackOrigin.test(origin));
+      if (!mayCall) {
+        options.onRefused(printable(origin));
+        throw foreignOrigin(origin);
+      }
       allowOrigin(context, origin, answers);
       // What a browser keeps of a user goes to pages that somebody has named: `*` names none.
       if (isNamed && cors.allow_credentials === true) context.header("Access-Control-Allow-Credentials", "true");
@@ -112,7 +121,7 @@ function foreignHost(host: string): HTTPException {
 }
 
 function foreignOrigin(origin: string): HTTPException {
-  const message = `Origin "${printable(origin)}" may not call this server. Add it to MILLRACE_CORS_ORIGINS to allow it.`;
+  const message = `Origin "${printable(origin)}" may not call this server. Add it to MILLRACE_CORS_ORIGINS, or to http.cors.allow_origins of langgraph.json, to allow it.`;
   return new HTTPException(403, { message });
 }
 
