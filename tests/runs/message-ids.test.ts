@@ -8,7 +8,7 @@ import {
   Annotation,
   MessagesAnnotation,
   messagesStateReducer,
-  MessagesZodState,
+  MessagesZodMeta,
   StateGraph,
 } from "@langchain/langgraph";
 import { registry, withLangGraph } from "@langchain/langgraph/zod";
