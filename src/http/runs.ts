@@ -16,6 +16,7 @@ import { toWireRunError } from "./errors.ts";
 import { createFrames, frameLength, gapFrame } from "./frames.ts";
 import { languageOf } from "./language.ts";
 import { toRunRequest, type RunBody } from "./run-request.ts";
+import { withCallsOf } from "./shown-thread.ts";
 import { sendEvents } from "./sse.ts";
 import { submissionOf } from "./submission.ts";
 import { sendWhenReady } from "./wait.ts";
@@ -210,19 +211,23 @@ export function waitForRun(
   });
 }
 
-async function finalText({ runs, storage }: HttpServices, run: Run, language: Language): Promise<string> {
+async function finalText({ runs, storage, graphs }: HttpServices, run: Run, language: Language): Promise<string> {
   if (run.status === "error" || run.status === "timeout") {
     const error = run.error ?? { error: "Error", message: `The run ended with ${run.status}` };
     return JSON.stringify({ __error__: toWireRunError(error, language) });
   }
-  return toWireJson(runs.lastValues(run) ?? (await readFinalValues(storage, run)) ?? null);
+  return toWireJson(runs.lastValues(run) ?? (await readFinalValues({ storage, graphs }, run)) ?? null);
 }
 
-async function readFinalValues(storage: HttpServices["storage"], run: Run): Promise<JsonObject | undefined> {
+async function readFinalValues(
+  { storage, graphs }: Pick<HttpServices, "storage" | "graphs">,
+  run: Run,
+): Promise<JsonObject | undefined> {
   const values = await readValues(storage, run.session_id);
   const session = await storage.sessions.get(run.session_id);
   const interrupts = Object.values(session?.interrupts ?? {}).flat();
-  return interrupts.length === 0 ? values : { ...values, __interrupt__: interrupts };
+  if (session === undefined || interrupts.length === 0) return values;
+  return { ...(await withCallsOf(session, values, graphs)), __interrupt__: interrupts };
 }
 
 /** Stops a run whose reader has gone, where the reader wanted that. */

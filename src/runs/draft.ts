@@ -126,7 +126,9 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
       // Without a checkpoint after each step a restart begins again and repeats effects; any graph may have tools.
       durability: kwargs.durability === "exit" ? "sync" : kwargs.durability,
       ...(input === undefined ? {} : { input: fixed === undefined ? input : giveMessageIds(input, fixed) }),
-      ...(command === undefined ? {} : { command: addressed(fixed === undefined ? command : withUpdateIds(command, fixed), session) }),
+      ...(command === undefined
+        ? {}
+        : { command: addressed(fixed === undefined ? command : withUpdateIds(command, fixed), session) }),
       config: lastingConfig(withConfigOf(assistant, kwargs.config)),
       context: { ...assistant.context, ...kwargs.context },
     },

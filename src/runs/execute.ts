@@ -20,6 +20,7 @@ import type { Ending } from "./status.ts";
 import { answeredByTask } from "./former-command.ts";
 import { formerModes, readFormerStream } from "./former-stream.ts";
 import type { ToldMessages } from "./told-messages.ts";
+import { openCallsOf } from "./waiting-messages.ts";
 import { createTranslator, planStream, type GraphChunk, type StreamPlan } from "./to-events.ts";
 
 /** Supersteps of a graph with our loop, where neither the run nor the graph says how many: LangGraph's own 25 ends it too early. */
@@ -230,10 +231,17 @@ export async function walk(walk: Walk): Promise<WalkResult> {
     const plan = planStream(modes, run.kwargs.stream_subgraphs, hasLoop(graph));
     const options = optionsOf(equipped, plan);
     const stream = await streamOf(walk, plan, options, () => (interrupts ??= []));
+    const calls = openCallsOf(walk);
     for await (const item of stream) {
       // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
-      const chunk = (options.subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
+      const given = (options.subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
+      const chunk = calls?.isBefore(given) === true ? await calls.shown(given) : given;
       const [path, mode, payload] = chunk;
+      if (calls !== undefined && mode === "values" && path.length === 0 && isInterrupted(payload)) {
+        const asked = await calls.asked(values);
+        if (asked !== values) for (const event of events.ofChunk([[], mode, asked])) tell(event);
+        values = asked;
+      }
       if (mode === "values" || mode === "updates") {
         if (isInterrupted(payload)) interrupts = withAsked(interrupts, payload.__interrupt__);
         // The state of a graph is an object of its channels.

@@ -1,5 +1,6 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { Graphs } from "../graph/load.ts";
+import { shownState } from "../runs/waiting-messages.ts";
 import { contains } from "../storage/contains.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import type { SessionRuns } from "./door.ts";
@@ -39,7 +40,7 @@ export async function readHistory(
   const withRunMetadata = createRunMetadata(runs);
   const states: StateSnapshot[] = [];
   for await (const snapshot of history) {
-    const state = await withRunMetadata(snapshot);
+    const state = await withRunMetadata(await shownState(snapshot, { graph, sessionId: session.session_id }));
     if (isOwn || contains(state.metadata, metadata)) states.push(state);
     if (states.length >= limit) break;
   }

@@ -5,6 +5,7 @@ import type { Graphs, ServedGraph } from "../graph/load.ts";
 import { lastWorkedRun } from "../runs/asking-run.ts";
 import { readPause } from "../runs/read-pause.ts";
 import { requireCheckpoint } from "../runs/origin.ts";
+import { shownState } from "../runs/waiting-messages.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { keptConfigurable } from "./configuration.ts";
 import type { EditParts } from "./edit-messages.ts";
@@ -36,7 +37,7 @@ export async function readState(
   if (reference.checkpoint_id !== undefined && snapshot.createdAt === undefined) {
     throw new AppError("not_found", `Checkpoint ${reference.checkpoint_id} not found`);
   }
-  return await createRunMetadata(runs)(snapshot);
+  return await createRunMetadata(runs)(await shownState(snapshot, { graph, sessionId: session.session_id }));
 }
 
 /** What to change in a session's state, as if a node had returned it. `values: null` only forks the checkpoint. */

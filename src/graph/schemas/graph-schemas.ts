@@ -95,9 +95,7 @@ export function channelSchemas(graph: DescribedGraph): PartSchemas {
 
 function schemaOfChannels(graph: DescribedGraph, names: PropertyKey[]): Schema {
   const shown = names.map(String).filter((name) => !name.startsWith("__") && !name.startsWith("branch:"));
-  const properties = Object.fromEntries(
-    shown.map((name) => [name, holdsMessages(graph, name) ? messageList : {}]),
-  );
+  const properties = Object.fromEntries(shown.map((name) => [name, holdsMessages(graph, name) ? messageList : {}]));
   return { type: "object", properties, $schema: dialect };
 }
 

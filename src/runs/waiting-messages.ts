@@ -1,0 +1,117 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { isInterrupted, type StateSnapshot } from "@langchain/langgraph";
+import { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { z } from "zod";
+import type { ServedGraph } from "../graph/load.ts";
+import type { Run } from "../storage/records.ts";
+import { isAIMessage, isBaseMessage } from "../message-kinds.ts";
+import { withoutSealed } from "../models/sealed-field.ts";
+import { servicesKey, type RunServices } from "../loop/services.ts";
+import { addToMessages } from "../state/messages.ts";
+import { finishedTasks } from "./finished-tasks.ts";
+import { nodesWithLoop } from "./keep-turn.ts";
+import type { GraphChunk } from "./to-events.ts";
+
+const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
+
+/** A step that has not ended. */
+type OpenTask = Pick<StateSnapshot["tasks"][number], "id" | "name">;
+
+/** Whose state it is, and where its checkpoints are. */
+interface Place {
+  graph: ServedGraph;
+  sessionId: string;
+  /** Default: the graph's own. */
+  saver?: BaseCheckpointSaver | undefined;
+}
+
+/**
+ * The values of a state with what the loop calls of its open steps have added so far. Their messages come into the state
+ * when the step ends, under the same ids; a person who is asked about a call has to see it before. The given values where
+ * there is nothing to add, and of a graph that does not call our loop.
+ */
+export async function withOpenCalls<Values>(values: Values, open: readonly OpenTask[], place: Place): Promise<Values> {
+  const { graph, sessionId, saver = graph.checkpointer } = place;
+  const known = WithMessages.safeParse(values).data;
+  if (known === undefined || !(saver instanceof BaseCheckpointSaver)) return values;
+  const loopNodes = nodesWithLoop(graph);
+  let { messages } = known;
+  for (const { name, id } of open) {
+    if (!loopNodes.has(name)) continue;
+    const tuple = await saver.getTuple({ configurable: { thread_id: sessionId, checkpoint_ns: `${name}:${id}` } });
+    const added = WithMessages.safeParse(tuple?.checkpoint.channel_values).data?.messages ?? [];
+    // What only the program reads never calls tools.
+    if (!added.some((message) => isAIMessage(message) && (message.tool_calls?.length ?? 0) > 0)) continue;
+    messages = addToMessages(messages, added.map(asShown));
+  }
+  return messages === known.messages ? values : { ...values, messages };
+}
+
+/** As it will be in the state; what is kept of the loop stays as it is. */
+function asShown(message: BaseMessage): BaseMessage {
+  const additional_kwargs = withoutSealed(message.additional_kwargs);
+  if (additional_kwargs === message.additional_kwargs) return message;
+  const copy: BaseMessage = Object.create(Object.getPrototypeOf(message), Object.getOwnPropertyDescriptors(message));
+  copy.additional_kwargs = additional_kwargs;
+  return copy;
+}
+
+/** A state as a reader is shown it: with the calls that wait for a person. */
+export async function shownState(state: StateSnapshot, place: Place): Promise<StateSnapshot> {
+  if (nodesWithLoop(place.graph).size === 0) return state;
+  const asking = state.tasks.filter(({ interrupts }) => interrupts.length > 0);
+  if (asking.length === 0) return state;
+  const finished = await endedTasks(state, place);
+  const open = asking.filter(({ id }) => !finished.has(id));
+  return { ...state, values: await withOpenCalls(state.values, open, place) };
+}
+
+/** The steps of an earlier state may have ended since, each by itself. */
+async function endedTasks(state: StateSnapshot, { graph, saver }: Place): Promise<Set<string>> {
+  const ended = await finishedTasks(saver ?? graph.checkpointer, state);
+  return new Set([...ended, ...state.tasks.filter(({ result }) => result !== undefined).map(({ id }) => id)]);
+}
+
+/** The values of a session at rest with the calls about which it asks: `interrupts` are its open questions by their steps. */
+export async function withAskedCalls<Values>(
+  values: Values,
+  interrupts: Readonly<Record<string, unknown>>,
+  { graph, sessionId }: { graph: ServedGraph | undefined; sessionId: string },
+): Promise<Values> {
+  const ids = Object.keys(interrupts);
+  if (graph === undefined || ids.length === 0) return values;
+  const open = [...nodesWithLoop(graph)].flatMap((name) => ids.map((id) => ({ name, id })));
+  return await withOpenCalls(values, open, { graph, sessionId });
+}
+
+/** A walk as far as its open calls are concerned. */
+interface CallingWalk {
+  run: Run;
+  graph: ServedGraph;
+  services: RunServices;
+  saver: BaseCheckpointSaver;
+  resume: boolean;
+}
+
+/** How open calls come into the states that a walk tells; `undefined` for a graph that does not call our loop. */
+export function openCallsOf({ run, graph, services, saver, resume }: CallingWalk) {
+  if (nodesWithLoop(graph).size === 0) return undefined;
+  const { session_id: sessionId, graph_id } = run;
+  const lent = { [servicesKey]: services, __pregel_checkpointer: saver };
+  const withCalls = async <Values>(values: Values): Promise<Values> => {
+    const { tasks } = await graph.getState({ configurable: { thread_id: sessionId, graph_id, ...lent } });
+    return await withOpenCalls(values, tasks, { graph, sessionId, saver });
+  };
+  let goesOn = resume || run.kwargs.command?.["resume"] !== undefined;
+  return {
+    /** The last state of a walk that now waits for a person. */
+    asked: async (values: Record<string, unknown> | undefined) => values && (await withCalls(values)),
+    /** Whether a chunk is the first state of a walk that goes on: the one before the step that it goes on with. */
+    isBefore: ([path, mode, payload]: GraphChunk): boolean =>
+      goesOn && mode === "values" && path.length === 0 && !isInterrupted(payload),
+    shown: async ([path, mode, payload]: GraphChunk): Promise<GraphChunk> => {
+      goesOn = false;
+      return [path, mode, await withCalls(payload)];
+    },
+  };
+}
