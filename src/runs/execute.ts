@@ -231,27 +231,23 @@ export async function walk(walk: Walk): Promise<WalkResult> {
     const plan = planStream(modes, run.kwargs.stream_subgraphs, hasLoop(graph));
     const options = optionsOf(equipped, plan);
     const stream = await streamOf(walk, plan, options, () => (interrupts ??= []));
-    const calls = openCallsOf(walk);
+    const withCalls = openCallsOf(walk);
     for await (const item of stream) {
       // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
       const given = (options.subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
-      const chunk = calls?.isBefore(given) === true ? await calls.shown(given) : given;
-      const [path, mode, payload] = chunk;
-      if (calls !== undefined && mode === "values" && path.length === 0 && isInterrupted(payload)) {
-        const asked = await calls.asked(values);
-        if (asked !== values) for (const event of events.ofChunk([[], mode, asked])) tell(event);
-        values = asked;
-      }
-      if (mode === "values" || mode === "updates") {
-        if (isInterrupted(payload)) interrupts = withAsked(interrupts, payload.__interrupt__);
+      const replaced = withCalls?.(given, values);
+      for (const chunk of replaced === undefined ? [given] : await replaced) {
+        const [path, mode, payload] = chunk;
+        const isState = mode === "values" || mode === "updates";
+        if (isState && isInterrupted(payload)) interrupts = withAsked(interrupts, payload.__interrupt__);
         // The state of a graph is an object of its channels.
         else if (mode === "values" && path.length === 0) values = payload as Record<string, unknown>;
+        const pending = room();
+        if (pending !== undefined) await pending;
+        for (const event of events.ofChunk(chunk)) tell(event);
+        if (mode === "messages") hear(payload, walk.services.progress);
+        walk.told?.(mode, payload);
       }
-      const pending = room();
-      if (pending !== undefined) await pending;
-      for (const event of events.ofChunk(chunk)) tell(event);
-      if (mode === "messages") hear(payload, walk.services.progress);
-      walk.told?.(mode, payload);
     }
     return result({ kind: "done" });
   } catch (error) {

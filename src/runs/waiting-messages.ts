@@ -9,7 +9,7 @@ import { withoutSealed } from "../models/sealed-field.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import { addToMessages } from "../state/messages.ts";
 import { finishedTasks } from "./finished-tasks.ts";
-import { nodesWithLoop } from "./keep-turn.ts";
+import { hasLoop, nodesWithLoop } from "./keep-turn.ts";
 import type { GraphChunk } from "./to-events.ts";
 
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
@@ -58,7 +58,7 @@ function asShown(message: BaseMessage): BaseMessage {
 
 /** A state as a reader is shown it: with the calls that wait for a person. */
 export async function shownState(state: StateSnapshot, place: Place): Promise<StateSnapshot> {
-  if (nodesWithLoop(place.graph).size === 0) return state;
+  if (!hasLoop(place.graph)) return state;
   const asking = state.tasks.filter(({ interrupts }) => interrupts.length > 0);
   if (asking.length === 0) return state;
   const finished = await endedTasks(state, place);
@@ -93,25 +93,30 @@ interface CallingWalk {
   resume: boolean;
 }
 
-/** How open calls come into the states that a walk tells; `undefined` for a graph that does not call our loop. */
+/**
+ * What is told in the place of a chunk so that open calls are in the states: of the first state of a walk that goes on, which
+ * is the one before the step that it goes on with, and before its pause. `undefined` where the chunk is told as it is; no such
+ * function for a graph that does not call our loop.
+ */
 export function openCallsOf({ run, graph, services, saver, resume }: CallingWalk) {
-  if (nodesWithLoop(graph).size === 0) return undefined;
+  if (!hasLoop(graph)) return undefined;
   const { session_id: sessionId, graph_id } = run;
   const lent = { [servicesKey]: services, __pregel_checkpointer: saver };
   const withCalls = async <Values>(values: Values): Promise<Values> => {
     const { tasks } = await graph.getState({ configurable: { thread_id: sessionId, graph_id, ...lent } });
     return await withOpenCalls(values, tasks, { graph, sessionId, saver });
   };
+  const beforePause = async (pause: GraphChunk, values: Record<string, unknown>): Promise<GraphChunk[]> => {
+    const shown = await withCalls(values);
+    return shown === values ? [pause] : [[[], "values", shown], pause];
+  };
   let goesOn = resume || run.kwargs.command?.["resume"] !== undefined;
-  return {
-    /** The last state of a walk that now waits for a person. */
-    asked: async (values: Record<string, unknown> | undefined) => values && (await withCalls(values)),
-    /** Whether a chunk is the first state of a walk that goes on: the one before the step that it goes on with. */
-    isBefore: ([path, mode, payload]: GraphChunk): boolean =>
-      goesOn && mode === "values" && path.length === 0 && !isInterrupted(payload),
-    shown: async ([path, mode, payload]: GraphChunk): Promise<GraphChunk> => {
-      goesOn = false;
-      return [path, mode, await withCalls(payload)];
-    },
+  return (chunk: GraphChunk, values: Record<string, unknown> | undefined): Promise<GraphChunk[]> | undefined => {
+    const [path, mode, payload] = chunk;
+    if (mode !== "values" || path.length > 0) return undefined;
+    if (isInterrupted(payload)) return values && beforePause(chunk, values);
+    if (!goesOn) return undefined;
+    goesOn = false;
+    return withCalls(payload).then((shown): GraphChunk[] => [[path, mode, shown]]);
   };
 }
