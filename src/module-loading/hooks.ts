@@ -43,7 +43,7 @@ export function openUserModules(folder: string, warn?: (problem: string) => void
     const file = ownFile(specifier, from, settings);
     return file !== undefined && transformed.test(file) ? file : undefined;
   });
-  nodeModule.registerHooks({ resolve: resolveHook(settings), load: loadHook(transformer) });
+  nodeModule.registerHooks({ resolve: resolveHook(settings, transformer), load: loadHook(transformer) });
   nodeModule.setSourceMapsSupport(true, { nodeModules: false, generatedCode: false });
 }
 
@@ -61,7 +61,7 @@ function usersPath(url: string | undefined): string | undefined {
   return isPackage || isOwn(path) ? undefined : path;
 }
 
-function resolveHook(settings: (folder: string) => FileSettings): ResolveHookSync {
+function resolveHook(settings: (folder: string) => FileSettings, transformer: Transformer): ResolveHookSync {
   return (specifier, context, next) => {
     const { parentURL, conditions } = context;
     const parent = usersPath(parentURL);
@@ -74,6 +74,10 @@ function resolveHook(settings: (folder: string) => FileSettings): ResolveHookSyn
     const found = file === undefined ? undefined : isRequired ? file : pathToFileURL(file).href;
     try {
       const result = next(found ?? specifier, context);
+      if (!isRequired && file === undefined && result.format === "module" && result.url.startsWith("file:")) {
+        const path = commonJsOf(specifier, parent, fileURLToPath(result.url), transformer);
+        if (path !== undefined) return next(pathToFileURL(path).href, context);
+      }
       const isJson = !isRequired && result.url.endsWith(".json") && context.importAttributes["type"] === undefined;
       return isJson ? { ...result, url: `${result.url}?module`, format: "module" } : result;
     } catch (error) {
@@ -83,6 +87,23 @@ function resolveHook(settings: (folder: string) => FileSettings): ResolveHookSyn
       return next(specifier, { ...context, parentURL: import.meta.url });
     }
   };
+}
+
+/** The CommonJS version of a package, where it has one and the importing file means that. */
+function commonJsOf(
+  specifier: string,
+  parent: string,
+  target: string,
+  { wantsCommonJs }: Transformer,
+): string | undefined {
+  if (!wantsCommonJs(parent, specifier, target)) return undefined;
+  try {
+    const path = nodeModule.createRequire(parent).resolve(specifier);
+    return path === target ? undefined : path;
+  } catch {
+    // It has none: Node says what is missing.
+    return undefined;
+  }
 }
 
 /** The file that TypeScript means by a name and Node does not; `undefined` where Node's own way is right. */

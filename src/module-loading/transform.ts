@@ -20,7 +20,12 @@ export interface RunnableModule {
 /** Turns the files of users' folders into what Node runs. */
 export interface Transformer {
   /** Throws `config` with file, line and reason where the text is no TypeScript. */
-  run(path: string, packageType: PackageType): RunnableModule;
+  run: (path: string, packageType: PackageType) => RunnableModule;
+  /**
+   * Whether the file at `path` imports the default of a package whose ES module, at `target`, has none: authors of CommonJS
+   * packages mean the whole of its CommonJS version, as their compilers do.
+   */
+  wantsCommonJs: (path: string, specifier: string, target: string) => boolean;
 }
 
 /** What the nearest `package.json` says of the kind of its modules. */
@@ -73,10 +78,18 @@ export function createTransformer(settings: (folder: string) => FileSettings, ta
     exported.set(path, found);
     return found;
   };
+  const hasDefault = (path: string): boolean => {
+    const [, names] = lexed(readFileSync(path, "utf8"), path);
+    return names.some((one) => one.type !== "reexport-all" && one.name === "default");
+  };
+  /** By file of a CommonJS package, the packages of which it imports the default. */
+  const defaults = new Map<string, ReadonlySet<string>>();
   return {
+    wantsCommonJs: (path, specifier, target) => defaults.get(path)?.has(specifier) === true && !hasDefault(target),
     run: (path, packageType) => {
       const first = toJavaScript(path);
-      const [, names, , hasModuleSyntax] = lexed(first, path);
+      const [imports, names, , hasModuleSyntax] = lexed(first, path);
+      if (packageType === "commonjs") defaults.set(path, defaultImports(first, imports));
       const isModule = hasModuleSyntax || path.endsWith(".mts") || (packageType === "module" && !path.endsWith(".cts"));
       if (!isModule) return { format: "commonjs", source: first };
       const scoped = /\b(?:require|module|exports|__dirname|__filename)\b/u.test(first)
@@ -86,6 +99,13 @@ export function createTransformer(settings: (folder: string) => FileSettings, ta
       return { format: "module", source: withoutTypeExports(code, path, { lexed, targetOf, namesOf }) };
     },
   };
+}
+
+function defaultImports(code: string, imports: ReturnType<typeof parse>[0]): ReadonlySet<string> {
+  const statements = imports.filter(({ importStart }) =>
+    /^import\s+[\w$]+\s*(?:,|from\b)/u.test(code.slice(importStart)),
+  );
+  return new Set(statements.flatMap(({ specifier }) => specifier ?? []));
 }
 
 /** What CommonJS modules have by themselves, for the names that a module does not declare. */

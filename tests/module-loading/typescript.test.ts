@@ -193,6 +193,16 @@ const cases: Record<string, Case> = {
     files: { "a.ts": "const a: number = 1; module.exports = { a };" },
     expected: [1, 2],
   },
+  "the default of a package that has one only for CommonJS": {
+    type: "none",
+    graph: `import read from "read-pages"; import { pages } from "read-pages"; export const graph = tell([read(2), pages]);`,
+    files: {
+      "node_modules/read-pages/package.json": `{"exports": {"import": "./index.mjs", "require": "./index.cjs"}}`,
+      "node_modules/read-pages/index.mjs": "export const pages = 1;",
+      "node_modules/read-pages/index.cjs": "module.exports = (count) => count * 2; module.exports.pages = 1;",
+    },
+    expected: [4, 1],
+  },
   "named exports of CommonJS TypeScript": {
     graph: `import { one, Kind } from "./one.cjs"; import whole from "./two.cjs"; export const graph = tell([one, Kind.A, whole.two]);`,
     files: {
