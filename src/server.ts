@@ -14,6 +14,7 @@ import { loadGraphs, type Graphs } from "./graph/load.ts";
 import { createApi } from "./http/app.ts";
 import { cronRequest } from "./http/cron-request.ts";
 import { listen } from "./http/listen.ts";
+import { project } from "./http/protocol/projections.ts";
 import { webhookBody } from "./http/webhook-body.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { openCustomParts } from "./manifest/custom-parts.ts";
@@ -198,11 +199,12 @@ function watchersOf(parts: {
   tracing: ReturnType<typeof createTracing>;
   titles: ReturnType<typeof startTitleWriter>;
   webhooks: WebhookSender;
-}): Pick<RunsOptions, "callBack" | "tracer" | "tracerFor" | "feedbackUrls" | "onOver" | "webhookBody"> {
+}): Pick<RunsOptions, "callBack" | "tracer" | "tracerFor" | "feedbackUrls" | "onOver" | "project" | "webhookBody"> {
   const { callBack, tracing, titles, webhooks } = parts;
   return {
     callBack,
     webhookBody,
+    project,
     // It has what runs need of it under their own names.
     ...tracing,
     onOver: (run) => {

@@ -6,7 +6,8 @@ import type { Storage } from "../storage/storage.ts";
 import { enabledToolkits } from "../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { toRunError, walk, type WalkResult } from "./execute.ts";
+import { walk, type WalkResult } from "./execute.ts";
+import { toRunError } from "./run-error.ts";
 import { startFeedback } from "./feedback.ts";
 import { createFence } from "./fence.ts";
 import { keepFormer } from "./keep-former.ts";
@@ -64,6 +65,7 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
       store: storeOf(run, storage),
       control: stop.control,
       tracer: tracerOf(run, performance),
+      project: performance.project,
       tell: (event) => {
         if (!active.ended) log.emit(stampOurs(active, event));
       },

@@ -3,14 +3,13 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
 import { Command, Send, isGraphDrained, isInterrupted, type Interrupt, type RunControl } from "@langchain/langgraph";
 import { z } from "zod";
-import { errorMessage, explain, isAppError } from "../errors.ts";
-import { adviceOf } from "../models/advice.ts";
+import { isAppError } from "../errors.ts";
 import { streamModes, type StreamMode } from "../events.ts";
 import { checkpointerFor, isFormerGraph } from "../graph/former-graph.ts";
 import type { ServedGraph } from "../graph/load.ts";
 import type { Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
-import { JsonObject, type Run, type RunError } from "../storage/records.ts";
+import { JsonObject, type Run } from "../storage/records.ts";
 import { answersLeft } from "./answers-left.ts";
 import { hasLoop } from "./keep-turn.ts";
 import { createLifecycle, type LifecycleTeller } from "./lifecycle-events.ts";
@@ -19,9 +18,17 @@ import { readPause } from "./read-pause.ts";
 import type { Ending } from "./status.ts";
 import { answeredByTask } from "./former-command.ts";
 import { formerModes, readFormerStream } from "./former-stream.ts";
+import { toRunError } from "./run-error.ts";
 import type { ToldMessages } from "./told-messages.ts";
 import { openCallsOf } from "./waiting-messages.ts";
-import { createTranslator, planStream, type GraphChunk, type StreamPlan } from "./to-events.ts";
+import {
+  createTranslator,
+  planStream,
+  type GraphChunk,
+  type Project,
+  type Projections,
+  type StreamPlan,
+} from "./to-events.ts";
 
 /** Supersteps of a graph with our loop, where neither the run nor the graph says how many: LangGraph's own 25 ends it too early. */
 const loopRecursionLimit = 500;
@@ -65,6 +72,8 @@ export interface Walk {
   /** What former attempts have told of messages; absent in a first one. */
   toldMessages?: ToldMessages | undefined;
   tell: (event: EventBody) => void;
+  /** Runs the graph's stream transformers, for a run of the event protocol. */
+  project?: Project | undefined;
   /** After the events of a chunk were told. */
   told?: (mode: string, payload: unknown) => void;
   room: () => Promise<void> | undefined;
@@ -218,6 +227,7 @@ export async function walk(walk: Walk): Promise<WalkResult> {
   const { run, graph, signal, tell, room } = walk;
   const modes = run.kwargs.stream_mode.filter(isStreamMode);
   const events = eventsOf(walk, modes);
+  const projections = projectionsOf(walk);
   let values: Record<string, unknown> | undefined;
   let interrupts: Interrupt[] | undefined;
   const result = (ending: Ending): WalkResult => {
@@ -245,12 +255,15 @@ export async function walk(walk: Walk): Promise<WalkResult> {
         const pending = room();
         if (pending !== undefined) await pending;
         for (const event of events.ofChunk(chunk)) tell(event);
+        projections?.heard(chunk);
         if (mode === "messages") hear(payload, walk.services.progress);
         walk.told?.(mode, payload);
       }
     }
+    await projections?.ended();
     return result({ kind: "done" });
   } catch (error) {
+    projections?.brokeOff(error);
     if (signal.aborted || isGraphDrained(error)) return result({ kind: "stopped" });
     // Readers are told what they can do; what exactly happened stands here (ERR-17).
     // Of an expected failure not its cause: a provider may have repeated a key in it (SEC-01).
@@ -258,6 +271,15 @@ export async function walk(walk: Walk): Promise<WalkResult> {
     walk.services.logger?.warn({ ...about, run_id: run.run_id, session_id: run.session_id }, "run_failed");
     return result({ kind: "failed", error: toRunError(error) });
   }
+}
+
+/** The stream transformers of the graph at work; only the event protocol has channels for what they make. */
+function projectionsOf({ run, graph, signal, services, tell, project }: Walk): Projections | undefined {
+  if (run.kwargs.protocol === undefined) return undefined;
+  const { run_id, session_id } = run;
+  const failed = (err: unknown): void =>
+    services.logger?.warn({ err, run_id, session_id }, "stream_transformer_failed");
+  return project?.({ graph, signal, tell, failed });
 }
 
 /** What a walk waits for: each task tells what it asks itself, and the graphs around tell it again. */
@@ -271,24 +293,4 @@ function hear(payload: unknown, progress: Progress | undefined): void {
   const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
   const path = metadata["langgraph_checkpoint_ns"];
   if (typeof path === "string") progress?.heard(path, message);
-}
-
-/** What a graph's schemas throw at an input or a context they do not accept, of any copy of zod. */
-const Refusal = z.object({
-  name: z.enum(["ZodError", "$ZodError"]),
-  issues: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })),
-});
-
-/** What a stream's `error` event shows of what a node threw: its name (of an expected failure its code) and its text. */
-export function toRunError(error: unknown): RunError {
-  if (isAppError(error)) {
-    const advice = adviceOf(error);
-    return { error: error.code, message: explain(error), ...(advice === undefined ? {} : { advice }) };
-  }
-  const refused = Refusal.safeParse(error);
-  if (refused.success) {
-    const problems = refused.data.issues.map(({ path, message }) => `${path.join(".") || "input"}: ${message}`);
-    return { error: "invalid_parameter", message: `The graph does not accept this: ${problems.join("; ")}.` };
-  }
-  return { error: error instanceof Error ? error.name : "Error", message: errorMessage(error) };
 }

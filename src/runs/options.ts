@@ -7,6 +7,7 @@ import type { StopReason } from "../events.ts";
 import type { Run, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Performance } from "./performance.ts";
+import type { Project } from "./to-events.ts";
 import type { ToldEnd } from "./webhook-of.ts";
 
 /** What the runs of a server need. */
@@ -40,6 +41,8 @@ export interface RunsOptions {
   feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
   /** What is told of a run's end to whoever asked for it (`webhook`), as JSON of an object. Default: nobody is told. */
   webhookBody?: ((run: Run, end: ToldEnd) => string) | undefined;
+  /** Runs the stream transformers of graphs, for runs of the event protocol. Default: nobody does. */
+  project?: Project | undefined;
   /** Told of each run that is over, when its readers know it; must not throw and must not take long. */
   onOver?: (run: Run) => void;
 }

@@ -6,6 +6,7 @@ import type { BackgroundService } from "../loop/background-service.ts";
 import type { RunServices } from "../loop/services.ts";
 import type { Run, RunKwargs } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { Project } from "./to-events.ts";
 import type { ToldEnd } from "./webhook-of.ts";
 
 /** What performing a run needs from its server. */
@@ -36,6 +37,8 @@ export interface Performance {
   feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
   /** What is told of a run's end to whoever asked for it; absent: nobody is told. */
   webhookBody?: ((run: Run, end: ToldEnd) => string) | undefined;
+  /** Runs the stream transformers of graphs; absent: nobody does. */
+  project?: Project | undefined;
   /** Told of each run that is over; see `RunsOptions`. */
   onOver?: (run: Run) => void;
   /** Milliseconds a stop waits for what it stops. Default 5 s. */

@@ -10,6 +10,22 @@ import { leftToTell, type ToldMessages } from "./told-messages.ts";
 /** What LangGraph gives for one chunk when it streams several modes with subgraphs. */
 export type GraphChunk = [namespace: string[], mode: string, payload: unknown];
 
+/** What the stream transformers of a graph make of one walk; they are told of all of it. */
+export interface Projections {
+  heard(chunk: GraphChunk): void;
+  /** The walk has come to an end by itself; resolves when their last values are told. */
+  ended(): Promise<void>;
+  brokeOff(error: unknown): void;
+}
+
+/** Sets the stream transformers of a graph to work, where it has any; `failed` hears of one that threw. Never throws. */
+export type Project = (walk: {
+  graph: object;
+  signal: AbortSignal;
+  tell: (event: EventBody) => void;
+  failed: (error: unknown) => void;
+}) => Projections | undefined;
+
 /** What a run has to ask of LangGraph so that its readers get the modes they asked for. */
 export interface StreamPlan {
   modes: GraphStreamMode[];

@@ -88,6 +88,24 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
     await thread.close();
   });
 
+  it.each([
+    ["lent packages", () => others],
+    ["packages of its own", () => withOwnPackages],
+  ])("has what the transformers of a graph with %s make, also after the end", async (_, served) => {
+    const { url } = served();
+    const threadId = crypto.randomUUID();
+    const thread = new Client({ apiUrl: url }).threads.stream(threadId, {
+      assistantId: "counted",
+    });
+    const { extensions } = thread;
+    const early = extensions["letters"];
+    await thread.run.start({ input: asks("Hi") });
+    expect(await early).toBe(5);
+    await thread.values;
+    expect(await extensions["texts"]).toEqual(["begin"]);
+    await thread.close();
+  });
+
   it("finds the graphs inside", async () => {
     const thread = threadOf(others, "nested", transport);
     const { subgraphs } = thread;
@@ -195,6 +213,7 @@ describe("the SDK's StreamController", () => {
     const done = controller.submit({ door: first });
     await expect.poll(() => controller.rootStore.getSnapshot().values.door, { timeout: 10_000 }).toBe(first);
     const threadId = controller.rootStore.getSnapshot().threadId ?? "";
+    await expect.poll(async () => (await client.threads.get(threadId)).status).toBe("busy");
     await controller.submit({ door: second }, { multitaskStrategy: "enqueue" });
     const [queued] = await client.runs.list(threadId, { status: "pending" });
     await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(queued?.created_at ?? "") + 60);

@@ -15,7 +15,9 @@ import {
   START,
   StateGraph,
   StateSchema,
+  StreamChannel,
   type LangGraphRunnableConfig,
+  type StreamTransformer,
 } from "@langchain/langgraph";
 import { z } from "zod";
 
@@ -78,6 +80,54 @@ export const speller = new StateGraph(Conversation)
   .addNode("spell", async (state) => ({ messages: [await new Speller().invoke(state.messages)] }))
   .addEdge(START, "spell")
   .addEdge("spell", END);
+
+/** Counts what the model says: while it says it on a channel, and at last as a number; the texts of all messages as a list. */
+function counting(): StreamTransformer<object> {
+  const letters = Promise.withResolvers<number>();
+  const texts = Promise.withResolvers<string[]>();
+  const running = StreamChannel.remote<number>("running");
+  let count = 0;
+  const said: string[] = [];
+  return {
+    init: () => ({ running, letters: letters.promise, texts: texts.promise }),
+    process({ method, params }) {
+      if (method !== "messages") return true;
+      const { data } = z
+        .object({ data: z.looseObject({ event: z.string(), content: z.looseObject({ text: z.string() }).optional() }) })
+        .parse(params);
+      if (data.event === "content-block-delta") running.push((count += 1));
+      if (data.event === "content-block-finish") said.push(data.content?.text ?? "");
+      return true;
+    },
+    finalize() {
+      letters.resolve(count);
+      texts.resolve(said);
+    },
+  };
+}
+
+/** Asks the model of a user's own, and has its words counted. */
+export const counted = new StateGraph(Conversation)
+  .addNode("spell", async (state) => ({ messages: [await new Speller().invoke(state.messages)] }))
+  .addEdge(START, "spell")
+  .addEdge("spell", END)
+  .compile({ transformers: [counting] });
+
+/** Its transformer fails at the first thing that it sees. */
+export const miscounted = new StateGraph(Count)
+  .addNode("add", (state) => ({ value: state.value + 1 }))
+  .addEdge(START, "add")
+  .addEdge("add", END)
+  .compile({
+    transformers: [
+      () => ({
+        init: () => ({ never: Promise.withResolvers<void>().promise }),
+        process: () => {
+          throw new Error("miscounted");
+        },
+      }),
+    ],
+  });
 
 const innerSpeller = speller.compile();
 

@@ -25,7 +25,7 @@ export interface TestServer {
 }
 
 const graphNames =
-  "counter deep talker speller nestedSpeller asker looping failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser twoDepths touchy".split(
+  "counter deep talker speller nestedSpeller counted miscounted asker looping failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser twoDepths touchy".split(
     " ",
   );
 
