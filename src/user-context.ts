@@ -53,12 +53,23 @@ export const ContextShares = z
   });
 export type ContextShares = z.infer<typeof ContextShares>;
 
+/** A tool that the client carries out itself: the model may call it, and the run waits for what the client found. */
+export const ClientTool = z.object({
+  name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/u, { error: "expected 1 to 64 letters, digits, _ or -" }),
+  description: z.string().max(10_000).optional(),
+  /** JSON Schema of an object; left out, it takes no arguments. */
+  parameters: z.record(z.string(), z.unknown()).optional(),
+});
+export type ClientTool = z.infer<typeof ClientTool>;
+
 /** What a request brings with it besides its words. */
 export const UserContext = z.object({
   /** What the editor shows. */
   document: EditorDocument.optional(),
   /** What the user refers to; never shortened. */
   references: z.array(UserReference).max(50).optional(),
+  /** Tools of the client's own, offered beside those of the server. */
+  client_tools: z.array(ClientTool).max(128).optional(),
   /** How the model's window is shared between what is gathered for it. */
   context_shares: ContextShares.optional(),
 });

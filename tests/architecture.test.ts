@@ -57,7 +57,7 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
 
 /** Folders one level deeper than `src/x/y.ts`: routes, middleware, the event protocol, toolkits, measures, text calls, vendors, Ollama and a database. */
 const deepFolders =
-  /^src\/(context\/collectors|graph\/schemas|http\/(routes|middleware|protocol|mcp)|tools\/[a-z-]+|simulation\/measures|models\/(ollama|text-calls|vendors)|storage\/sqlite(\/migrations)?)\/[^/]+\.ts$/;
+  /^src\/(context\/collectors|graph\/schemas|http\/(openai|routes|middleware|protocol|mcp)|tools\/[a-z-]+|simulation\/measures|models\/(ollama|text-calls|vendors)|storage\/sqlite(\/migrations)?)\/[^/]+\.ts$/;
 /** A migration begins with its number, which is its order. */
 const migration = /^src\/storage\/sqlite\/migrations\/\d{3}-[a-z-]+\.ts$/;
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "core", "types", "lib", "services", "misc"];

@@ -33,6 +33,10 @@ import { packAnswers } from "./middleware/pack-answers.ts";
 import { requestBasics } from "./middleware/request-basics.ts";
 import { limitRequests } from "./middleware/request-limit.ts";
 import { openApiRoutes } from "./openapi.ts";
+import { chatCompletionRoutes } from "./openai/chat-routes.ts";
+import { modelListRoutes } from "./openai/model-routes.ts";
+import { responseRoutes } from "./openai/response-routes.ts";
+import { answerOpenAiError, openAiPaths } from "./openai/problem.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { assistantChangeRoutes } from "./routes/assistant-changes.ts";
@@ -134,6 +138,9 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   webSearchRoutes,
   truncateRoutes,
   uiRoutes,
+  chatCompletionRoutes,
+  responseRoutes,
+  modelListRoutes,
 ];
 
 /** What the HTTP layer is given by `server.ts`. */
@@ -228,7 +235,11 @@ function createApp(parts: ServerParts, { limit, meeting, onRefused }: SharedByCa
   const { storage, runs, operations, manual, custom, ...shared } = parts;
   const { config, logger } = shared;
   const app: HttpApp = new Hono<HttpEnvironment>();
-  app.onError((error, context) => answerError(error, context, logger));
+  app.onError((error, context) =>
+    openAiPaths.test(context.req.path)
+      ? answerOpenAiError(error, context, logger)
+      : answerError(error, context, logger),
+  );
   app.notFound((context) => context.text("404 Not Found", 404));
   app.use(requestBasics(config.bodyLimit));
   app.use(limit);

@@ -3,6 +3,7 @@ import { AppError } from "../errors.ts";
 import type { AuthContext } from "../manifest/auth.ts";
 import type { Resource } from "../manifest/custom-parts.ts";
 import type { HttpApp, HttpEnvironment } from "./environment.ts";
+import { openAiPaths } from "./openai/problem.ts";
 import { markSent } from "./sse.ts";
 
 /**
@@ -56,6 +57,7 @@ const pathsOf: Record<Resource, RegExp> = {
   runs: /^(\/threads\/[^/]+\/(runs|commands|stream)|\/runs)(\/|$)/u,
   store: /^\/store(\/|$)/u,
   mcp: /^\/mcp$/u,
+  openai: openAiPaths,
   meta: /^\/(ok|info|openapi\.json|docs(\/.*)?)$/u,
 };
 

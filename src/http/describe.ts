@@ -23,7 +23,8 @@ export interface RouteDescription {
     | "MCP"
     | "Planner"
     | "Prompts"
-    | "Models";
+    | "Models"
+    | "OpenAI";
   summary: string;
   /** The JSON of a success. Without one it is `empty` (204) or `events`. */
   answer?: z.ZodType;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { failure, success } from "../tools/result.ts";
 import type { ToolResult, UserQuestion } from "../tools/tool.ts";
 
-/** A question of the model to the user, as the interrupt carries it (API-13, kinds `followup` and `plan_review`). */
+/** A question of the model to the user, or a call for the client, as the interrupt carries it (API-13). */
 export interface QuestionRequest extends UserQuestion {
   tool_call_id: string;
   tool: string;
@@ -70,6 +70,7 @@ export function readAnswer(
 ): ReadAnswer {
   const given = readUserAnswer(answer);
   if (given.kind === "words") {
+    if (kind === "client_tool") return result(success("The client answered.", { content: given.text }));
     return result(success("The user answered.", { content: `The user answered: ${given.text}` }));
   }
   if (given.kind === "agreed" && kind === "plan_review") {
@@ -80,6 +81,7 @@ export function readAnswer(
   }
   if (given.kind !== "declined") return { kind: "unclear", problem: expected };
   const why = given.why === "" ? "" : ` They said: ${given.why}`;
+  if (kind === "client_tool") return result(failure("denied", `The client did not carry out this call.${why}`));
   return result(
     kind === "plan_review"
       ? failure(

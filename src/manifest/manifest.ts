@@ -29,6 +29,7 @@ const Http = z.looseObject({
   disable_store: z.boolean().default(false),
   disable_meta: z.boolean().default(false),
   disable_mcp: z.boolean().default(false),
+  disable_openai: z.boolean().default(false),
 });
 
 const Spec = z.union([Reference, z.looseObject({ path: Reference, description: z.string().optional() })]);

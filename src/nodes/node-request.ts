@@ -15,6 +15,7 @@ import { forcedTool } from "../prompts/forced-tool.ts";
 import type { WorkingRole } from "../models/roles.ts";
 import { textOfParts } from "../prompts/injector.ts";
 import { LoopLimits, RunContext, type GraphState, type Profile } from "../state.ts";
+import { clientTools } from "../tools/conversation/client-tool.ts";
 import { createRegistry } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { modelForWork } from "./node-model.ts";
@@ -61,7 +62,10 @@ export function offeredTools(context: RunContext, config: LangGraphRunnableConfi
     context.tools ??
     known.defaults().flatMap((tool) => (hasWeb(tool, web) && hasDocument(tool, context) ? [tool.name] : []));
   const named = known.restrict(context.selected_tool === undefined ? others : [context.selected_tool, ...others]);
-  const offered = named.filter((tool) => !isReplaced(tool, context));
+  // Whoever sent an agent is not there to carry out its calls.
+  const own = context.agent === undefined ? clientTools(context.client_tools ?? []) : [];
+  const isOfClient = ({ name }: Tool): boolean => own.some((tool) => tool.name === name);
+  const offered = [...named.filter((tool) => !isReplaced(tool, context) && !isOfClient(tool)), ...own];
   if (agentsOf(config).length > 0) return offered;
   // Without agents there is nobody to hand work to; a user who has chosen the tool is told so by its result.
   return offered.filter((tool) => tool.forCallers !== true || tool.name === context.selected_tool);

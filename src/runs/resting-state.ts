@@ -47,7 +47,7 @@ function askedState(interrupts: Session["interrupts"], message_id: string | null
   for (const { value } of Object.values(interrupts).flat()) {
     const call = AboutCall.safeParse(value).data;
     if (call !== undefined) {
-      const isQuestion = call.kind === "followup" || call.kind === "plan_review";
+      const isQuestion = ["followup", "plan_review", "client_tool"].includes(call.kind);
       const status = isQuestion ? "awaiting_answer" : "awaiting_confirmation";
       return { state: "ToolCalling", message_id, tool_call_id: call.tool_call_id, tool_name: call.tool, status };
     }

@@ -50,6 +50,7 @@ const everyDecision = ["approve", "edit", "reject"];
 const takesByKind: Record<string, readonly string[]> = {
   followup: ["answer", "respond", "reject"],
   plan_review: ["answer", "respond", "approve", "reject"],
+  client_tool: ["answer", "respond", "reject"],
   error_decision: ["answer", "respond", "reject"],
   // A yes is one to the guess that goes with the question (CLAR-01).
   clarify: ["answer", "respond", "approve", "reject"],

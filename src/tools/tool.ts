@@ -128,11 +128,14 @@ export type Reconciled = { kind: "done"; result: ToolResult } | { kind: "not_don
 
 /**
  * What a call asks the user (LOOP-14, API-13). `options` are answers to choose from; any other words are an answer too.
+ * `client_tool` asks the client's program: the words are the result of the call.
  */
 export interface UserQuestion {
-  kind: "followup" | "plan_review";
+  kind: "followup" | "plan_review" | "client_tool";
   question: string;
   options: string[];
+  /** Of a call that the client carries out: with what. */
+  args?: Record<string, unknown>;
 }
 
 /** The work that a call hands to agents (AGENT-04); `timeout_seconds` is the working time of each. */

@@ -91,6 +91,8 @@ const ofTheWorkflow = () => ({
   message_id: crypto.randomUUID(),
   result_id: `${crypto.randomUUID()}-0`,
   suggestion_id: crypto.randomUUID(),
+  // Those of two owners: tests/http/openai-responses.test.ts.
+  response_id: `resp_${crypto.randomUUID()}`,
 });
 
 function missingIds(): Ids {
@@ -108,7 +110,7 @@ function missingIds(): Ids {
 }
 
 /** Path parameters that name what all owners share. */
-const shared = new Set(["assistant_id", "namespace", "name", "context", "agent", "basename", "engine"]);
+const shared = new Set(["assistant_id", "namespace", "name", "context", "agent", "basename", "engine", "model"]);
 const ownedNames = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => String(name)).filter((name) => !shared.has(name));
 

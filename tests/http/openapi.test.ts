@@ -30,8 +30,11 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 test("every route is described", async () => {
-  const folder = new URL("../../src/http/routes/", import.meta.url);
-  const sources = await Promise.all((await readdir(folder)).map((file) => readFile(new URL(file, folder), "utf8")));
+  const folders = ["routes/", "openai/"].map((name) => new URL(`../../src/http/${name}`, import.meta.url));
+  const files = await Promise.all(
+    folders.map(async (folder) => (await readdir(folder)).map((file) => new URL(file, folder))),
+  );
+  const sources = await Promise.all(files.flat().map((file) => readFile(file, "utf8")));
   const written = sources.flatMap((source) =>
     [...source.matchAll(/routes\.(get|post|patch|put|delete)\(\s*"([^"]+)"/g)].map(
       ([, method, path]) => `${method} ${path?.replace(/:(\w+)/g, "{$1}")}`,
@@ -80,6 +83,8 @@ test("headers are described where they are read and told", () => {
     "/api/tasks",
     "/api/ai/chat",
     "/api/ai/chat/stream",
+    "/v1/chat/completions",
+    "/v1/responses",
   ];
   expect(withHeader("Idempotency-Key").toSorted()).toEqual(repeatable.toSorted());
   const joined = [

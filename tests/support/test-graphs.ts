@@ -131,6 +131,37 @@ export const miscounted = new StateGraph(Count)
 
 const innerSpeller = speller.compile();
 
+/** A conversation that always fails. */
+export const broken = new StateGraph(Conversation)
+  .addNode("fail", () => {
+    throw new RangeError("out of luck");
+  })
+  .addEdge(START, "fail")
+  .addEdge("fail", END);
+
+const OpenAiRequest = z.object({
+  openai: z.object({
+    temperature: z.number().optional(),
+    tools: z.array(z.object({ function: z.object({ name: z.string() }) })).default([]),
+  }),
+});
+
+/** Calls the tool that the client offers, with the temperature it asks for, and says what it gave. */
+export const caller = new StateGraph(Conversation)
+  .addNode("call", (state, config: LangGraphRunnableConfig) => {
+    const last = state.messages.at(-1);
+    if (last?.getType() === "tool") return { messages: [new AIMessage(`You said: ${last.text}`)] };
+    const { tools, temperature } = OpenAiRequest.parse(config.configurable).openai;
+    const tool_calls = tools.map(({ function: { name } }, index) => ({
+      id: `call-${index + 1}`,
+      name,
+      args: { temperature },
+    }));
+    return { messages: [new AIMessage({ content: "", tool_calls })] };
+  })
+  .addEdge(START, "call")
+  .addEdge("call", END);
+
 /** One node that is a graph with a model, and one that calls such a graph and answers with its last message. */
 export const nestedSpeller = new StateGraph(Conversation)
   .addNode("inside", innerSpeller)

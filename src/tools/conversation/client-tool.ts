@@ -1,0 +1,44 @@
+import { AppError } from "../../errors.ts";
+import type { ClientTool } from "../../user-context.ts";
+import { readArgumentSchema } from "../mcp/argument-schema.ts";
+import type { Tool } from "../tool.ts";
+import { onlyInConversation } from "./only-in-conversation.ts";
+
+/**
+ * The tools of a client, which carries them out itself: a call waits, as a question does, and what the client answers is its
+ * result. Throws `invalid_parameter` for a schema of arguments that is none, and for a name that comes twice.
+ */
+export function clientTools(given: readonly ClientTool[]): Tool[] {
+  const names = given.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw wrong(`The client's tool ${twice} comes twice.`);
+  return given.map(toTool);
+}
+
+function toTool({ name, description, parameters }: ClientTool): Tool {
+  const read = readArgumentSchema(parameters ?? { type: "object", properties: {} });
+  if (typeof read === "string") throw wrong(`The client's tool ${name} cannot be offered: ${read}.`);
+  return {
+    name,
+    description: description ?? name,
+    ...read,
+    // What the client does with it is not known: it is no tool for planning.
+    effect: "unsafe",
+    timeoutSeconds: 60,
+    resources: () => [],
+    operation: async () => ({ type: "Query" }),
+    run: async () => onlyInConversation(name),
+    asks: (args) => ({
+      kind: "client_tool",
+      question: `Waiting for the client's result of ${name}.`,
+      options: [],
+      args,
+    }),
+  };
+}
+
+function wrong(message: string): AppError {
+  return new AppError("invalid_parameter", message, {
+    suggestion: "Correct client_tools; parameters is the JSON Schema of an object.",
+  });
+}
