@@ -25,11 +25,7 @@ export interface TestServer {
 }
 
 const graphNames =
-<<<<<<< HEAD
-  "counter deep talker speller nestedSpeller counted miscounted asker looping failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser twoDepths touchy".split(
-=======
-  "counter deep talker speller nestedSpeller asker looping failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser twoDepths touchy broken caller".split(
->>>>>>> 99eaee4 (feat(http): assistants as models of OpenAI's chat completions and responses)
+  "counter deep talker speller nestedSpeller counted miscounted asker looping failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser twoDepths touchy broken caller".split(
     " ",
   );
 
