@@ -51,13 +51,14 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
     only: /^src\/((tools|http)\/mcp\/|http\/routes\/mcp\.ts)/,
     why: "only what speaks MCP knows its SDK",
   },
+  { what: /^@a2a-js\//, only: /^src\/http\/a2a\//, why: "only http/a2a/ knows the SDK of A2A" },
   { what: /^src\/server\.ts/, only: /^$/, why: "nobody imports the entry" },
   { what: /^tests\//, only: /^$/, why: "src/ never imports tests/" },
 ];
 
 /** Folders one level deeper than `src/x/y.ts`: routes, middleware, the event protocol, toolkits, measures, text calls, vendors, Ollama and a database. */
 const deepFolders =
-  /^src\/(context\/collectors|graph\/schemas|http\/(openai|routes|middleware|protocol|mcp)|tools\/[a-z-]+|simulation\/measures|models\/(ollama|text-calls|vendors)|storage\/sqlite(\/migrations)?)\/[^/]+\.ts$/;
+  /^src\/(context\/collectors|graph\/schemas|http\/(openai|routes|middleware|protocol|mcp|a2a)|tools\/[a-z-]+|simulation\/measures|models\/(ollama|text-calls|vendors)|storage\/sqlite(\/migrations)?)\/[^/]+\.ts$/;
 /** A migration begins with its number, which is its order. */
 const migration = /^src\/storage\/sqlite\/migrations\/\d{3}-[a-z-]+\.ts$/;
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "core", "types", "lib", "services", "misc"];

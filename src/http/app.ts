@@ -37,6 +37,7 @@ import { chatCompletionRoutes } from "./openai/chat-routes.ts";
 import { modelListRoutes } from "./openai/model-routes.ts";
 import { responseRoutes } from "./openai/response-routes.ts";
 import { answerOpenAiError, openAiPaths } from "./openai/problem.ts";
+import { a2aRoutes } from "./routes/a2a.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { assistantChangeRoutes } from "./routes/assistant-changes.ts";
@@ -124,6 +125,7 @@ const resources: readonly ((services: HttpServices) => HttpApp)[] = [
   taskRoutes,
   chatRoutes,
   mcpRoutes,
+  a2aRoutes,
   promptRoutes,
   modelRoutes,
   modelTestRoutes,

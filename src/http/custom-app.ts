@@ -58,6 +58,7 @@ const pathsOf: Record<Resource, RegExp> = {
   store: /^\/store(\/|$)/u,
   mcp: /^\/mcp$/u,
   openai: openAiPaths,
+  a2a: /^\/(a2a\/|\.well-known\/agent-card\.json$)/u,
   meta: /^\/(ok|info|openapi\.json|docs(\/.*)?)$/u,
 };
 

@@ -21,6 +21,7 @@ export interface RouteDescription {
     | "Crons"
     | "Chat"
     | "MCP"
+    | "A2A"
     | "Planner"
     | "Prompts"
     | "Models"

@@ -63,6 +63,8 @@ export function openApiRoutes(app: HttpApp, needsKey: boolean): HttpApp {
         components: { securitySchemes: { ApiKey: { type: "apiKey", in: "header", name: "x-api-key" } } },
         ...(needsKey && { security: [{ ApiKey: [] }] }),
       },
+      // A card has the name of a file; what has no description is left out anyway.
+      excludeStaticFile: false,
       defaultValidationErrorResponse: {
         description: "Wrong values, or JSON that cannot be read (then as plain text)",
         // Zod's JSON Schema is what OpenAPI 3.1 means by a schema; the two packages type it differently.

@@ -13,7 +13,7 @@ import { loadIndex, type IndexSource } from "./store-index.ts";
 import { loadExport } from "./user-module.ts";
 
 /** Resources that a manifest may switch off. */
-export type Resource = "assistants" | "threads" | "runs" | "store" | "meta" | "mcp" | "openai";
+export type Resource = "assistants" | "threads" | "runs" | "store" | "meta" | "mcp" | "openai" | "a2a";
 
 /** What a `langgraph.json` brings besides graphs. */
 export interface CustomParts {
@@ -61,4 +61,4 @@ async function named<Part>(part: string, load: () => Promise<Part>): Promise<Par
   }
 }
 
-const resources: Resource[] = ["assistants", "threads", "runs", "store", "meta", "mcp", "openai"];
+const resources: Resource[] = ["assistants", "threads", "runs", "store", "meta", "mcp", "openai", "a2a"];

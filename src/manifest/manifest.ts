@@ -30,6 +30,7 @@ const Http = z.looseObject({
   disable_meta: z.boolean().default(false),
   disable_mcp: z.boolean().default(false),
   disable_openai: z.boolean().default(false),
+  disable_a2a: z.boolean().default(false),
 });
 
 const Spec = z.union([Reference, z.looseObject({ path: Reference, description: z.string().optional() })]);

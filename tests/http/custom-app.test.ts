@@ -151,6 +151,9 @@ describe("what a langgraph.json switches off", () => {
     ["runs", "POST", "/threads/0192d1c4-7d5e-7000-8000-000000000001/commands"],
     ["store", "POST", "/store/items/search"],
     ["meta", "GET", "/info"],
+    ["a2a", "POST", "/a2a/agent"],
+    ["a2a", "GET", "/.well-known/agent-card.json?assistant_id=agent"],
+    ["a2a", "GET", "/a2a/agent/.well-known/agent-card.json"],
   ])("is not there: %s", async (resource, method, path) => {
     const own = await serve({ http: { [`disable_${resource}`]: true } });
     const answer = await own.send(method, path, method === "GET" ? undefined : {});

@@ -85,6 +85,7 @@ test("headers are described where they are read and told", () => {
     "/api/ai/chat/stream",
     "/v1/chat/completions",
     "/v1/responses",
+    "/a2a/{assistant_id}",
   ];
   expect(withHeader("Idempotency-Key").toSorted()).toEqual(repeatable.toSorted());
   const joined = [
@@ -95,6 +96,7 @@ test("headers are described where they are read and told", () => {
     "/threads/{thread_id}/runs/{run_id}/stream",
     "/runs/{run_id}/stream",
     "/api/ai/chat/stream/{run_id}",
+    "/a2a/{assistant_id}",
   ];
   expect(withHeader("Last-Event-ID").toSorted()).toEqual(joined.toSorted());
   const started = document.paths["/threads/{thread_id}/runs"]?.["post"]?.responses["200"];

@@ -298,6 +298,16 @@ const writes: Record<string, Write | Write[]> = {
   ],
   "POST /api/ai/chat": { ...alone, body: () => said },
   "POST /api/ai/chat/stream": { ...alone, body: () => said },
+  "POST /a2a/{assistant_id}": {
+    asks: ["threads:create", "threads:create_run"],
+    on: async () => ({ assistant_id: "agent" }),
+    body: () => ({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "message/send",
+      params: { message: { kind: "message", messageId: "1", role: "user", parts: [{ kind: "text", text: "hello" }] } },
+    }),
+  },
   "POST /runs/crons": {
     asks: ["crons:create", "threads:create", "threads:create_run"],
     on: async () => ({}),
