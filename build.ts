@@ -11,14 +11,12 @@ import { z } from "zod";
 const root = import.meta.dirname;
 // As deep as `src/http/`, so that a module which looks for package.json two folders up finds it here too.
 const output = join(root, "dist", "server");
-const Place = z.string().regex(/^.+:[^:]+$/u);
-const Graph = z.union([Place.transform((path) => ({ path })), z.looseObject({ path: Place })]);
-const Manifest = z.looseObject({ graphs: z.record(z.string(), Graph) });
+const Manifest = z.looseObject({ graphs: z.record(z.string(), z.string().regex(/^.+:[^:]+$/u)) });
 const manifest = Manifest.parse(JSON.parse(await readFile(join(root, "langgraph.json"), "utf8")));
 
-const graphs = Object.entries(manifest.graphs).map(([id, graph]) => {
-  const colon = graph.path.lastIndexOf(":");
-  return { id, graph, file: resolve(root, graph.path.slice(0, colon)), name: graph.path.slice(colon + 1) };
+const graphs = Object.entries(manifest.graphs).map(([id, place]) => {
+  const colon = place.lastIndexOf(":");
+  return { id, file: resolve(root, place.slice(0, colon)), name: place.slice(colon + 1) };
 });
 
 await rm(output, { recursive: true, force: true });
@@ -59,7 +57,7 @@ await build({
   },
 });
 
-const bundled = graphs.map(({ id, graph, name }) => [id, { ...graph, path: `./graph-${id}.js:${name}` }]);
+const bundled = graphs.map(({ id, name }) => [id, `./graph-${id}.js:${name}`]);
 await writeFile(
   join(output, "langgraph.json"),
   `${JSON.stringify({ ...manifest, graphs: Object.fromEntries(bundled) }, null, 2)}\n`,
