@@ -24,7 +24,8 @@ export interface TestServer {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
 }
 
-const graphNames =
+/** The graphs of `test-graphs.ts` that it serves. */
+export const graphNames =
   "counter deep talker speller nestedSpeller counted miscounted asker looping failing gated nested nestedAsker nestedFailing mirror flood keeper toolUser twoDepths touchy broken caller".split(
     " ",
   );
