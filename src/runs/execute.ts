@@ -23,6 +23,7 @@ import type { ToldMessages } from "./told-messages.ts";
 import { openCallsOf } from "./waiting-messages.ts";
 import {
   createTranslator,
+  noProjections,
   planStream,
   type GraphChunk,
   type Project,
@@ -255,15 +256,15 @@ export async function walk(walk: Walk): Promise<WalkResult> {
         const pending = room();
         if (pending !== undefined) await pending;
         for (const event of events.ofChunk(chunk)) tell(event);
-        projections?.heard(chunk);
+        projections.heard(chunk);
         if (mode === "messages") hear(payload, walk.services.progress);
         walk.told?.(mode, payload);
       }
     }
-    await projections?.ended();
+    await projections.ended();
     return result({ kind: "done" });
   } catch (error) {
-    projections?.brokeOff(error);
+    projections.brokeOff(error);
     if (signal.aborted || isGraphDrained(error)) return result({ kind: "stopped" });
     // Readers are told what they can do; what exactly happened stands here (ERR-17).
     // Of an expected failure not its cause: a provider may have repeated a key in it (SEC-01).
@@ -274,12 +275,12 @@ export async function walk(walk: Walk): Promise<WalkResult> {
 }
 
 /** The stream transformers of the graph at work; only the event protocol has channels for what they make. */
-function projectionsOf({ run, graph, signal, services, tell, project }: Walk): Projections | undefined {
-  if (run.kwargs.protocol === undefined) return undefined;
+function projectionsOf({ run, graph, signal, services, tell, project }: Walk): Projections {
+  if (run.kwargs.protocol === undefined || project === undefined) return noProjections;
   const { run_id, session_id } = run;
   const failed = (err: unknown): void =>
     services.logger?.warn({ err, run_id, session_id }, "stream_transformer_failed");
-  return project?.({ graph, signal, tell, failed });
+  return project({ graph, signal, tell, failed }) ?? noProjections;
 }
 
 /** What a walk waits for: each task tells what it asks itself, and the graphs around tell it again. */

@@ -18,6 +18,13 @@ export interface Projections {
   brokeOff(error: unknown): void;
 }
 
+/** Those of a graph without stream transformers. */
+export const noProjections: Projections = {
+  heard: () => undefined,
+  ended: () => Promise.resolve(),
+  brokeOff: () => undefined,
+};
+
 /** Sets the stream transformers of a graph to work, where it has any; `failed` hears of one that threw. Never throws. */
 export type Project = (walk: {
   graph: object;
