@@ -154,6 +154,8 @@ describe("what a langgraph.json switches off", () => {
     ["a2a", "POST", "/a2a/agent"],
     ["a2a", "GET", "/.well-known/agent-card.json?assistant_id=agent"],
     ["a2a", "GET", "/a2a/agent/.well-known/agent-card.json"],
+    ["openai", "GET", "/v1/models"],
+    ["openai", "POST", "/v1/responses"],
   ])("is not there: %s", async (resource, method, path) => {
     const own = await serve({ http: { [`disable_${resource}`]: true } });
     const answer = await own.send(method, path, method === "GET" ? undefined : {});

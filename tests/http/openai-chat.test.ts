@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { AIMessageChunk } from "@langchain/core/messages";
+import { ChatOpenAI } from "@langchain/openai";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
@@ -110,6 +112,45 @@ describe("POST /v1/chat/completions", () => {
       expect(String(last?.content)).toContain("It snows.");
     },
   );
+
+  it("closes a call whose client says something else instead", async () => {
+    const named = { headers: { "x-thread-id": crypto.randomUUID() } };
+    model.push({ toolCalls: [{ name: "get_weather", arguments: { city: "Oslo" }, id: "left-alone" }] });
+    const messages = [user("How is the weather in Oslo?")];
+    await client.chat.completions.create({ model: "agent", messages, tools: [weather] }, named);
+    model.push({ text: "Good morning." });
+    const next = await client.chat.completions.create({ model: "agent", messages: [user("Hello")] }, named);
+    expect(next.choices[0]?.message.content).toBe("Good morning.");
+    const sent = model.requests.at(-1)?.messages ?? [];
+    expect(sent.filter(({ tool_call_id }) => tool_call_id === "left-alone")).toHaveLength(1);
+    const late = { role: "tool" as const, tool_call_id: "left-alone", content: "It snows." };
+    const body = { model: "agent", messages: [late] };
+    const problem = { status: 400, code: "tool_call_not_waiting" };
+    await expect(client.chat.completions.create(body, named)).rejects.toMatchObject(problem);
+  });
+
+  it("says what graphs within a graph have said", async () => {
+    const answer = await other.chat.completions.create({ model: "nested", messages: [user("Hello")] });
+    expect(answer.choices[0]?.message.content).toBe("from inside");
+  });
+
+  it("is a model of LangChain's", async () => {
+    const chat = new ChatOpenAI({
+      model: "agent",
+      apiKey: "unused",
+      maxRetries: 0,
+      configuration: { baseURL: `${server.url}/v1` },
+    });
+    model.push({ text: "Good morning to you.", usage: { input: 12, output: 5 } });
+    const whole = await chat.invoke("Hello");
+    expect(whole).toMatchObject({ content: "Good morning to you.", usage_metadata: { total_tokens: 17 } });
+    model.push({ toolCalls: [{ name: "get_weather", arguments: { city: "Oslo" } }] });
+    let streamed: AIMessageChunk | undefined;
+    for await (const chunk of await chat.bindTools([weather]).stream("How is the weather in Oslo?")) {
+      streamed = streamed?.concat(chunk) ?? chunk;
+    }
+    expect(streamed?.tool_calls).toMatchObject([{ name: "get_weather", args: { city: "Oslo" } }]);
+  });
 
   it("says what waits and takes a plain yes, also without a thread", async () => {
     const path = "old";
