@@ -76,5 +76,6 @@ function wireMessage(message: BaseMessage, depth: number): Record<string, unknow
     tool_call_id: fields["tool_call_id"],
     status: fields["status"],
     artifact: toWire(fields["artifact"], depth + 1),
+    metadata: toWire(fields["metadata"], depth + 1),
   };
 }

@@ -18,6 +18,8 @@ test("a message has the fields of its own toDict", () => {
     new AIMessage({ content: "", id: "2", tool_calls: [{ name: "t", args: { a: 1 }, id: "c", type: "tool_call" }] }),
     new AIMessageChunk({ content: "x", tool_call_chunks: [{ name: "t", args: "{", id: "c", index: 0 }] }),
     new ToolMessage({ content: "r", tool_call_id: "c", status: "error", artifact: { z: 1 } }),
+    // Core 1.4 says there by which versions it was made; tools have their own.
+    new ToolMessage({ content: "r", tool_call_id: "c", metadata: { versions: { "@langchain/core": "1.4.0" } } }),
     new RemoveMessage({ id: "3" }),
   ];
   for (const message of messages) {
