@@ -10,6 +10,7 @@ import {
   type Client,
 } from "@a2a-js/sdk/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -313,6 +314,32 @@ describe("an assistant as an agent", () => {
     const first: unknown = await (await server.send("POST", "/a2a/talker", body, headers)).json();
     expect(first).toMatchObject({ result: { status: { state: "completed" } } });
     expect(await (await server.send("POST", "/a2a/talker", body, headers)).json()).toEqual(first);
+  });
+
+  it("is refused where the queue is full, and found again after a restart", async () => {
+    let own = await startTestServer({ graphs: join(folder, "langgraph.json"), queueLimit: 1, drainSeconds: 0.1 });
+    try {
+      const door = crypto.randomUUID();
+      const contextId = crypto.randomUUID();
+      const parts = [{ kind: "data", data: { door } }];
+      const message = { kind: "message", messageId: "m", role: "user", parts, contextId };
+      const params = { message, configuration: { blocking: false } };
+      const body = { jsonrpc: "2.0", id: 1, method: "message/send", params };
+      const begun = z.object({ result: z.object({ id: z.string() }) });
+      const { id } = begun.parse(await (await own.send("POST", "/a2a/gated", body)).json()).result;
+      await own.send("POST", "/a2a/gated", body);
+      const refused = await own.send("POST", "/a2a/gated", body);
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+      await own.close();
+      own = await own.restart();
+      openDoor(door);
+      const again = { jsonrpc: "2.0", id: 2, method: "tasks/resubscribe", params: { id } };
+      const told = await (await own.send("POST", "/a2a/gated", again)).text();
+      expect(told).toContain('"state":"completed"');
+      expect(told).toContain('"passed":true');
+    } finally {
+      await own.remove();
+    }
   });
 
   it("says in the protocol's words what is no request, and refuses push notifications", async () => {
