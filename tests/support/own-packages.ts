@@ -12,7 +12,7 @@ declare module "vitest" {
 }
 
 /** What is really there twice: the classes of these are other ones than those of the server. */
-const copied = ["core", "langgraph", "langgraph-checkpoint", "langgraph-sdk"];
+const copied = ["core", "langgraph", "langgraph-checkpoint"];
 
 const folder = mkdtempSync(join(tmpdir(), "millrace-own-"));
 
