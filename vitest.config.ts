@@ -11,7 +11,7 @@ const system = [
   "tests/crons/cron-clock.test.ts",
   "tests/http/default-times.test.ts",
   "tests/http/thread-ttl.test.ts",
-  "tests/runs/{durable,event-clock}.test.ts",
+  "tests/runs/{durable,event-clock,recover}.test.ts",
   "tests/sessions/approval-sweep.test.ts",
 ];
 

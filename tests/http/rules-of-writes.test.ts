@@ -198,6 +198,14 @@ const onThread = { asks: ["threads:create_run"], on: thread, body: () => run() }
 const update = { asks: ["threads:update"], on: thread };
 const remove = { asks: ["threads:delete"], on: thread };
 
+const Answered = z.looseObject({ id: z.string(), conversation: z.object({ id: z.string() }) });
+async function response(user: Somebody): Promise<Ids> {
+  const { id, conversation } = Answered.parse(
+    await user.json("POST", "/v1/responses", { model: "agent", input: "hello" }),
+  );
+  return { response_id: id, thread_id: conversation.id };
+}
+
 /** Every route that writes, and what it must ask of the rules before it does. */
 const writes: Record<string, Write | Write[]> = {
   "POST /threads": [
@@ -308,6 +316,12 @@ const writes: Record<string, Write | Write[]> = {
       params: { message: { kind: "message", messageId: "1", role: "user", parts: [{ kind: "text", text: "hello" }] } },
     }),
   },
+  "POST /v1/chat/completions": {
+    ...alone,
+    body: () => ({ model: "agent", messages: [{ role: "user", content: "hello" }] }),
+  },
+  "POST /v1/responses": { ...alone, body: () => ({ model: "agent", input: "hello" }) },
+  "DELETE /v1/responses/{response_id}": { ...remove, on: response },
   "POST /runs/crons": {
     asks: ["crons:create", "threads:create", "threads:create_run"],
     on: async () => ({}),
@@ -390,7 +404,7 @@ const administered: Record<string, object | undefined> = {
 };
 
 /** Calls of another protocol, which start runs: below. */
-const otherProtocols = ["DELETE /mcp", "POST /mcp"];
+const otherProtocols = ["DELETE /mcp", "POST /mcp", "POST /v1/responses/{response_id}/cancel"];
 
 /** Whose body is a question. */
 const reads = [

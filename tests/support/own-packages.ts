@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -31,7 +31,8 @@ export function setup(project: TestProject): void {
     else symlinkSync(from, to);
   }
   cpSync(join(projectFolder, "tests", "support", "test-graphs.ts"), join(folder, "test-graphs.ts"));
-  cpSync(join(projectFolder, "tests", "fixtures", "graphs"), join(folder, "graphs"), { recursive: true });
+  const fixtures = join(projectFolder, "tests", "fixtures", "graphs");
+  if (existsSync(fixtures)) cpSync(fixtures, join(folder, "graphs"), { recursive: true });
   project.provide("ownPackages", folder);
 }
 

@@ -60,8 +60,9 @@ export function responseRoutes(services: HttpServices): HttpApp {
       ...failing,
     }),
     async (context) => {
-      const { run } = await requireResponse(services, context.req.param("response_id"));
-      await services.runs.delete(run.run_id);
+      const id = context.req.param("response_id");
+      const { run } = await requireResponse(services, id);
+      if (!(await services.runs.delete(run.run_id))) throw noResponse(id, "response_id");
       return answerJson(context, { id: responseIdOf(run), object: "response", deleted: true } satisfies z.infer<
         typeof Deleted
       >);
@@ -166,8 +167,12 @@ async function requireResponse(services: HttpServices, id: string, param = "resp
   const run = runId === undefined ? undefined : await services.runs.get(runId);
   const kept = KeptRequest.safeParse(run?.metadata[keptUnder]).data;
   if (run !== undefined && kept?.store === true) return { run, kept };
+  throw noResponse(id, param);
+}
+
+function noResponse(id: string, param: string): OpenAiProblem {
   const reason = param === "response_id" ? "response_not_found" : "previous_response_not_found";
-  throw new OpenAiProblem("not_found", reason, `Response with id "${id}" not found.`, param);
+  return new OpenAiProblem("not_found", reason, `Response with id "${id}" not found.`, param);
 }
 
 async function wholeResponse(
