@@ -63,7 +63,10 @@ export async function prepareEdit(
     const values = { messages: [{ ...message, id }] };
     const update = { values, as_node: "__start__", checkpoint: seen.checkpoint };
     const { checkpoint } = Updated.parse(await ask(server, "POST", `/threads/${threadId}/state`, update));
-    const texts = messagesAt(seen).map((other) => (other.id === id ? text : textOf(other)));
+    // The first state with the message ends with it. A call that waits is shown behind it, but goes with the old branch.
+    const known = messagesAt(seen);
+    const until = known.findIndex((other) => other.id === id);
+    const texts = [...known.slice(0, until).map(textOf), text];
     return { body: { checkpoint }, texts, old };
   }
   const earlier = past.find(({ checkpoint }) => checkpoint.checkpoint_id === before.checkpoint_id);
