@@ -20,7 +20,8 @@ export async function develop(manifest: string): Promise<void> {
   let child: ChildProcess | undefined;
   let isWanted = true;
   const serve = (): void => {
-    const command = join(import.meta.dirname, "command.ts");
+    // With what was compiled at the last start.
+    const command = join(import.meta.dirname, "millrace.cjs");
     isWanted = true;
     child = spawn(process.execPath, [...process.execArgv, command, "start", "--config", manifest], {
       stdio: "inherit",
