@@ -8,7 +8,7 @@ import { storedProblem } from "./session-step.ts";
 import { greeting, type Act, type Part, type Stage } from "./stage.ts";
 import { settled } from "./subject.ts";
 import { listen, type Told } from "./told.ts";
-import { call, getRun, newThread, readMessages, startRun, textOf, type World } from "./world.ts";
+import { call, getRun, getThread, newThread, readMessages, startRun, textOf, type World } from "./world.ts";
 
 const patience = 10_000;
 
@@ -228,9 +228,14 @@ export class Incident {
   }
 
   async #judgeMessages(): Promise<void> {
-    const messages = await readMessages(this.#world.server, this.#threadId);
+    const { server } = this.#world;
+    const messages = await readMessages(server, this.#threadId);
     const tell = (problem: string): void => void this.#verdict.histories.push(`${this.#name}: ${problem}`);
-    const problem = storedProblem(messages);
+    // While a question is open, the message with the call that waits stands last and has no result yet.
+    const { interrupts } = await getThread(server, this.#threadId);
+    const problem = storedProblem(
+      Object.keys(interrupts).length > 0 && messages.at(-1)?.type === "ai" ? messages.slice(0, -1) : messages,
+    );
     if (problem !== undefined) tell(problem);
     const ids = messages.map(({ id }) => id);
     if (new Set(ids).size < ids.length || ids.includes(undefined)) tell("message ids are missing or repeated");
