@@ -5,7 +5,7 @@ import { environmentVariable, setVariables } from "../src/config.ts";
 import { AppError, errorMessage, explain, isAppError } from "../src/errors.ts";
 import { applyEnvironment } from "../src/manifest/environment.ts";
 import { readManifest } from "../src/manifest/manifest.ts";
-import { develop } from "./develop.ts";
+import { develop, tellServing, untilTurn } from "./develop.ts";
 
 /** The program by command: `millrace start` and `millrace dev` serve the graphs of any folder that has a `langgraph.json`. */
 
@@ -22,6 +22,8 @@ const options = {
   config: { type: "string", short: "c" },
   port: { type: "string", short: "p" },
   host: { type: "string" },
+  /** Loads the program and waits for its turn; see develop.ts. */
+  wait: { type: "boolean", default: false },
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
@@ -59,6 +61,14 @@ function ownParts(folder: string): Record<string, string> {
   return parts;
 }
 
+/** Serves when it is its turn; what has changed until then is read then. */
+async function startInTurn(file: string): Promise<void> {
+  await import("../src/server.ts");
+  await untilTurn();
+  await start(file);
+  tellServing();
+}
+
 async function start(file: string): Promise<void> {
   const folder = dirname(file);
   // What graphs read by relative paths lies beside the manifest, as on every LangGraph server.
@@ -77,7 +87,7 @@ async function serveBy(defaults?: Record<string, string>): Promise<void> {
 async function perform(): Promise<void> {
   const { values, positionals } = parseArgs({ allowPositionals: true, options });
   const [command, ...others] = positionals;
-  const { config = ".", port, host, help } = values;
+  const { config = ".", port, host, wait, help } = values;
   if (help) {
     process.stdout.write(`${usage}\n`);
     return;
@@ -90,6 +100,7 @@ async function perform(): Promise<void> {
   setVariables({ ...(port && { PORT: port }), ...(host && { HOST: host }) });
   if (command === undefined && values.config === undefined) await serveBy();
   else if (command === "dev") await develop(manifestAt(config));
+  else if (wait) await startInTurn(manifestAt(config));
   else await start(manifestAt(config));
 }
 
