@@ -26,7 +26,7 @@ await build({
   input: {
     server: join(root, "src/server.ts"),
     // A thread begins with a file of its own.
-    "count-worker": join(root, "src/context/count-worker.ts"),
+    "count-worker": join(root, "src/context/tokens/count-worker.ts"),
     "document-worker": join(root, "src/tools/documents/document-worker.ts"),
     "simulation-worker": join(root, "src/simulation/simulation-worker.ts"),
     "plot-worker": join(root, "src/simulation/plot-worker.ts"),

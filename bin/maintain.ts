@@ -2,7 +2,12 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { currentConfig } from "../src/config.ts";
 import { AppError, explain, isAppError } from "../src/errors.ts";
-import { backupDatabase, checkWhole, pruneDatabase, restoreDatabase } from "../src/storage/sqlite/maintenance.ts";
+import {
+  backupDatabase,
+  checkWhole,
+  pruneDatabase,
+  restoreDatabase,
+} from "../src/storage/sqlite/database/maintenance.ts";
 
 /** The maintenance of the database, by command: `npm run backup`, `restore`, `prune` and `verify`. */
 

@@ -71,7 +71,7 @@ describe("the list of guardrails", () => {
     const files = filesThat("src/guardrails", /export const \w+: Guardrail\b/u);
     expect(files).toEqual(
       Object.keys(guardrails)
-        .map((name) => `src/guardrails/${kebabCase(name)}.ts`)
+        .map((name) => `src/guardrails/rules/${kebabCase(name)}.ts`)
         .toSorted(),
     );
   });
@@ -82,7 +82,7 @@ describe("the list of rules against loops", () => {
     const files = filesThat("src/guardrails", /export const \w+: TurnRule\b/u);
     expect(files).toEqual(
       Object.keys(turnRules)
-        .map((name) => `src/guardrails/${kebabCase(name)}.ts`)
+        .map((name) => `src/guardrails/rules/${kebabCase(name)}.ts`)
         .toSorted(),
     );
   });

@@ -10,7 +10,7 @@ import {
   kindOf,
   messageText,
 } from "../src/message-kinds.ts";
-import { packEvents } from "../src/storage/sqlite/event-batch.ts";
+import { packEvents } from "../src/storage/sqlite/events/event-batch.ts";
 
 const copy = join(inject("ownPackages"), "node_modules", "@langchain", "core", "dist", "messages", "index.js");
 // Another copy of the package has the same names.

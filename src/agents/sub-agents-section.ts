@@ -1,5 +1,5 @@
 import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
-import { subAgents } from "../prompts/sub-agents.ts";
+import { subAgents } from "../prompts/templates/sub-agents.ts";
 import type { Agent } from "./agent-file.ts";
 
 /** What a model is told of the agents that it can hand work to (AGENT-03); empty when there are none. */

@@ -1,4 +1,4 @@
-import { countText } from "./tokens.ts";
+import { countText } from "./tokens/tokens.ts";
 
 /** What was gathered from one source. `reserved` tokens are its own, whatever else there is. */
 export interface GatheredItem {

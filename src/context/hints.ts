@@ -8,7 +8,7 @@ import {
   type BaseMessage,
   type MessageContent,
 } from "@langchain/core/messages";
-import { withCalls } from "./delete-messages.ts";
+import { withCalls } from "./pruning/delete-messages.ts";
 
 const begin = "[Hint: message_id: ";
 /** With the white space before it, looked for only where that begins: a model may write megabytes of line breaks. */

@@ -1,7 +1,7 @@
-import { attachments, attachmentsText } from "../prompts/attachments.ts";
+import { attachments, attachmentsText } from "../prompts/templates/attachments.ts";
 import type { EditorDocument, UserReference } from "../user-context.ts";
-import { documentContext } from "../prompts/document-context.ts";
-import { documentReferences, referencesText } from "../prompts/document-references.ts";
+import { documentContext } from "../prompts/templates/document-context.ts";
+import { documentReferences, referencesText } from "../prompts/templates/document-references.ts";
 import type { ContextLayer } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 

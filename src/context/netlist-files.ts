@@ -1,5 +1,5 @@
 import { readNetlist } from "./netlist.ts";
-import { readWorkspaceText, type WorkspaceText } from "./workspace-text.ts";
+import { readWorkspaceText, type WorkspaceText } from "./workspace/workspace-text.ts";
 
 /** Files that are remembered, and characters of all of them together. */
 const [mostFiles, mostCharacters] = [100, 8_000_000];

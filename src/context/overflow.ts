@@ -1,6 +1,6 @@
 import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { cutMessage } from "./cut-message.ts";
-import { countMessages } from "./tokens.ts";
+import { cutMessage } from "./compression/cut-message.ts";
+import { countMessages } from "./tokens/tokens.ts";
 import { chooseWindow, overflowAt } from "./view.ts";
 
 /**

@@ -2,8 +2,8 @@ import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import type { ModelRequest } from "../storage/model-requests.ts";
 import { windowBudget, type BudgetReport } from "./budget.ts";
-import { weigh } from "./compress.ts";
-import { countMessage, countText, textOf } from "./tokens.ts";
+import { weigh } from "./compression/compress.ts";
+import { countMessage, countText, textOf } from "./tokens/tokens.ts";
 
 /** One section of what the model was sent, with its tokens; a section with children has no content of its own. */
 export interface ContextSection {

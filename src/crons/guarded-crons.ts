@@ -3,7 +3,7 @@ import type { AuthEvent } from "../manifest/auth.ts";
 import { lastingConfig } from "../runs/user-of-run.ts";
 import { ask, bothOf, withUser, type Guard } from "../sessions/guard.ts";
 import { isDone } from "../sessions/sessions.ts";
-import { contains } from "../storage/contains.ts";
+import { contains } from "../storage/items/contains.ts";
 import { JsonObject } from "../storage/records.ts";
 import type { Cron } from "../storage/crons.ts";
 import type { Storage } from "../storage/storage.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { toGlob } from "../tools/files/glob.ts";
-import type { Operation } from "../tools/tool.ts";
+import type { Operation } from "../tools/runtime/tool.ts";
 
 function isPattern(pattern: string): boolean {
   try {

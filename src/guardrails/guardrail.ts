@@ -1,4 +1,4 @@
-import type { Operation, Tool } from "../tools/tool.ts";
+import type { Operation, Tool } from "../tools/runtime/tool.ts";
 
 /** A tool call as a rule sees it: known tool, valid arguments, and what the call would do. */
 export interface CheckedCall {

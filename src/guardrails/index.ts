@@ -1,17 +1,17 @@
-import { confirmation } from "./confirmation.ts";
-import { cycle } from "./cycle.ts";
+import { confirmation } from "./rules/confirmation.ts";
+import { cycle } from "./rules/cycle.ts";
 import type { LoopRule, TurnRule } from "./finding.ts";
 import type { Guardrail } from "./guardrail.ts";
-import { harmfulCommands } from "./harmful-commands.ts";
-import { inventedCalls } from "./invented-calls.ts";
-import { pendingConfirmation } from "./pending-confirmation.ts";
-import { repeatedCall } from "./repeated-call.ts";
-import { repeatedText } from "./repeated-text.ts";
-import { sameFailure } from "./same-failure.ts";
-import { similarCall } from "./similar-call.ts";
-import { stagnatingResults } from "./stagnating-results.ts";
-import { stagnation } from "./stagnation.ts";
-import { stateFlapping } from "./state-flapping.ts";
+import { harmfulCommands } from "./rules/harmful-commands.ts";
+import { inventedCalls } from "./rules/invented-calls.ts";
+import { pendingConfirmation } from "./rules/pending-confirmation.ts";
+import { repeatedCall } from "./rules/repeated-call.ts";
+import { repeatedText } from "./rules/repeated-text.ts";
+import { sameFailure } from "./rules/same-failure.ts";
+import { similarCall } from "./rules/similar-call.ts";
+import { stagnatingResults } from "./rules/stagnating-results.ts";
+import { stagnation } from "./rules/stagnation.ts";
+import { stateFlapping } from "./rules/state-flapping.ts";
 
 /** The rules over one call, in order: the first that does not allow decides. */
 export const guardrails: Record<string, Guardrail> = { harmfulCommands, pendingConfirmation, confirmation };

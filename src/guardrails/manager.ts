@@ -1,4 +1,4 @@
-import { loopNote } from "../prompts/loop-note.ts";
+import { loopNote } from "../prompts/templates/loop-note.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { Finding } from "./finding.ts";
 import { historyOf } from "./history.ts";

@@ -1,5 +1,5 @@
 import { toGlob } from "../tools/files/glob.ts";
-import type { Operation } from "../tools/tool.ts";
+import type { Operation } from "../tools/runtime/tool.ts";
 
 /**
  * What a call does to files that the operator has marked as critical (CONF-04): a change or a deletion of one of them is

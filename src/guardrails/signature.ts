@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { canonicalJson } from "../tools/canonical-json.ts";
+import { canonicalJson } from "../tools/runtime/canonical-json.ts";
 import { plainPath, type CallInTurn, type PastCall } from "./turn.ts";
 
 /** Arguments do not change once they stand in a message, so what comes of them is worked out once. */

@@ -1,4 +1,4 @@
-import { canonicalJson } from "../tools/canonical-json.ts";
+import { canonicalJson } from "../tools/runtime/canonical-json.ts";
 import { plainPath, type CallInTurn, type PastCall } from "./turn.ts";
 
 /** What a change is about, and the state it leaves it in. Texts for comparing only. */

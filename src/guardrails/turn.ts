@@ -6,7 +6,7 @@ import {
   type ToolMessage,
 } from "@langchain/core/messages";
 import { z } from "zod";
-import type { Tool } from "../tools/tool.ts";
+import type { Tool } from "../tools/runtime/tool.ts";
 
 /** A tool call that the model makes, as the rules against loops see it. */
 export interface CallInTurn {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readDecision } from "../loop/approval.ts";
+import { readDecision } from "../loop/tool-call/approval.ts";
 import { readQuestion } from "../sessions/questions.ts";
 import { JsonObject, type Approval } from "../storage/records.ts";
 import type { Toolkit } from "../toolkits/toolkit.ts";

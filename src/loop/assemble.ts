@@ -1,11 +1,11 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { checkRequest } from "./check-context.ts";
+import { checkRequest } from "./limits/check-context.ts";
 import { afterTools, hasFailed } from "./decide.ts";
-import { reachedBudget, reachedLimit, workedMs } from "./limits.ts";
-import { planView } from "./plan-view.ts";
-import { move } from "./move.ts";
+import { reachedBudget, reachedLimit, workedMs } from "./limits/limits.ts";
+import { planView } from "./view/plan-view.ts";
+import { move } from "./limits/move.ts";
 import { emit, loopCall } from "./request.ts";
-import { findingsOf, tellFindings } from "./review.ts";
+import { findingsOf, tellFindings } from "./limits/review.ts";
 import type { EndReason, LoopState, LoopUpdate } from "./state.ts";
 
 /**

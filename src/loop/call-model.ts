@@ -1,28 +1,28 @@
 import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { textOf } from "../context/tokens.ts";
-import { assessTask, owed } from "../guardrails/continuation.ts";
-import { askInStages } from "./ask-in-stages.ts";
-import { backgroundNews, withTold } from "./background.ts";
-import { checkAnswer } from "./check-context.ts";
+import { textOf } from "../context/tokens/tokens.ts";
+import { assessTask, owed } from "../guardrails/task/continuation.ts";
+import { askInStages } from "./model-call/ask-in-stages.ts";
+import { backgroundNews, withTold } from "./sub-agents/background.ts";
+import { checkAnswer } from "./limits/check-context.ts";
 import type { ModelPrice } from "../state.ts";
 import { hasMessage } from "../state/messages.ts";
-import { modelOf, offeredTools, priceOf } from "./ask-model.ts";
-import { failedCall } from "./failed-call.ts";
+import { modelOf, offeredTools, priceOf } from "./model-call/ask-model.ts";
+import { failedCall } from "./model-call/failed-call.ts";
 import { afterReply, type Decision } from "./decide.ts";
-import { recallDocumentation } from "./documentation.ts";
-import { isForcedNow } from "./callable-tools.ts";
-import { hintlessCalls } from "./hintless.ts";
-import { costOf, workedMs } from "./limits.ts";
-import { hasCall } from "./reply-calls.ts";
-import { toMessage, usageOf, withEnd, withSources, type TakenIds } from "./reply-message.ts";
-import { move } from "./move.ts";
+import { recallDocumentation } from "./view/documentation.ts";
+import { isForcedNow } from "./model-call/callable-tools.ts";
+import { hintlessCalls } from "./reply/hintless.ts";
+import { costOf, workedMs } from "./limits/limits.ts";
+import { hasCall } from "./reply/reply-calls.ts";
+import { toMessage, usageOf, withEnd, withSources, type TakenIds } from "./reply/reply-message.ts";
+import { move } from "./limits/move.ts";
 import { emit, loopCall, note, type LoopCall } from "./request.ts";
-import { logUnfinished, tellTask, turnOf } from "./review.ts";
+import { logUnfinished, tellTask, turnOf } from "./limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, taskPathOf } from "./services.ts";
-import { hasHints } from "./shown.ts";
+import { hasHints } from "./view/shown.ts";
 import type { ForcedRound, LoopState, LoopUpdate } from "./state.ts";
-import { tellVendorSearch } from "./vendor-search.ts";
+import { tellVendorSearch } from "./model-call/vendor-search.ts";
 
 /**
  * One model call, with its retries (law 4) and other ways (ERR-03). A call that fails for good is put to a person where the

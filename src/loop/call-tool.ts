@@ -2,22 +2,22 @@ import type { ToolMessage } from "@langchain/core/messages";
 import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { ResultMode } from "../state.ts";
 import { toolSpan } from "../tracing.ts";
-import { toolNotFound } from "../tools/registry.ts";
-import { executeCall } from "../tools/execute-call.ts";
-import { prepareCall } from "../tools/run-tool.ts";
-import type { Tool, ToolResult } from "../tools/tool.ts";
-import { callableTools } from "./callable-tools.ts";
-import { notApproved } from "./judge-call.ts";
-import { callsAtOnce } from "./limits.ts";
-import { handOver } from "./hand-over.ts";
-import { move } from "./move.ts";
+import { toolNotFound } from "../tools/runtime/registry.ts";
+import { executeCall } from "../tools/runtime/execute-call.ts";
+import { prepareCall } from "../tools/runtime/run-tool.ts";
+import type { Tool, ToolResult } from "../tools/runtime/tool.ts";
+import { callableTools } from "./model-call/callable-tools.ts";
+import { notApproved } from "./tool-call/judge-call.ts";
+import { callsAtOnce } from "./limits/limits.ts";
+import { handOver } from "./sub-agents/hand-over.ts";
+import { move } from "./limits/move.ts";
 import { emit, loopCall, note } from "./request.ts";
-import { toToolMessage, type AnsweredCall } from "./result-message.ts";
-import { lookAt, toolContext } from "./rulings.ts";
+import { toToolMessage, type AnsweredCall } from "./tool-call/result-message.ts";
+import { lookAt, toolContext } from "./tool-call/rulings.ts";
 import { profilesOf, runIdOf, servicesOf } from "./services.ts";
-import { announcing } from "./slow-call.ts";
+import { announcing } from "./model-call/slow-call.ts";
 import type { EndReason, LoopUpdate } from "./state.ts";
-import { writtenArguments, type ToolTask } from "./tool-task.ts";
+import { writtenArguments, type ToolTask } from "./tool-call/tool-task.ts";
 
 /**
  * One call, one result message (law 6). It has the effects and never interrupts (law 1); the ledger stands around the

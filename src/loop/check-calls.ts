@@ -1,11 +1,11 @@
 import { Command, interrupt, Send, task, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { prepareCall } from "../tools/run-tool.ts";
-import type { Tool, ToolResult, UserQuestion } from "../tools/tool.ts";
-import { confirmationRequest, readDecision, type Asked } from "./approval.ts";
-import { chainRequest, declinedChain, readChainAnswer } from "./chain.ts";
-import { questionRequest, readAnswer } from "./question.ts";
+import { prepareCall } from "../tools/runtime/run-tool.ts";
+import type { Tool, ToolResult, UserQuestion } from "../tools/runtime/tool.ts";
+import { confirmationRequest, readDecision, type Asked } from "./tool-call/approval.ts";
+import { chainRequest, declinedChain, readChainAnswer } from "./tool-call/chain.ts";
+import { questionRequest, readAnswer } from "./tool-call/question.ts";
 import { loopCall, type LoopRequest } from "./request.ts";
-import { lookAt, ruleOn, ruleOnInput } from "./rulings.ts";
+import { lookAt, ruleOn, ruleOnInput } from "./tool-call/rulings.ts";
 import {
   writtenArguments,
   type CallRuling,
@@ -13,7 +13,7 @@ import {
   type Ruling,
   type RuledCall,
   type ToolTask,
-} from "./tool-task.ts";
+} from "./tool-call/tool-task.ts";
 
 /**
  * Decides about one requested call, and does nothing (law 1): on resume it starts again from its first line. The only

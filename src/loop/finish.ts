@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { isAIMessage, isHumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { textOf } from "../context/tokens.ts";
+import { textOf } from "../context/tokens/tokens.ts";
 import { afterTools } from "./decide.ts";
-import { checkOutcome } from "./check-context.ts";
-import { finalMessage, spoken } from "./final-text.ts";
-import { workedMs } from "./limits.ts";
+import { checkOutcome } from "./limits/check-context.ts";
+import { finalMessage, spoken } from "./reply/final-text.ts";
+import { workedMs } from "./limits/limits.ts";
 import { emit, loopCall, note } from "./request.ts";
 import type { EndReason, LoopState, LoopUpdate } from "./state.ts";
 

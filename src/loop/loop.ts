@@ -1,22 +1,22 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { END, START, StateGraph, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { askAboutFailure } from "./ask-about-failure.ts";
+import { askAboutFailure } from "./model-call/ask-about-failure.ts";
 import { assemble } from "./assemble.ts";
 import { callModel } from "./call-model.ts";
 import { callTool } from "./call-tool.ts";
 import { checkCalls } from "./check-calls.ts";
-import { delegate } from "./delegate.ts";
-import { documentsFor } from "./documentation.ts";
+import { delegate } from "./sub-agents/delegate.ts";
+import { documentsFor } from "./view/documentation.ts";
 import { finish } from "./finish.ts";
-import { recursionLimit } from "./limits.ts";
-import { stateAfterLoop, type TurnState } from "./orchestration.ts";
-import { loopReport, type LoopReport } from "./report.ts";
+import { recursionLimit } from "./limits/limits.ts";
+import { stateAfterLoop, type TurnState } from "./limits/orchestration.ts";
+import { loopReport, type LoopReport } from "./sub-agents/report.ts";
 import { withLoopCall, type LoopRequest } from "./request.ts";
 import { dropSealed } from "../models/sealed-field.ts";
 import { spanInput } from "../tracing.ts";
 import { afterAssemble, afterModel, routed } from "./route.ts";
 import { LoopState, type EndReason } from "./state.ts";
-import { subAgent } from "./sub-agent.ts";
+import { subAgent } from "./sub-agents/sub-agent.ts";
 
 /**
  * The steps of the agentic loop (LOOP-01): assemble → call model → check calls → call tools ↺ → finish. A model call that

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isAIMessageChunk } from "../message-kinds.ts";
-import { textOf } from "../context/tokens.ts";
+import { textOf } from "../context/tokens/tokens.ts";
 
 /** A model's answer as far as the run's readers were told it. */
 export const HeardAnswer = z.object({

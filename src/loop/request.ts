@@ -1,21 +1,21 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { visibleHistory } from "../context/shorter-history.ts";
-import { textOf } from "../context/tokens.ts";
+import { visibleHistory } from "../context/compression/shorter-history.ts";
+import { textOf } from "../context/tokens/tokens.ts";
 import { AppError } from "../errors.ts";
 import type { CustomEvent } from "../events.ts";
 import type { Finding } from "../guardrails/manager.ts";
 import type { SystemPart } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, RunContext, ToolPolicy } from "../state.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { Tool } from "../tools/runtime/tool.ts";
 import type { ContextShares, EditorDocument } from "../user-context.ts";
 import type { SearchResult } from "../web/search-result.ts";
-import type { CallDocuments, ReadingList } from "./documentation.ts";
-import type { TurnState } from "./orchestration.ts";
-import type { LoopClock } from "./limits.ts";
+import type { CallDocuments, ReadingList } from "./view/documentation.ts";
+import type { TurnState } from "./limits/orchestration.ts";
+import type { LoopClock } from "./limits/limits.ts";
 import { addMessages, type LoopRecord } from "./progress.ts";
-import type { Shown } from "./shown.ts";
+import type { Shown } from "./view/shown.ts";
 import { servicesOf, taskPathOf, tellEvent } from "./services.ts";
 
 /**

@@ -1,19 +1,19 @@
 import { isAIMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { Command, Send, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { deletionList } from "../context/deletion-marks.ts";
-import { shortIds } from "../context/short-ids.ts";
+import { deletionList } from "../context/pruning/deletion-marks.ts";
+import { shortIds } from "../context/pruning/short-ids.ts";
 import { AppError } from "../errors.ts";
-import { isForcedNow } from "./callable-tools.ts";
-import { callsPerReply } from "./limits.ts";
-import { cutCalls } from "./reply-message.ts";
+import { isForcedNow } from "./model-call/callable-tools.ts";
+import { callsPerReply } from "./limits/limits.ts";
+import { cutCalls } from "./reply/reply-message.ts";
 import { emit, loopCall, type LoopCall } from "./request.ts";
-import { turnOf } from "./review.ts";
-import { ruleOn } from "./rulings.ts";
+import { turnOf } from "./limits/review.ts";
+import { ruleOn } from "./tool-call/rulings.ts";
 import type { ToolCallStatus } from "../state.ts";
 import { addToMessages } from "../state/messages.ts";
 import type { LoopState, LoopUpdate } from "./state.ts";
-import { prepareCall } from "../tools/run-tool.ts";
-import { writtenArguments, type RequestedCall, type RuledCall, type Ruling } from "./tool-task.ts";
+import { prepareCall } from "../tools/runtime/run-tool.ts";
+import { writtenArguments, type RequestedCall, type RuledCall, type Ruling } from "./tool-call/tool-task.ts";
 
 /** Where the loop goes after a step: to one step, or to a check of each requested call. */
 type Goto = Send[] | "call_model" | "assemble" | "ask_about_failure" | "finish";

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { alternativePlans } from "../error-strategy.ts";
 import { LoopPhase } from "../state.ts";
 import { MessageList } from "../state/messages.ts";
-import { Delegation, DelegationProgress, mergeDelegations } from "./delegation.ts";
-import { Failure } from "./failure.ts";
+import { Delegation, DelegationProgress, mergeDelegations } from "./sub-agents/delegation.ts";
+import { Failure } from "./model-call/failure.ts";
 
 /** Why the loop ended (LOOP-02). */
 export const EndReason = z.enum([

@@ -1,4 +1,4 @@
-import type { ModelProfile } from "./model-profile.ts";
+import type { ModelProfile } from "./registry/model-profile.ts";
 import type { ModelOptions } from "./provider.ts";
 
 /** Whether a model thinks before it answers: always, never, or as the run says; left out, as is usual for it (LLM-05). */

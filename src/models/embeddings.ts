@@ -1,9 +1,9 @@
 import type { EmbeddingsInterface } from "@langchain/core/embeddings";
 import { AppError } from "../errors.ts";
-import { fetchWithin } from "./fetch-within.ts";
+import { fetchWithin } from "./resilience/fetch-within.ts";
 import { noKey, targetOf } from "./load-model.ts";
 import { toModelError } from "./model-error.ts";
-import type { ModelRegistry, ReachedModel } from "./registry.ts";
+import type { ModelRegistry, ReachedModel } from "./registry/registry.ts";
 
 /** Makes a vector of each text. Throws AppErrors, and the signal's reason. */
 export type Embed = (texts: readonly string[], signal: AbortSignal) => Promise<number[][]>;

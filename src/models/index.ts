@@ -1,5 +1,5 @@
-import { offline } from "./offline.ts";
-import { ollama } from "./ollama.ts";
+import { offline } from "./offline/offline.ts";
+import { ollama } from "./ollama/ollama.ts";
 import { deepseek, openai, qwen, siliconflow, zhipu } from "./openai-compatible.ts";
 import type { Provider } from "./provider.ts";
 

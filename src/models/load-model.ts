@@ -2,10 +2,10 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { Config } from "../config.ts";
 import { AppError } from "../errors.ts";
 import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
-import { GuardedModel } from "./guarded-model.ts";
-import { ModelServices } from "./model-services.ts";
+import { GuardedModel } from "./resilience/guarded-model.ts";
+import { ModelServices } from "./resilience/model-services.ts";
 import type { ModelOptions, ModelTarget } from "./provider.ts";
-import { ModelRegistry, type KnownProvider, type ReachedModel } from "./registry.ts";
+import { ModelRegistry, type KnownProvider, type ReachedModel } from "./registry/registry.ts";
 import { TextCallModel } from "./text-calls/text-call-model.ts";
 import { UnmixedModel } from "./text-calls/unmixed-model.ts";
 import { writingHabits } from "./text-calls/writing-habits.ts";

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { AppError, errorMessage, isAppError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { IndexSource } from "../manifest/store-index.ts";
-import type { ItemIndex } from "../storage/item-index.ts";
+import type { ItemIndex } from "../storage/items/item-index.ts";
 import { unlessAborted } from "../unless-aborted.ts";
 import { embedBy, type Embed } from "./embeddings.ts";
-import type { ModelRegistry } from "./registry.ts";
+import type { ModelRegistry } from "./registry/registry.ts";
 
 const Vectors = z.array(z.array(z.number()).or(z.instanceof(Float32Array)));
 

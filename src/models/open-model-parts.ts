@@ -5,10 +5,10 @@ import type { Prompts } from "../prompts/prompts.ts";
 import type { Storage } from "../storage/storage.ts";
 import { openWeb } from "../web/open-web.ts";
 import { createModelLoader } from "./load-model.ts";
-import { ModelServices } from "./model-services.ts";
+import { ModelServices } from "./resilience/model-services.ts";
 import { openOllama, tellOllama } from "./ollama/open-ollama.ts";
 import { openItemIndex } from "./open-item-index.ts";
-import { openModels } from "./registry.ts";
+import { openModels } from "./registry/registry.ts";
 
 /** What models need of the other parts of a server. */
 interface Needed {

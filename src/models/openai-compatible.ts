@@ -1,6 +1,6 @@
 import { ChatOpenAI, type ChatOpenAIFields, type ChatOpenAIResponses } from "@langchain/openai";
 import { callDefaults } from "./call-defaults.ts";
-import { fetchWithin } from "./fetch-within.ts";
+import { fetchWithin } from "./resilience/fetch-within.ts";
 import type { Provider } from "./provider.ts";
 import {
   compatibleQuirks,

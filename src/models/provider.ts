@@ -2,8 +2,8 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { Config } from "../config.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Advice } from "./advice.ts";
-import type { ModelProfile } from "./model-profile.ts";
-import type { Timeouts } from "./timeouts.ts";
+import type { ModelProfile } from "./registry/model-profile.ts";
+import type { Timeouts } from "./resilience/timeouts.ts";
 
 /** What a run may choose about a model beside its name. */
 export interface ModelOptions {

@@ -3,7 +3,7 @@ import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import { z } from "zod";
 import type { Config } from "../config.ts";
 import { createModel, modelTarget, type ModelSources } from "./load-model.ts";
-import type { ModelProfile } from "./model-profile.ts";
+import type { ModelProfile } from "./registry/model-profile.ts";
 
 /** What was asked of a model. */
 export interface AskedRequest {

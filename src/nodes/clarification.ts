@@ -5,7 +5,7 @@ import { z } from "zod";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
 import { promptsOf } from "../loop/services.ts";
-import { clarifyPrompt } from "../prompts/clarify.ts";
+import { clarifyPrompt } from "../prompts/templates/clarify.ts";
 import type { Clarification, GraphState } from "../state.ts";
 import { readReply } from "./answer.ts";
 import { nodeRequest, offeredTools, runContext } from "./node-request.ts";

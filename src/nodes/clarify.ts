@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { interrupt } from "@langchain/langgraph";
-import { readUserAnswer } from "../loop/question.ts";
+import { readUserAnswer } from "../loop/tool-call/question.ts";
 import type { Clarification, WorkflowNode } from "../state.ts";
 import { clarificationText } from "./clarification.ts";
 import { requestOf } from "./request-words.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { interrupt } from "@langchain/langgraph";
-import { readUserAnswer } from "../loop/question.ts";
+import { readUserAnswer } from "../loop/tool-call/question.ts";
 import type { WorkflowNode } from "../state.ts";
 import { openReview, type DesignSuggestion } from "./design-review.ts";
 import { choiceIn, endingWords } from "./design-words.ts";

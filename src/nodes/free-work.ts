@@ -1,7 +1,7 @@
 import { runLoop } from "../loop/loop.ts";
 import { promptsOf } from "../loop/services.ts";
-import { freeWorkPrompt } from "../prompts/free-work.ts";
-import { planModePrompt } from "../prompts/plan-mode.ts";
+import { freeWorkPrompt } from "../prompts/templates/free-work.ts";
+import { planModePrompt } from "../prompts/templates/plan-mode.ts";
 import type { WorkflowNode } from "../state.ts";
 import { gatherContext } from "./gather-context.ts";
 import { nodeRequest, runContext } from "./node-request.ts";

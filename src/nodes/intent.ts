@@ -1,12 +1,12 @@
 import type { AIMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { isYes } from "../loop/approval.ts";
+import { isYes } from "../loop/tool-call/approval.ts";
 import { runLoop } from "../loop/loop.ts";
-import { advance } from "../loop/orchestration.ts";
+import { advance } from "../loop/limits/orchestration.ts";
 import { emit } from "../loop/request.ts";
 import { promptsOf, sessionIdOf } from "../loop/services.ts";
-import { continueReply } from "../prompts/continue-reply.ts";
-import { replyPrompt } from "../prompts/reply.ts";
+import { continueReply } from "../prompts/templates/continue-reply.ts";
+import { replyPrompt } from "../prompts/templates/reply.ts";
 import type { GraphState, Intent, TurnRoute, WorkflowNode } from "../state.ts";
 import { clarificationOf, clarificationMessage } from "./clarification.ts";
 import type { ReadIntent } from "./intent-rules.ts";

@@ -1,5 +1,5 @@
 import { AIMessage, isAIMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "../context/tokens.ts";
+import { textOf } from "../context/tokens/tokens.ts";
 import { AppError } from "../errors.ts";
 
 /**

@@ -7,7 +7,7 @@ import { generalConversation } from "../prompts/general-conversation.ts";
 import { initialDesign } from "../prompts/initial-design.ts";
 import { optimizeParameters } from "../prompts/optimize-parameters.ts";
 import type { Prompts } from "../prompts/prompts.ts";
-import { writeReport } from "../prompts/write-report.ts";
+import { writeReport } from "../prompts/templates/write-report.ts";
 import { usualGoals } from "../simulation/goals.ts";
 import type { GraphState, PresetAction, RunContext } from "../state.ts";
 import { chosenAtCheckpoint } from "./design-review.ts";

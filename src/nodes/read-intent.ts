@@ -1,10 +1,10 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
-import { textOf } from "../context/tokens.ts";
+import { textOf } from "../context/tokens/tokens.ts";
 import { runLoop } from "../loop/loop.ts";
 import { promptsOf } from "../loop/services.ts";
-import { intentPrompt } from "../prompts/intent.ts";
+import { intentPrompt } from "../prompts/templates/intent.ts";
 import { DecompositionLimits, Intent, Route, type GraphState } from "../state.ts";
 import { readReply } from "./answer.ts";
 import { intentByRules, type ReadIntent } from "./intent-rules.ts";

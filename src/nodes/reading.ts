@@ -1,4 +1,4 @@
-import { documentKinds } from "../context/documentation.ts";
+import { documentKinds } from "../context/documentation/documentation.ts";
 import type { LoopRequest } from "../loop/request.ts";
 import type { GraphState, RunContext } from "../state.ts";
 import { carriedBy } from "./carried.ts";

@@ -1,5 +1,5 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "../context/tokens.ts";
+import { textOf } from "../context/tokens/tokens.ts";
 
 /** The user's own words of this turn. */
 export function requestOf(messages: readonly BaseMessage[]): string {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { readIfThere } from "../context/workspace-text.ts";
+import { readIfThere } from "../context/workspace/workspace-text.ts";
 import { isAppError } from "../errors.ts";
 import { servicesOf } from "../loop/services.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";

@@ -1,11 +1,11 @@
 import { isSystemMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { referenceSplit } from "../context/budget.ts";
-import { overGrowingList } from "../context/growing-list.ts";
-import { countText, textOf } from "../context/tokens.ts";
+import { overGrowingList } from "../context/compression/growing-list.ts";
+import { countText, textOf } from "../context/tokens/tokens.ts";
 import { profilesOf, promptsOf, servicesOf } from "../loop/services.ts";
-import { modelLimits } from "../models/model-limits.ts";
-import { sessionInstructions } from "../prompts/session-instructions.ts";
+import { modelLimits } from "../models/registry/model-limits.ts";
+import { sessionInstructions } from "../prompts/templates/session-instructions.ts";
 
 /** A system text: its tokens, and the first and the last group of system messages that it stood in. */
 interface SystemText {

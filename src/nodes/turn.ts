@@ -2,7 +2,7 @@ import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
 import type { LoopOutcome } from "../loop/loop.ts";
-import { advance, type TurnState } from "../loop/orchestration.ts";
+import { advance, type TurnState } from "../loop/limits/orchestration.ts";
 import { emit } from "../loop/request.ts";
 import { SessionFacts, type GraphState, type Orchestration } from "../state.ts";
 import { modelForWork } from "./node-model.ts";

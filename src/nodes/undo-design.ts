@@ -3,7 +3,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { isAppError } from "../errors.ts";
 import { servicesOf, sessionIdOf } from "../loop/services.ts";
 import type { WorkflowNode } from "../state.ts";
-import { createOperations } from "../tools/operations.ts";
+import { createOperations } from "../tools/undo/operations.ts";
 import { answeredReview } from "./design-review.ts";
 import { undoWords } from "./design-words.ts";
 import { requestOf } from "./request-words.ts";

@@ -1,5 +1,5 @@
 import type { RunContext } from "../state.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { Tool } from "../tools/runtime/tool.ts";
 import type { Web } from "../web/open-web.ts";
 
 /** Whether the server has what a tool needs of the web (SEARCH-07). */

@@ -1,4 +1,4 @@
-import { predefinedVariables } from "./identity-variables.ts";
+import { predefinedVariables } from "./identity/identity-variables.ts";
 import { defineTemplate } from "./template.ts";
 
 /** L0 of the circuit profile (PROMPT-20). Its style is Markdown (C-17). */

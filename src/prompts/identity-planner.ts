@@ -1,4 +1,4 @@
-import { predefinedVariables } from "./identity-variables.ts";
+import { predefinedVariables } from "./identity/identity-variables.ts";
 import { defineTemplate } from "./template.ts";
 
 /** L0 of the planner profile (PROMPT-16): role, format, tools, rules, goal, then what changes. */

@@ -1,6 +1,6 @@
 import { SystemMessage } from "@langchain/core/messages";
 import type { ConversationSummary, Profile } from "../state.ts";
-import { antiTampering } from "./anti-tampering.ts";
+import { antiTampering } from "./templates/anti-tampering.ts";
 import { builtInPrompts, type Prompts } from "./prompts.ts";
 import type { Value } from "./template.ts";
 

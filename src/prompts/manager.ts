@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { AppError } from "../errors.ts";
 import { checkContent, checkValues, hasError, type PromptProblem } from "./check-content.ts";
-import { builtInIdentities, identityMinimal } from "./identity-profiles.ts";
+import { builtInIdentities, identityMinimal } from "./identity/identity-profiles.ts";
 import { templates } from "./index.ts";
 import { nodesOfTemplate } from "./node-templates.ts";
 import { templateFormats, type OutputFormat } from "./output-formats.ts";

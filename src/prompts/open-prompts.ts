@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "../logger.ts";
-import { IdentityManager } from "./identity-manager.ts";
+import { IdentityManager } from "./identity/identity-manager.ts";
 import { PromptManager } from "./manager.ts";
 import type { Prompts } from "./prompts.ts";
 

@@ -1,5 +1,5 @@
 import { analysisOutput } from "./analysis-output.ts";
-import { jsonOutput } from "./json-output.ts";
+import { jsonOutput } from "./templates/json-output.ts";
 import { spiceOutput } from "./spice-output.ts";
 
 /** The blocks that say how an answer is written. */

@@ -1,5 +1,5 @@
 import type { Profile } from "../state.ts";
-import { builtInIdentities, identityMinimal } from "./identity-profiles.ts";
+import { builtInIdentities, identityMinimal } from "./identity/identity-profiles.ts";
 import { outputFormats, templateFormats } from "./output-formats.ts";
 import { fill, type Template, type Value, type Values } from "./template.ts";
 

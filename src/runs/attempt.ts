@@ -1,7 +1,7 @@
 import type { RunServices } from "../loop/services.ts";
 import type { Run } from "../storage/records.ts";
 import { ownerOfItems } from "../settings/api-keys.ts";
-import { GraphStore } from "../storage/graph-store.ts";
+import { GraphStore } from "../storage/items/graph-store.ts";
 import type { Storage } from "../storage/storage.ts";
 import { enabledToolkits } from "../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";

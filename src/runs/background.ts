@@ -4,7 +4,7 @@ import { z } from "zod";
 import { isAIMessage } from "../message-kinds.ts";
 import type { BackgroundAgent, BackgroundReport, BackgroundWatch } from "../agents/background.ts";
 import { AppError, isAppError } from "../errors.ts";
-import type { BackgroundService, BackgroundWork } from "../loop/background-service.ts";
+import type { BackgroundService, BackgroundWork } from "../loop/sub-agents/background-service.ts";
 import { isUser } from "../settings/api-keys.ts";
 import type { Run, Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";

@@ -5,18 +5,18 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { isAIMessage, isBaseMessage, isHumanMessage, isToolMessage } from "../message-kinds.ts";
 import { interruptedResult, repairToolPairs } from "../context/repair.ts";
-import { textOf } from "../context/tokens.ts";
+import { textOf } from "../context/tokens/tokens.ts";
 import type { PartialAnswer, StopReason } from "../events.ts";
 import type { ServedGraph } from "../graph/load.ts";
-import { toToolMessage } from "../loop/result-message.ts";
+import { toToolMessage } from "../loop/tool-call/result-message.ts";
 import { loop } from "../loop/loop.ts";
-import { toPartial } from "../loop/partial-answer.ts";
+import { toPartial } from "../loop/reply/partial-answer.ts";
 import { addMessages, HeardAnswer, type Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import { dropSealed } from "../models/sealed-field.ts";
 import { LoopLimits } from "../state.ts";
 import type { Run, ToolCallRecord } from "../storage/records.ts";
-import type { ToolResult } from "../tools/tool.ts";
+import type { ToolResult } from "../tools/runtime/tool.ts";
 import { lastWords } from "./last-words.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { CallBack } from "../callbacks/call-back.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
-import type { BackgroundService } from "../loop/background-service.ts";
+import type { BackgroundService } from "../loop/sub-agents/background-service.ts";
 import type { RunServices } from "../loop/services.ts";
 import type { Run, RunKwargs } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";

@@ -3,7 +3,7 @@ import { AppError, isAppError } from "../errors.ts";
 import { findAssistant } from "../graph/find-assistant.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { AssistantPatch, AssistantStore, AssistantVersion } from "../storage/assistants.ts";
-import { contains } from "../storage/contains.ts";
+import { contains } from "../storage/items/contains.ts";
 import type { Assistant } from "../storage/records.ts";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 import { deleteSession, isDone } from "./sessions.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { WindowUsage } from "../context/compress.ts";
+import type { WindowUsage } from "../context/compression/compress.ts";
 
 /** How the button is shown that compresses a session (table 18.8). */
 export const CompressButton = z.enum(["normal", "warning", "critical"]);

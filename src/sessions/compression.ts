@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { planCompaction, visibleTokens, type CompactionPlan } from "../context/compaction.ts";
-import { fitSummary, plainSummary, SummaryAnswer, summaryTokens } from "../context/compress.ts";
-import { countMessage } from "../context/tokens.ts";
+import { planCompaction, visibleTokens, type CompactionPlan } from "../context/compression/compaction.ts";
+import { fitSummary, plainSummary, SummaryAnswer, summaryTokens } from "../context/compression/compress.ts";
+import { countMessage } from "../context/tokens/tokens.ts";
 import { AppError } from "../errors.ts";
-import { modelLimits } from "../models/model-limits.ts";
+import { modelLimits } from "../models/registry/model-limits.ts";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, type CompressionRequest } from "../state.ts";
 import type { Session } from "../storage/records.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Config } from "../config.ts";
 import { ContextSection, takeApart } from "../context/snapshot.ts";
-import { modelLimits } from "../models/model-limits.ts";
-import type { ModelRegistry } from "../models/registry.ts";
+import { modelLimits } from "../models/registry/model-limits.ts";
+import type { ModelRegistry } from "../models/registry/registry.ts";
 import { plainRequest, wireRequest, WireRequest } from "../models/wire-request.ts";
 import { systemMessage } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";

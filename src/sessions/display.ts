@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isAIMessage } from "../message-kinds.ts";
-import { importanceLevels, importanceOf, levelOf } from "../context/importance.ts";
-import { textOf } from "../context/tokens.ts";
+import { importanceLevels, importanceOf, levelOf } from "../context/compression/importance.ts";
+import { textOf } from "../context/tokens/tokens.ts";
 import { JsonObject } from "../storage/records.ts";
 import { Attachment } from "./attachments.ts";
 import { LlmMetadata, MessageRole, readExtras, roleOf, TokenUsage, wordsOf } from "./message-fields.ts";

@@ -5,7 +5,7 @@ import type { Assistant, Namespace, Session } from "../storage/records.ts";
 import type { ModelRequestStore } from "../storage/model-requests.ts";
 import type { SessionTtlStore } from "../storage/session-ttls.ts";
 import type { Ledger, Storage } from "../storage/storage.ts";
-import type { Operations } from "../tools/operations.ts";
+import type { Operations } from "../tools/undo/operations.ts";
 import { accessTo, requireAccess, type Access } from "./access.ts";
 import type { CurrentChanges } from "./current-changes.ts";
 import { knowFresh, type FreshSessions } from "./fresh-sessions.ts";

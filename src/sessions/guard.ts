@@ -2,7 +2,7 @@ import { AppError } from "../errors.ts";
 import type { AuthContext, AuthEvent, CustomAuth, RowFilter } from "../manifest/auth.ts";
 import { ownerOfUser } from "../settings/api-keys.ts";
 import { withoutUserKeys } from "../runs/user-of-run.ts";
-import { contains } from "../storage/contains.ts";
+import { contains } from "../storage/items/contains.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { SessionStorage } from "./door.ts";

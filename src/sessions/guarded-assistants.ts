@@ -2,7 +2,7 @@ import { AppError } from "../errors.ts";
 import type { AuthEvent } from "../manifest/auth.ts";
 import { Refusal } from "../manifest/refusal.ts";
 import type { AssistantStore } from "../storage/assistants.ts";
-import { contains } from "../storage/contains.ts";
+import { contains } from "../storage/items/contains.ts";
 import type { Assistant } from "../storage/records.ts";
 import { ask, bothOf, type Guard } from "./guard.ts";
 

@@ -3,9 +3,9 @@ import { AppError } from "../errors.ts";
 import type { AuthEvent, RowFilter } from "../manifest/auth.ts";
 import { Refusal } from "../manifest/refusal.ts";
 import type { Turns } from "../runs/turns.ts";
-import { contains } from "../storage/contains.ts";
+import { contains } from "../storage/items/contains.ts";
 import { JsonObject } from "../storage/records.ts";
-import type { ItemChange, StoreItem } from "../storage/store-items.ts";
+import type { ItemChange, StoreItem } from "../storage/items/store-items.ts";
 import { ask, type Guard } from "./guard.ts";
 import type { OwnItems } from "./own-items.ts";
 

@@ -1,7 +1,7 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { Graphs } from "../graph/load.ts";
 import { shownState } from "../runs/waiting-messages.ts";
-import { contains } from "../storage/contains.ts";
+import { contains } from "../storage/items/contains.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import type { SessionRuns } from "./door.ts";
 import { createRunMetadata } from "./run-metadata.ts";

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isHumanMessage } from "../message-kinds.ts";
-import { usage } from "../context/compaction.ts";
+import { usage } from "../context/compression/compaction.ts";
 import { lastWorkedRun } from "../runs/asking-run.ts";
-import { modelLimits } from "../models/model-limits.ts";
+import { modelLimits } from "../models/registry/model-limits.ts";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, WorkMode } from "../state.ts";
 import { SessionStatus, type Session } from "../storage/records.ts";

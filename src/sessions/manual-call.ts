@@ -1,6 +1,6 @@
 import type { Graphs } from "../graph/load.ts";
 import type { RunServices } from "../loop/services.ts";
-import type { Operation, ToolResult } from "../tools/tool.ts";
+import type { Operation, ToolResult } from "../tools/runtime/tool.ts";
 import type { EditParts } from "./edit-messages.ts";
 
 /** A tool that somebody wants to run by hand. */

@@ -1,11 +1,11 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { AppError, isAppError } from "../errors.ts";
 import type { Graphs } from "../graph/load.ts";
-import { toToolMessage } from "../loop/result-message.ts";
-import { manualRunNote } from "../prompts/manual-run.ts";
+import { toToolMessage } from "../loop/tool-call/result-message.ts";
+import { manualRunNote } from "../prompts/templates/manual-run.ts";
 import { LoopLimits } from "../state.ts";
 import type { Session } from "../storage/records.ts";
-import type { Tool, ToolResult } from "../tools/tool.ts";
+import type { Tool, ToolResult } from "../tools/runtime/tool.ts";
 import { readMessages } from "./conversation.ts";
 import { appendMessages } from "./edit-messages.ts";
 import type { ManualParts } from "./manual-call.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../errors.ts";
-import { notApproved } from "../loop/judge-call.ts";
+import { notApproved } from "../loop/tool-call/judge-call.ts";
 import type { Session } from "../storage/records.ts";
-import type { ToolResult } from "../tools/tool.ts";
+import type { ToolResult } from "../tools/runtime/tool.ts";
 import type { SessionStorage } from "./door.ts";
 import type { Told } from "./manual-history.ts";
 

@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { textOf } from "../context/tokens.ts";
+import { textOf } from "../context/tokens/tokens.ts";
 import { JsonObject } from "../storage/records.ts";
 import { Attachment } from "./attachments.ts";
 

@@ -1,4 +1,4 @@
-import type { ItemStore } from "../storage/store-items.ts";
+import type { ItemStore } from "../storage/items/store-items.ts";
 
 type Rest<Method extends (owner: string, ...rest: never[]) => unknown> = Method extends (
   owner: string,

@@ -1,4 +1,4 @@
-import type { Operations } from "../tools/operations.ts";
+import type { Operations } from "../tools/undo/operations.ts";
 import { requireAccess, type Access } from "./access.ts";
 import type { ManualTools } from "./manual-run.ts";
 

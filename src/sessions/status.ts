@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { usage } from "../context/compaction.ts";
-import { modelLimits } from "../models/model-limits.ts";
+import { usage } from "../context/compression/compaction.ts";
+import { modelLimits } from "../models/registry/model-limits.ts";
 import type { UsualModel } from "./usual-model.ts";
 import type { LiveActivity } from "../runs/activity.ts";
 import { lastWorkedRun } from "../runs/asking-run.ts";

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
 import { isHumanMessage } from "../message-kinds.ts";
-import { textOf } from "../context/tokens.ts";
+import { textOf } from "../context/tokens/tokens.ts";
 import { AppError } from "../errors.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { readMessages } from "./conversation.ts";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
-import { fitSummary, plainSummary, SummaryAnswer } from "../context/compress.ts";
+import { fitSummary, plainSummary, SummaryAnswer } from "../context/compression/compress.ts";
 import { ConversationSummary } from "../state.ts";
 import { messagesIn } from "./conversation.ts";
 

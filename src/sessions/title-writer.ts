@@ -3,7 +3,7 @@ import { AppError, errorMessage } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { ModelLoader } from "../models/load-model.ts";
 import type { Prompts } from "../prompts/prompts.ts";
-import { titlePrompt } from "../prompts/title.ts";
+import { titlePrompt } from "../prompts/templates/title.ts";
 import type { Run } from "../storage/records.ts";
 import { readMessages } from "./conversation.ts";
 import type { SessionStorage } from "./door.ts";

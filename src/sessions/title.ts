@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isHumanMessage } from "../message-kinds.ts";
-import { textOf } from "../context/tokens.ts";
+import { textOf } from "../context/tokens/tokens.ts";
 import type { Session } from "../storage/records.ts";
 
 /** Characters a title by the rule has at most. */

@@ -1,5 +1,5 @@
-import { resultText } from "../tools/result.ts";
-import type { ToolResult } from "../tools/tool.ts";
+import { resultText } from "../tools/runtime/result.ts";
+import type { ToolResult } from "../tools/runtime/tool.ts";
 import type { Door } from "./door.ts";
 
 /** All that a call of a tool gave, as the text of which the model may have read only the beginning and the end (LOOP-09). */

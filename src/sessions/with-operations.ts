@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { Language } from "../language.ts";
 import { isAIMessage } from "../message-kinds.ts";
 import type { Session } from "../storage/records.ts";
-import { operationText } from "../tools/operation-text.ts";
+import { operationText } from "../tools/undo/operation-text.ts";
 import type { Door } from "./door.ts";
 import { setOperations } from "./message-fields.ts";
 

@@ -21,7 +21,7 @@ import type {
 } from "./records.ts";
 import type { TaskStore } from "./task-store.ts";
 import type { SessionTtlStore } from "./session-ttls.ts";
-import type { ItemStore } from "./store-items.ts";
+import type { ItemStore } from "./items/store-items.ts";
 
 /** Which rows of a list, newest first unless said otherwise. */
 export interface Page {

@@ -1,4 +1,4 @@
-import { subAgents } from "../prompts/sub-agents.ts";
+import { subAgents } from "../prompts/templates/sub-agents.ts";
 import { agentTools } from "../tools/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 

@@ -1,6 +1,6 @@
-import { fileMove } from "../prompts/file-move.ts";
-import { fileSummary } from "../prompts/file-summary.ts";
-import { folderCheck } from "../prompts/folder-check.ts";
+import { fileMove } from "../prompts/templates/file-move.ts";
+import { fileSummary } from "../prompts/templates/file-summary.ts";
+import { folderCheck } from "../prompts/templates/folder-check.ts";
 import { fileTools } from "../tools/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 

@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import type { ChangedFiles } from "../context/changed-files.ts";
+import type { ChangedFiles } from "../context/workspace/changed-files.ts";
 import type { Logger } from "../logger.ts";
 import type { FileChange } from "../watching/file-changes.ts";
 import { FileWatch } from "../watching/file-watch.ts";

@@ -1,4 +1,4 @@
-import { harmfulCommands } from "../guardrails/harmful-commands.ts";
+import { harmfulCommands } from "../guardrails/rules/harmful-commands.ts";
 import { shellTools } from "../tools/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 

@@ -2,7 +2,7 @@ import type { Collector } from "../context/collectors/collector.ts";
 import type { Guardrail } from "../guardrails/guardrail.ts";
 import type { Template } from "../prompts/template.ts";
 import type { Profile } from "../state.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { Tool } from "../tools/runtime/tool.ts";
 
 /**
  * What one kind of work needs, switched on and off as a whole: by configuration for the server, and by each run for itself.

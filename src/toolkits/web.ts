@@ -1,4 +1,4 @@
-import { searchResults } from "../prompts/search-results.ts";
+import { searchResults } from "../prompts/templates/search-results.ts";
 import { webTools } from "../tools/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 

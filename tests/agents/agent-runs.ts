@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { createAgentFolders } from "../../src/agents/agent-folders.ts";
 import { loadConfig } from "../../src/config.ts";
-import { openDocumentation } from "../../src/context/open-documentation.ts";
+import { openDocumentation } from "../../src/context/documentation/open-documentation.ts";
 import { workflow } from "../../src/graph/workflow.ts";
 import { createLogger } from "../../src/logger.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import { Runs } from "../../src/runs/runs.ts";
 import type { Storage } from "../../src/storage/storage.ts";
 import { tools } from "../../src/tools/index.ts";
-import { createLocks } from "../../src/tools/locks.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { serve } from "../runs/fixtures.ts";
 import type { ModelServer } from "../support/model-server.ts";
 

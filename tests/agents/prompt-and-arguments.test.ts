@@ -3,7 +3,7 @@ import type { Agent } from "../../src/agents/agent-file.ts";
 import { readDelegation } from "../../src/agents/delegation.ts";
 import { subAgentsSection } from "../../src/agents/sub-agents-section.ts";
 import { runNamedSubagents } from "../../src/tools/agents/run-named-subagents.ts";
-import { prepareCall } from "../../src/tools/run-tool.ts";
+import { prepareCall } from "../../src/tools/runtime/run-tool.ts";
 
 const agent = (name: string, tools: string[] | null): Agent => ({
   name,

@@ -1,4 +1,4 @@
-import { countText } from "../../src/context/tokens.ts";
+import { countText } from "../../src/context/tokens/tokens.ts";
 import { startModelServer, wireText, type ModelRequest, type ModelStep } from "../support/testing.ts";
 
 /** The model of the long session, in a process of its own: what it does is no time of ours. */

@@ -11,7 +11,7 @@ import { workflow } from "../../src/graph/workflow.ts";
 import { servicesKey, type RunServices } from "../../src/loop/services.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import { createSqliteStorage } from "../../src/storage/sqlite/storage.ts";
-import { createLocks } from "../../src/tools/locks.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { skipIdleTracing } from "../../src/tracing.ts";
 import type { Figure, Section } from "./figures.ts";
 import { projectFolder } from "../support/source-files.ts";

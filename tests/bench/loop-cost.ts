@@ -19,8 +19,8 @@ import { runLoop } from "../../src/loop/loop.ts";
 import { servicesKey, type RunServices } from "../../src/loop/services.ts";
 import { LoopLimits } from "../../src/state.ts";
 import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
-import { createLocks } from "../../src/tools/locks.ts";
-import { defineTool } from "../../src/tools/tool.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
+import { defineTool } from "../../src/tools/runtime/tool.ts";
 import { skipIdleTracing } from "../../src/tracing.ts";
 import type { Figure, Section } from "./figures.ts";
 

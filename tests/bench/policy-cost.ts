@@ -5,9 +5,9 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { ChatOpenAI } from "@langchain/openai";
 import { loadConfig } from "../../src/config.ts";
 import { createModelLoader, modelTarget } from "../../src/models/load-model.ts";
-import { ModelServices } from "../../src/models/model-services.ts";
-import { openModels } from "../../src/models/registry.ts";
-import { callWithRetry } from "../../src/models/resilience.ts";
+import { ModelServices } from "../../src/models/resilience/model-services.ts";
+import { openModels } from "../../src/models/registry/registry.ts";
+import { callWithRetry } from "../../src/models/resilience/resilience.ts";
 import type { Figure, Section } from "./figures.ts";
 import { percentile } from "./load.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Callback, CallbackPoint } from "../../src/callbacks/callback.ts";
 import { createCallBack } from "../../src/callbacks/call-back.ts";
-import { callbackHook } from "../../src/tools/callback-hook.ts";
+import { callbackHook } from "../../src/tools/runtime/callback-hook.ts";
 import type { ModelStep } from "../support/model-server.ts";
 import { startStopBench, type StopBench } from "../runs/stop-bench.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createChangedFiles } from "../../src/context/changed-files.ts";
+import { createChangedFiles } from "../../src/context/workspace/changed-files.ts";
 
 it("knows each file that has changed once, the newest first, for 30 seconds (CTX-11)", () => {
   const changed = createChangedFiles();

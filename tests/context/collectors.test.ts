@@ -11,7 +11,7 @@ import type { CollectionContext, Collector } from "../../src/context/collectors/
 import { designGoals } from "../../src/context/collectors/design-goals.ts";
 import { diagnostics, faultsOf } from "../../src/context/collectors/diagnostics.ts";
 import { simulation } from "../../src/context/collectors/simulation.ts";
-import { countText } from "../../src/context/tokens.ts";
+import { countText } from "../../src/context/tokens/tokens.ts";
 
 const amplifier = [
   "Amplifier",

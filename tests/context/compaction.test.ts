@@ -9,11 +9,11 @@ import {
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compactedHistory } from "../../src/context/compacted.ts";
-import { planCompaction, toleratedRatio, usage, visibleTokens } from "../../src/context/compaction.ts";
-import { fitSummary, plainSummary } from "../../src/context/compress.ts";
+import { compactedHistory } from "../../src/context/compression/compacted.ts";
+import { planCompaction, toleratedRatio, usage, visibleTokens } from "../../src/context/compression/compaction.ts";
+import { fitSummary, plainSummary } from "../../src/context/compression/compress.ts";
 import { repairToolPairs } from "../../src/context/repair.ts";
-import type { CompactionPlan } from "../../src/context/compaction.ts";
+import type { CompactionPlan } from "../../src/context/compression/compaction.ts";
 import type { ConversationSummary } from "../../src/state.ts";
 import { strictProblems } from "../loop/strict-provider.ts";
 import { systemText } from "../support/system-text.ts";

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fitSummary, plainSummary, summaryMaxLength, weigh } from "../../src/context/compress.ts";
+import { fitSummary, plainSummary, summaryMaxLength, weigh } from "../../src/context/compression/compress.ts";
 
 const history = [
   new HumanMessage({ id: "1", content: "Read notes.md" }),

@@ -1,6 +1,6 @@
 import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
-import { deletionList } from "../../src/context/deletion-marks.ts";
+import { deletionList } from "../../src/context/pruning/deletion-marks.ts";
 import { writeTool } from "../../src/tools/conversation/deletion-list.ts";
 
 let count = 0;

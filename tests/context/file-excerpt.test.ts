@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fileExcerpt } from "../../src/context/file-excerpt.ts";
-import { countText } from "../../src/context/tokens.ts";
+import { fileExcerpt } from "../../src/context/workspace/file-excerpt.ts";
+import { countText } from "../../src/context/tokens/tokens.ts";
 
 const lines = (count: number, line: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => line(index)).join("\n");

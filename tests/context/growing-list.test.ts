@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { overGrowingList } from "../../src/context/growing-list.ts";
+import { overGrowingList } from "../../src/context/compression/growing-list.ts";
 
 const all = Array.from({ length: 12 }, (_, at) => new HumanMessage(String(at)));
 

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openHintLength, withHint, withoutHints } from "../../src/context/hints.ts";
-import { shortIds } from "../../src/context/short-ids.ts";
+import { shortIds } from "../../src/context/pruning/short-ids.ts";
 
 const hint = "[Hint: message_id: 0123abcd]";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { imageSize, sizeOfDataUrl } from "../../src/context/image-size.ts";
-import { countImage, countImagePart } from "../../src/context/image-tokens.ts";
+import { imageSize, sizeOfDataUrl } from "../../src/context/tokens/image-size.ts";
+import { countImage, countImagePart } from "../../src/context/tokens/image-tokens.ts";
 
 const png = Buffer.from("89504e470d0a1a0a0000000d49484452000002800000016808060000", "hex");
 const jpeg = Buffer.from("ffd8ffe000104a46494600010100000100010000ffc000110804b006400301220002110103", "hex");

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { importanceOf, levelOf } from "../../src/context/importance.ts";
+import { importanceOf, levelOf } from "../../src/context/compression/importance.ts";
 
 const user = (text: string) => new HumanMessage(text);
 const says = (text: string, kwargs: Record<string, unknown> = {}) =>

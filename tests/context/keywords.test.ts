@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { searchHits, searchHitsWithin } from "../../src/context/collectors/search-hits.ts";
-import { extractKeywords, searchTerms } from "../../src/context/keywords.ts";
-import { countText } from "../../src/context/tokens.ts";
+import { extractKeywords, searchTerms } from "../../src/context/workspace/keywords.ts";
+import { countText } from "../../src/context/tokens/tokens.ts";
 
 describe("the keywords of a request (CIRC-06)", () => {
   it("are told apart by what they name", () => {

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fitView, inForm, stepOf, type ViewParts } from "../../src/context/overflow.ts";
 import { repairToolPairs } from "../../src/context/repair.ts";
-import { countMessages } from "../../src/context/tokens.ts";
+import { countMessages } from "../../src/context/tokens/tokens.ts";
 import { strictProblems } from "../loop/strict-provider.ts";
 import { randomHistory } from "./random-history.ts";
 import { toWire } from "./random-messages.ts";

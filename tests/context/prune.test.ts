@@ -9,9 +9,9 @@ import {
 } from "@langchain/core/messages";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { prune } from "../../src/context/prune.ts";
-import { safeZoneTokens } from "../../src/context/safe-zone.ts";
-import { countMessages } from "../../src/context/tokens.ts";
+import { prune } from "../../src/context/pruning/prune.ts";
+import { safeZoneTokens } from "../../src/context/pruning/safe-zone.ts";
+import { countMessages } from "../../src/context/tokens/tokens.ts";
 import { LoopLimits } from "../../src/state.ts";
 import { strictProblems } from "../loop/strict-provider.ts";
 import { randomMessages, toWire } from "./random-messages.ts";

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, isHumanMessage, ToolMessage, type BaseMessage 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { repairToolPairs } from "../../src/context/repair.ts";
-import { shorten } from "../../src/context/shorten.ts";
+import { shorten } from "../../src/context/compression/shorten.ts";
 
 /** A turn: the request, rounds of so many calls, and the reply. */
 const turn = fc.record({

@@ -2,8 +2,8 @@ import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langcha
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { repairToolPairs } from "../../src/context/repair.ts";
-import { cutEarly, earlyLimit, roomAfterCut, visibleHistory } from "../../src/context/shorter-history.ts";
-import { countMessages } from "../../src/context/tokens.ts";
+import { cutEarly, earlyLimit, roomAfterCut, visibleHistory } from "../../src/context/compression/shorter-history.ts";
+import { countMessages } from "../../src/context/tokens/tokens.ts";
 import type { ConversationSummary } from "../../src/state.ts";
 import { randomHistory } from "./random-history.ts";
 

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { countMessagesExactly, createTokenCounter, type TokenCounter } from "../../src/context/token-counter.ts";
-import { countMessage, countText, weighMessage } from "../../src/context/tokens.ts";
+import { countMessagesExactly, createTokenCounter, type TokenCounter } from "../../src/context/tokens/token-counter.ts";
+import { countMessage, countText, weighMessage } from "../../src/context/tokens/tokens.ts";
 import { filesBelow, readSource } from "../support/source-files.ts";
 
 let open: TokenCounter | undefined;
@@ -88,7 +88,7 @@ describe("one counter for the whole service (TOKEN-01)", () => {
 
   it("loads the encoding in its own thread, and nowhere else", () => {
     const loading = sources.filter(({ imports }) => imports.some((name) => name.startsWith("gpt-tokenizer")));
-    expect(loading.map(({ path }) => path)).toEqual(["src/context/count-worker.ts"]);
+    expect(loading.map(({ path }) => path)).toEqual(["src/context/tokens/count-worker.ts"]);
   });
 
   it("is the only one that makes tokens of characters, beside the model that plays a provider", () => {
@@ -96,8 +96,8 @@ describe("one counter for the whole service (TOKEN-01)", () => {
       /(?:length|chars|characters|total)\b[^;\n]*\/ ?(?:4|1\.5|3\.5)\b/iu.test(text),
     );
     expect(reckoning.map(({ path }) => path)).toEqual([
-      "src/context/tokens.ts",
-      "src/models/offline.ts",
+      "src/context/tokens/tokens.ts",
+      "src/models/offline/offline.ts",
       // Bytes of a text in base64.
       "src/tools/mcp/call-result.ts",
     ]);

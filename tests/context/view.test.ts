@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, isHumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countMessages, countText } from "../../src/context/tokens.ts";
+import { countMessages, countText } from "../../src/context/tokens/tokens.ts";
 import { chooseWindow } from "../../src/context/view.ts";
 import type { ConversationSummary } from "../../src/state.ts";
 

@@ -2,8 +2,8 @@ import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/l
 import { z } from "zod";
 import { runLoop } from "../../src/loop/loop.ts";
 import { LoopLimits } from "../../src/state.ts";
-import { success } from "../../src/tools/result.ts";
-import { defineTool } from "../../src/tools/tool.ts";
+import { success } from "../../src/tools/runtime/result.ts";
+import { defineTool } from "../../src/tools/runtime/tool.ts";
 import { noteEffect } from "./effect-log.ts";
 
 /** A tool that takes the process down each time; said to be safe to repeat, so that each attempt comes to it again. */

@@ -3,7 +3,7 @@ import { END, MessagesValue, START, StateGraph, StateSchema, type LangGraphRunna
 import { z } from "zod";
 import { loop, runLoop } from "../../src/loop/loop.ts";
 import { LoopLimits } from "../../src/state.ts";
-import { defineTool, type Operation, type Tool } from "../../src/tools/tool.ts";
+import { defineTool, type Operation, type Tool } from "../../src/tools/runtime/tool.ts";
 import { noteEffect } from "./effect-log.ts";
 
 const State = new StateSchema({ messages: MessagesValue });

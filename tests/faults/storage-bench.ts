@@ -8,10 +8,10 @@ import type { RunServices } from "../../src/loop/services.ts";
 import { Runs } from "../../src/runs/runs.ts";
 import { LoopLimits } from "../../src/state.ts";
 import { createSqliteStorage, type SqliteStorage } from "../../src/storage/sqlite/storage.ts";
-import type { Database } from "../../src/storage/sqlite/database.ts";
+import type { Database } from "../../src/storage/sqlite/database/database.ts";
 import type { Run } from "../../src/storage/records.ts";
-import { createLocks } from "../../src/tools/locks.ts";
-import { defineTool, type Tool } from "../../src/tools/tool.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
+import { defineTool, type Tool } from "../../src/tools/runtime/tool.ts";
 import { createSession, request, serve } from "../runs/fixtures.ts";
 
 /** What the model and the tools were asked for, counted outside of the database: the judge's record. */

@@ -4,7 +4,7 @@ import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/l
 import { z } from "zod";
 import { runLoop } from "../../src/loop/loop.ts";
 import { LoopLimits } from "../../src/state.ts";
-import { defineTool, type Tool } from "../../src/tools/tool.ts";
+import { defineTool, type Tool } from "../../src/tools/runtime/tool.ts";
 
 /** Where the tools write what they really did, outside the server and its ledger: the judge's record. */
 const effects = process.env["EFFECTS_FILE"] ?? "";

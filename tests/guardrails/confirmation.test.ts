@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { confirmation } from "../../src/guardrails/confirmation.ts";
-import { defineTool, type Operation } from "../../src/tools/tool.ts";
+import { confirmation } from "../../src/guardrails/rules/confirmation.ts";
+import { defineTool, type Operation } from "../../src/tools/runtime/tool.ts";
 
 const tool = defineTool({
   name: "any",

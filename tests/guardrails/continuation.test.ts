@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { assessTask, maxForced, owed } from "../../src/guardrails/continuation.ts";
+import { assessTask, maxForced, owed } from "../../src/guardrails/task/continuation.ts";
 import type { PastCall, Round, Turn } from "../../src/guardrails/turn.ts";
 import { call, listing, move, says, turnOf } from "./task-turn.ts";
 

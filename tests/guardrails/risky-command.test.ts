@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { questionFor } from "../../src/guardrails/questions.ts";
-import { riskyCommand } from "../../src/guardrails/risky-command.ts";
+import { riskyCommand } from "../../src/guardrails/rules/risky-command.ts";
 import { readQuestion } from "../../src/sessions/questions.ts";
-import { success } from "../../src/tools/result.ts";
-import { defineTool } from "../../src/tools/tool.ts";
+import { success } from "../../src/tools/runtime/result.ts";
+import { defineTool } from "../../src/tools/runtime/tool.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
 describe("a command (CONF-08)", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { assessTask } from "../../src/guardrails/continuation.ts";
+import { assessTask } from "../../src/guardrails/task/continuation.ts";
 import type { Turn } from "../../src/guardrails/turn.ts";
 import { call, listing, move, turnOf } from "./task-turn.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { confirmationRequest, isYes, readDecision } from "../../src/loop/approval.ts";
+import { confirmationRequest, isYes, readDecision } from "../../src/loop/tool-call/approval.ts";
 
 describe("reading an answer to a confirmation", () => {
   it.each([

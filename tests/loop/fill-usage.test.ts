@@ -1,7 +1,7 @@
 import { AIMessageChunk, HumanMessage } from "@langchain/core/messages";
 import { expect, test } from "vitest";
-import { withUsage } from "../../src/loop/fill-usage.ts";
-import { usageOf } from "../../src/loop/reply-message.ts";
+import { withUsage } from "../../src/loop/model-call/fill-usage.ts";
+import { usageOf } from "../../src/loop/reply/reply-message.ts";
 
 const prompt = [new HumanMessage("What is in the notes?")];
 

@@ -5,7 +5,7 @@ import { isAIMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { repairToolPairs } from "../../src/context/repair.ts";
 import { EndReason } from "../../src/loop/state.ts";
-import type { HookedCall } from "../../src/tools/hooks.ts";
+import type { HookedCall } from "../../src/tools/runtime/hooks.ts";
 import type { GraphState } from "../../src/state.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 import type { Answer, HostileCase } from "./hostile-model.ts";

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { callsAtOnce, reachedLimit, recursionLimit, remainingMs, restart, workedMs } from "../../src/loop/limits.ts";
-import { builtInProfiles } from "../../src/models/profiles.ts";
+import {
+  callsAtOnce,
+  reachedLimit,
+  recursionLimit,
+  remainingMs,
+  restart,
+  workedMs,
+} from "../../src/loop/limits/limits.ts";
+import { builtInProfiles } from "../../src/models/registry/profiles.ts";
 import { LoopLimits } from "../../src/state.ts";
 
 const limits = LoopLimits.parse({});

@@ -1,7 +1,7 @@
 import { isAIMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { createLogger } from "../../src/logger.ts";
-import { costOf, reachedBudget } from "../../src/loop/limits.ts";
+import { costOf, reachedBudget } from "../../src/loop/limits/limits.ts";
 import { LoopLimits } from "../../src/state.ts";
 import type { ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nextTurnState, stateInPhase, type TurnState } from "../../src/loop/orchestration.ts";
+import { nextTurnState, stateInPhase, type TurnState } from "../../src/loop/limits/orchestration.ts";
 import { Orchestration, type LoopPhase } from "../../src/state.ts";
 
 const states: readonly TurnState[] = Orchestration.shape.state.options;

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { countMessages, countText } from "../../src/context/tokens.ts";
-import { builtInProfiles } from "../../src/models/profiles.ts";
+import { countMessages, countText } from "../../src/context/tokens/tokens.ts";
+import { builtInProfiles } from "../../src/models/registry/profiles.ts";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 import { strictProblems } from "./strict-provider.ts";

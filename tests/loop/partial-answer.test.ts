@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toPartial } from "../../src/loop/partial-answer.ts";
+import { toPartial } from "../../src/loop/reply/partial-answer.ts";
 
 it.each([
   ["x".repeat(50), "", false],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isAppError } from "../../src/errors.ts";
-import { nextPhase, type PhaseEvent } from "../../src/loop/phases.ts";
+import { nextPhase, type PhaseEvent } from "../../src/loop/limits/phases.ts";
 import { LoopPhase } from "../../src/state.ts";
 
 const table: [LoopPhase, PhaseEvent, LoopPhase][] = [

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { BaseMessage } from "@langchain/core/messages";
-import { shortIds } from "../../src/context/short-ids.ts";
+import { shortIds } from "../../src/context/pruning/short-ids.ts";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";

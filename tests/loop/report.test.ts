@@ -1,6 +1,6 @@
 import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { loopReport } from "../../src/loop/report.ts";
+import { loopReport } from "../../src/loop/sub-agents/report.ts";
 
 const begun = { phase: "executing", end_reason: null, last_error: null, start_time: 1000, worked_ms: 800 } as const;
 const calling = new AIMessage({

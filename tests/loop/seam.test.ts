@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { overlapAtSeam, overlapMayGrow } from "../../src/loop/seam.ts";
+import { overlapAtSeam, overlapMayGrow } from "../../src/loop/reply/seam.ts";
 
 const word = fc.stringMatching(/^[a-z]{1,9}$/u);
 /** Running text in which no stretch of a seam's length comes twice in a row: every fourth word carries its place. */

@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { builtInProfiles } from "../../src/models/profiles.ts";
+import { builtInProfiles } from "../../src/models/registry/profiles.ts";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 import { strictProblems } from "./strict-provider.ts";

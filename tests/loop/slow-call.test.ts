@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { announcing } from "../../src/loop/slow-call.ts";
+import { announcing } from "../../src/loop/model-call/slow-call.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

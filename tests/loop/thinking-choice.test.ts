@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { ProfileRows } from "../../src/models/profiles.ts";
+import type { ProfileRows } from "../../src/models/registry/profiles.ts";
 import { agentFiles, askedBy, hands, scriptsOf, startWithAgents } from "../agents/agent-flow.ts";
 import { vendorModel } from "../models/vendors/vendor-model.ts";
 import type { ModelRequest } from "../support/model-server.ts";

@@ -2,10 +2,10 @@ import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { readChainAnswer } from "../../src/loop/chain.ts";
+import { readChainAnswer } from "../../src/loop/tool-call/chain.ts";
 import { readQuestion, resumeValue } from "../../src/sessions/questions.ts";
 import { tools } from "../../src/tools/index.ts";
-import type { ToolHook } from "../../src/tools/hooks.ts";
+import type { ToolHook } from "../../src/tools/runtime/hooks.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../../src/tools/tool.ts";
+import { defineTool } from "../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
 import type { ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";

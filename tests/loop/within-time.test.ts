@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { isOutOfTime, withinTime } from "../../src/loop/within-time.ts";
+import { isOutOfTime, withinTime } from "../../src/loop/model-call/within-time.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createBulkhead } from "../../src/models/bulkhead.ts";
+import { createBulkhead } from "../../src/models/resilience/bulkhead.ts";
 
 const settled = async (): Promise<void> => await new Promise((resolve) => setImmediate(resolve));
 

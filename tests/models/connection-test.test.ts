@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { loadConfig } from "../../src/config.ts";
-import { testConnection, type ConnectionTestOptions } from "../../src/models/connection-test.ts";
-import { openModels, type ModelRegistry } from "../../src/models/registry.ts";
+import { testConnection, type ConnectionTestOptions } from "../../src/models/resilience/connection-test.ts";
+import { openModels, type ModelRegistry } from "../../src/models/registry/registry.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
 
 let folder = "";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { learnLimit, namedLimit, withLearned } from "../../src/models/learned-limits.ts";
+import { learnLimit, namedLimit, withLearned } from "../../src/models/registry/learned-limits.ts";
 import type { ModelLoader } from "../../src/models/load-model.ts";
 
 const aLoader = (): ModelLoader => () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { providers } from "../../src/models/index.ts";
 import { createModel, createModelLoader, modelTarget } from "../../src/models/load-model.ts";
-import { modelLimits } from "../../src/models/model-limits.ts";
-import { OfflineModel } from "../../src/models/offline.ts";
+import { modelLimits } from "../../src/models/registry/model-limits.ts";
+import { OfflineModel } from "../../src/models/offline/offline.ts";
 
 const empty = loadConfig({});
 const loadModel = createModelLoader(empty);

@@ -4,7 +4,7 @@ import { loadConfig } from "../../src/config.ts";
 import { isAppError } from "../../src/errors.ts";
 import { adviceOf, type Advice } from "../../src/models/advice.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
-import { ModelServices } from "../../src/models/model-services.ts";
+import { ModelServices } from "../../src/models/resilience/model-services.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
 
 let server: ModelServer;

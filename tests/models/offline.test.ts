@@ -9,9 +9,9 @@ import {
 import { concat } from "@langchain/core/utils/stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { areIndependent, describe as inWords, type Action } from "../../src/models/offline-actions.ts";
-import { parseRequests } from "../../src/models/offline-parse.ts";
-import { OfflineModel } from "../../src/models/offline.ts";
+import { areIndependent, describe as inWords, type Action } from "../../src/models/offline/actions.ts";
+import { parseRequests } from "../../src/models/offline/parse.ts";
+import { OfflineModel } from "../../src/models/offline/offline.ts";
 
 const today = "2026-03-02";
 const model = new OfflineModel(() => today);

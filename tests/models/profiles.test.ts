@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { builtInModels } from "../../src/models/built-in-models.ts";
+import { builtInModels } from "../../src/models/registry/built-in-models.ts";
 import { providers } from "../../src/models/index.ts";
-import { modelLimits, modelPrice } from "../../src/models/model-limits.ts";
-import { ModelName, ModelProfile, ProfilePart } from "../../src/models/model-profile.ts";
-import { builtInProfiles, isOneModel, profileOf } from "../../src/models/profiles.ts";
+import { modelLimits, modelPrice } from "../../src/models/registry/model-limits.ts";
+import { ModelName, ModelProfile, ProfilePart } from "../../src/models/registry/model-profile.ts";
+import { builtInProfiles, isOneModel, profileOf } from "../../src/models/registry/profiles.ts";
 
 describe("the built-in rows", () => {
   it("can be read by the schema of a file, and are of providers that exist", () => {

@@ -5,12 +5,12 @@ import { HumanMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { answerBeginning } from "../../src/models/answer-beginning.ts";
-import { masked } from "../../src/models/credentials.ts";
+import { masked } from "../../src/models/registry/credentials.ts";
 import { createModelLoader, modelTarget } from "../../src/models/load-model.ts";
 import { toModelError } from "../../src/models/model-error.ts";
-import { ModelProfile } from "../../src/models/model-profile.ts";
-import { readModelSettings } from "../../src/models/model-settings.ts";
-import { openModels, type ModelRegistry } from "../../src/models/registry.ts";
+import { ModelProfile } from "../../src/models/registry/model-profile.ts";
+import { readModelSettings } from "../../src/models/registry/model-settings.ts";
+import { openModels, type ModelRegistry } from "../../src/models/registry/registry.ts";
 import { startModelServer } from "../support/model-server.ts";
 
 let folder = "";

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { AppError, isAppError } from "../../src/errors.ts";
 import { createModel, modelTarget } from "../../src/models/load-model.ts";
-import { callWithRetry, type RetryOptions } from "../../src/models/resilience.ts";
+import { callWithRetry, type RetryOptions } from "../../src/models/resilience/resilience.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
 
 const servers: ModelServer[] = [];

@@ -1,7 +1,7 @@
 import { AIMessageChunk } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { describe, expect, it } from "vitest";
-import { brokeMidStream, watchStream } from "../../src/models/watch-stream.ts";
+import { brokeMidStream, watchStream } from "../../src/models/resilience/watch-stream.ts";
 
 function chunk(text: string, info: Record<string, string> = {}): ChatGenerationChunk {
   return new ChatGenerationChunk({ text, message: new AIMessageChunk({ content: text, response_metadata: info }) });

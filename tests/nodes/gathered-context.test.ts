@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { createChangedFiles } from "../../src/context/changed-files.ts";
+import { createChangedFiles } from "../../src/context/workspace/changed-files.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
 import { wireText } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { countText } from "../../src/context/tokens.ts";
+import { countText } from "../../src/context/tokens/tokens.ts";
 import type { CustomEvent } from "../../src/events.ts";
 import { createWebPages } from "../../src/web/read-page.ts";
 import { createWebSearch } from "../../src/web/web-search.ts";

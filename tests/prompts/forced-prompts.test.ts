@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { clarifyPrompt } from "../../src/prompts/clarify.ts";
-import { emptyReplyPrompt } from "../../src/prompts/empty-reply.ts";
-import { fileMovePrompt } from "../../src/prompts/file-move.ts";
-import { fileSummaryPrompt } from "../../src/prompts/file-summary.ts";
-import { folderCheckPrompt } from "../../src/prompts/folder-check.ts";
-import { incompleteReplyPrompt } from "../../src/prompts/incomplete-reply.ts";
+import { clarifyPrompt } from "../../src/prompts/templates/clarify.ts";
+import { emptyReplyPrompt } from "../../src/prompts/templates/empty-reply.ts";
+import { fileMovePrompt } from "../../src/prompts/templates/file-move.ts";
+import { fileSummaryPrompt } from "../../src/prompts/templates/file-summary.ts";
+import { folderCheckPrompt } from "../../src/prompts/templates/folder-check.ts";
+import { incompleteReplyPrompt } from "../../src/prompts/templates/incomplete-reply.ts";
 import { namesText, progressText } from "../../src/prompts/task-progress.ts";
-import { taskSummaryPrompt } from "../../src/prompts/task-summary.ts";
+import { taskSummaryPrompt } from "../../src/prompts/templates/task-summary.ts";
 
 const progress = progressText({ task: "file_move", done: 1, total: 3, failed: ["c.txt"] });
 const prompts: [string, string][] = [

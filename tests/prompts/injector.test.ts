@@ -1,8 +1,8 @@
 import { SystemMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { antiTampering } from "../../src/prompts/anti-tampering.ts";
-import { confirmation } from "../../src/prompts/confirmation.ts";
-import { identity } from "../../src/prompts/identity.ts";
+import { antiTampering } from "../../src/prompts/templates/anti-tampering.ts";
+import { confirmation } from "../../src/prompts/templates/confirmation.ts";
+import { identity } from "../../src/prompts/identity/identity.ts";
 import { layerSeparator, systemMessage } from "../../src/prompts/injector.ts";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
 import { wireText } from "../support/model-server.ts";

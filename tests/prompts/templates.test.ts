@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { nodes } from "../../src/nodes/index.ts";
 import { checkContent } from "../../src/prompts/check-content.ts";
-import { documentContext } from "../../src/prompts/document-context.ts";
-import { documentReferences, referencesText } from "../../src/prompts/document-references.ts";
-import { builtInIdentities, identityMinimal } from "../../src/prompts/identity-profiles.ts";
+import { documentContext } from "../../src/prompts/templates/document-context.ts";
+import { documentReferences, referencesText } from "../../src/prompts/templates/document-references.ts";
+import { builtInIdentities, identityMinimal } from "../../src/prompts/identity/identity-profiles.ts";
 import { templates } from "../../src/prompts/index.ts";
 import { nodesOfTemplate, templatesOfNode } from "../../src/prompts/node-templates.ts";
 import { outputFormats, templateFormats } from "../../src/prompts/output-formats.ts";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
 import type { Template } from "../../src/prompts/template.ts";
-import { toolText, xmlToolsText } from "../../src/prompts/xml-tools.ts";
+import { toolText, xmlToolsText } from "../../src/prompts/templates/xml-tools.ts";
 import { Profile } from "../../src/state.ts";
 import { filesBelow, readSource } from "../support/source-files.ts";
 
@@ -127,7 +127,7 @@ describe("the maps of the templates", () => {
     for (const [node, files] of Object.entries(filesOf)) {
       const imported = files
         .flatMap((file) => readSource(`src/nodes/${file}.ts`).imports)
-        .map((name) => /\/prompts\/(.+)\.ts$/u.exec(name)?.[1]?.replaceAll("-", "_") ?? "");
+        .map((name) => /\/prompts\/(?:\w+\/)?(.+)\.ts$/u.exec(name)?.[1]?.replaceAll("-", "_") ?? "");
       const asked = Object.keys(templates).filter((name) => imported.some((file) => fileOf(name) === file));
       expect(templatesOfNode(node).toSorted(), node).toEqual(asked.toSorted());
     }

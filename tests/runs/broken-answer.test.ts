@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { countText } from "../../src/context/tokens.ts";
+import { countText } from "../../src/context/tokens/tokens.ts";
 import { wireText, type ModelStep } from "../support/model-server.ts";
 import { startStopBench, type Reader, type StopBench } from "./stop-bench.ts";
 

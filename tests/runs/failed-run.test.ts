@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { createLogger } from "../../src/logger.ts";
 import { Runs } from "../../src/runs/runs.ts";
-import { createLocks } from "../../src/tools/locks.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { createSession, never, request, serve, State } from "./fixtures.ts";
 

@@ -12,7 +12,7 @@ import type { RunRequest } from "../../src/runs/draft.ts";
 import { Runs } from "../../src/runs/runs.ts";
 import type { Session } from "../../src/storage/records.ts";
 import type { Storage } from "../../src/storage/storage.ts";
-import { createLocks } from "../../src/tools/locks.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createMemoryStorage, type MemoryStorage } from "../support/memory-storage.ts";
 
 /** A door that a node waits at and a test opens; the node's own signal opens it with a failure. */

@@ -12,7 +12,7 @@ import { createModelLoader } from "../../src/models/load-model.ts";
 import { Runs } from "../../src/runs/runs.ts";
 import type { Run, Session } from "../../src/storage/records.ts";
 import type { Storage } from "../../src/storage/storage.ts";
-import { createLocks } from "../../src/tools/locks.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "../support/model-server.ts";
 import { createSession, request, serve, type createGate } from "./fixtures.ts";

@@ -16,7 +16,7 @@ import { readQuestion, resumeValue, type ApprovalDecision } from "../../src/sess
 import type { Session } from "../../src/storage/records.ts";
 import { createSqliteStorage } from "../../src/storage/sqlite/storage.ts";
 import type { Ledger } from "../../src/storage/storage.ts";
-import { createLocks } from "../../src/tools/locks.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createSession, never, request, serve } from "../runs/fixtures.ts";
 
 describe("a decision", () => {

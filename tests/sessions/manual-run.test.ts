@@ -4,10 +4,10 @@ import { messagesIn } from "../../src/sessions/conversation.ts";
 import type { ManualCall } from "../../src/sessions/manual-call.ts";
 import { createManualTools, type ManualTools } from "../../src/sessions/manual-run.ts";
 import { readValues } from "../../src/sessions/sessions.ts";
-import { createLocks } from "../../src/tools/locks.ts";
-import { success } from "../../src/tools/result.ts";
-import type { Tool } from "../../src/tools/tool.ts";
-import { createToolCounter } from "../../src/tools/tool-counter.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
+import { success } from "../../src/tools/runtime/result.ts";
+import type { Tool } from "../../src/tools/runtime/tool.ts";
+import { createToolCounter } from "../../src/tools/runtime/tool-counter.ts";
 import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";
 import { createBench, createGate, never, plainGraph, request, type Bench } from "../runs/fixtures.ts";
 

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { openDoor } from "../../src/sessions/door.ts";
 import { currentSession, openNamespace } from "../../src/sessions/namespaces.ts";
 import { createMeetingPoints } from "../../src/sessions/meeting-points.ts";
-import { createLocks } from "../../src/tools/locks.ts";
-import { createOperations } from "../../src/tools/operations.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
+import { createOperations } from "../../src/tools/undo/operations.ts";
 import { createBench, plainGraph } from "../runs/fixtures.ts";
 
 test.each([null, "ada"])(

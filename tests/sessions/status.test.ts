@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Stop, type StopState } from "../../src/runs/stop.ts";
-import { builtInProfiles } from "../../src/models/profiles.ts";
+import { builtInProfiles } from "../../src/models/registry/profiles.ts";
 import { readActivity } from "../../src/sessions/status.ts";
 import type { Session } from "../../src/storage/records.ts";
 import { sessionRecord } from "../contract/records.ts";

@@ -7,7 +7,7 @@ import { prepareDeck } from "../../src/simulation/deck.ts";
 import { createEngine, type Engine } from "../../src/simulation/engine.ts";
 import { createNativeEngine } from "../../src/tools/circuits/native-engine.ts";
 import { findSandbox, limiter } from "../../src/tools/shell/sandbox.ts";
-import { readWorkspaceText } from "../../src/context/workspace-text.ts";
+import { readWorkspaceText } from "../../src/context/workspace/workspace-text.ts";
 import { filesUnder, hostileDecks, hostileFiles } from "./hostile-decks.ts";
 import { aWorkspace, type Workspace } from "../tools/a-workspace.ts";
 

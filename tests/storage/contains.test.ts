@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { contains } from "../../src/storage/contains.ts";
+import { contains } from "../../src/storage/items/contains.ts";
 
 test.each([
   [{ a: 1, b: 2 }, { a: 1 }, true],

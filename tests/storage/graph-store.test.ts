@@ -1,6 +1,6 @@
 import { AsyncBatchedStore, InMemoryStore, type BaseStore } from "@langchain/langgraph-checkpoint";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { GraphStore, passStoreQueues } from "../../src/storage/graph-store.ts";
+import { GraphStore, passStoreQueues } from "../../src/storage/items/graph-store.ts";
 import { createSqliteStorage, type SqliteStorage } from "../../src/storage/sqlite/storage.ts";
 
 let storage: SqliteStorage;

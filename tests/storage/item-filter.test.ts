@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkFilter, matchesFilter } from "../../src/storage/item-filter.ts";
-import { scoreOf } from "../../src/storage/item-score.ts";
+import { checkFilter, matchesFilter } from "../../src/storage/items/item-filter.ts";
+import { scoreOf } from "../../src/storage/items/item-score.ts";
 
 const value = {
   name: "Ada",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { TestServer } from "../support/test-server.ts";
+import type { TestServer } from "./test-server.ts";
 
 const Schema = z.record(z.string(), z.unknown());
 const Operation = z.looseObject({

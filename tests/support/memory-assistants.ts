@@ -1,6 +1,6 @@
 import { AppError } from "../../src/errors.ts";
 import type { AssistantStore, AssistantVersion } from "../../src/storage/assistants.ts";
-import { contains } from "../../src/storage/contains.ts";
+import { contains } from "../../src/storage/items/contains.ts";
 import type { Assistant } from "../../src/storage/records.ts";
 
 /** Assistants in memory. */

@@ -11,7 +11,7 @@ import { servicesKey, type RunServices } from "../../src/loop/services.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import type { GraphState } from "../../src/state.ts";
 import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
-import { createLocks } from "../../src/tools/locks.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "./model-server.ts";
 
 export interface TestWorkflowOptions extends ModelServerOptions {

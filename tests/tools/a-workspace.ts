@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createMemoryTasks } from "../../src/storage/memory.ts";
-import { createLocks } from "../../src/tools/locks.ts";
-import { prepareCall, runTool } from "../../src/tools/run-tool.ts";
-import type { Tool, ToolContext, ToolResult } from "../../src/tools/tool.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
+import { prepareCall, runTool } from "../../src/tools/runtime/run-tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../../src/tools/runtime/tool.ts";
 
 export interface Workspace extends AsyncDisposable {
   /** The workspace lies in `outside`, next to whatever a test puts there. */

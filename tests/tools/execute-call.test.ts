@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AppError } from "../../src/errors.ts";
 import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
-import { executeCall, type CallRuntime, type ToolCall } from "../../src/tools/execute-call.ts";
-import type { ToolHook } from "../../src/tools/hooks.ts";
-import { createLocks } from "../../src/tools/locks.ts";
-import { failure, success } from "../../src/tools/result.ts";
-import type { Reconciled, Tool, ToolContext } from "../../src/tools/tool.ts";
-import { toolLog } from "../../src/tools/tool-log.ts";
+import { executeCall, type CallRuntime, type ToolCall } from "../../src/tools/runtime/execute-call.ts";
+import type { ToolHook } from "../../src/tools/runtime/hooks.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
+import { failure, success } from "../../src/tools/runtime/result.ts";
+import type { Reconciled, Tool, ToolContext } from "../../src/tools/runtime/tool.ts";
+import { toolLog } from "../../src/tools/runtime/tool-log.ts";
 import { createLogger } from "../../src/logger.ts";
 
 const aTool = (run: Tool["run"], change: Partial<Tool> = {}): Tool => ({

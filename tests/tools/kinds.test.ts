@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { confirmation, confirmationOf } from "../../src/guardrails/confirmation.ts";
+import { confirmation, confirmationOf } from "../../src/guardrails/rules/confirmation.ts";
 import { tools } from "../../src/tools/index.ts";
-import type { Operation, Tool } from "../../src/tools/tool.ts";
+import type { Operation, Tool } from "../../src/tools/runtime/tool.ts";
 import { aWorkspace } from "./a-workspace.ts";
 
 const files = {

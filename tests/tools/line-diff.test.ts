@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { diffLines, nearChanges, type DiffLine } from "../../src/tools/line-diff.ts";
+import { diffLines, nearChanges, type DiffLine } from "../../src/tools/undo/line-diff.ts";
 
 const shown = (lines: DiffLine[]) =>
   lines.map(({ kind, text }) => `${{ same: " ", removed: "-", added: "+" }[kind]}${text}`);

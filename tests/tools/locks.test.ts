@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createLocks } from "../../src/tools/locks.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
 
 const never = new AbortController().signal;
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tools } from "../../src/tools/index.ts";
-import { createRegistry, toLangChainTools, toolNotFound } from "../../src/tools/registry.ts";
-import { success } from "../../src/tools/result.ts";
-import { defineTool, type Tool } from "../../src/tools/tool.ts";
+import { createRegistry, toLangChainTools, toolNotFound } from "../../src/tools/runtime/registry.ts";
+import { success } from "../../src/tools/runtime/result.ts";
+import { defineTool, type Tool } from "../../src/tools/runtime/tool.ts";
 
 const aTool = (name: string, isDefault?: boolean) =>
   defineTool({

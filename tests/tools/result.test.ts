@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { toFailure } from "../../src/tools/result.ts";
+import { toFailure } from "../../src/tools/runtime/result.ts";
 
 const system = (code: string): Error => Object.assign(new Error(`${code}: /secret/place`), { code });
 

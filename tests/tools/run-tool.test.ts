@@ -2,10 +2,10 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { AppError, type ErrorCode } from "../../src/errors.ts";
 import { createMemoryTasks } from "../../src/storage/memory.ts";
-import { createLocks } from "../../src/tools/locks.ts";
-import { failure, success } from "../../src/tools/result.ts";
-import { prepareCall, runTool } from "../../src/tools/run-tool.ts";
-import { defineTool, type Tool, type ToolContext, type ToolResult } from "../../src/tools/tool.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
+import { failure, success } from "../../src/tools/runtime/result.ts";
+import { prepareCall, runTool } from "../../src/tools/runtime/run-tool.ts";
+import { defineTool, type Tool, type ToolContext, type ToolResult } from "../../src/tools/runtime/tool.ts";
 
 const schema = z.object({
   path: z.string().describe("path of the file"),

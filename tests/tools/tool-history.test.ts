@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ToolCallRecord } from "../../src/storage/records.ts";
-import { toolHistory, toolStatistics } from "../../src/tools/tool-history.ts";
+import { toolHistory, toolStatistics } from "../../src/tools/runtime/tool-history.ts";
 
 function row(tool_call_id: string, fields: Partial<ToolCallRecord>): ToolCallRecord {
   const started_at = "2026-01-01T00:00:00.000Z";

@@ -4,12 +4,12 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { isAppError } from "../../src/errors.ts";
 import { createMemoryLedger } from "../../src/storage/memory.ts";
-import { executeCall } from "../../src/tools/execute-call.ts";
+import { executeCall } from "../../src/tools/runtime/execute-call.ts";
 import { tools } from "../../src/tools/index.ts";
-import { createLocks } from "../../src/tools/locks.ts";
-import { createOperations, type OperationCard } from "../../src/tools/operations.ts";
-import { prepareCall } from "../../src/tools/run-tool.ts";
-import type { Tool } from "../../src/tools/tool.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
+import { createOperations, type OperationCard } from "../../src/tools/undo/operations.ts";
+import { prepareCall } from "../../src/tools/runtime/run-tool.ts";
+import type { Tool } from "../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
 import { aWorkspace } from "./a-workspace.ts";
 

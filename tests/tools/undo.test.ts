@@ -17,12 +17,12 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLedger } from "../../src/storage/memory.ts";
 import type { OperationStore } from "../../src/storage/storage.ts";
-import { executeCall, type CallRuntime } from "../../src/tools/execute-call.ts";
+import { executeCall, type CallRuntime } from "../../src/tools/runtime/execute-call.ts";
 import { tools } from "../../src/tools/index.ts";
-import { createLocks } from "../../src/tools/locks.ts";
-import { createOperations, type Operations } from "../../src/tools/operations.ts";
-import { prepareCall } from "../../src/tools/run-tool.ts";
-import type { Tool, ToolResult } from "../../src/tools/tool.ts";
+import { createLocks } from "../../src/tools/runtime/locks.ts";
+import { createOperations, type Operations } from "../../src/tools/undo/operations.ts";
+import { prepareCall } from "../../src/tools/runtime/run-tool.ts";
+import type { Tool, ToolResult } from "../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
 import { aWorkspace, type Workspace } from "./a-workspace.ts";
 

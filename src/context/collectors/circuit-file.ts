@@ -1,6 +1,6 @@
 import { fenced } from "../layers.ts";
 import { netlistFacts, readNetlist } from "../netlist.ts";
-import { readWorkspaceText } from "../workspace-text.ts";
+import { readWorkspaceText } from "../workspace/workspace-text.ts";
 import { priorities, type Collector } from "./collector.ts";
 
 /** How the names of circuits end (CIRC-01). */

@@ -1,4 +1,4 @@
-import type { SearchText } from "../search-workspace.ts";
+import type { SearchText } from "../workspace/search-workspace.ts";
 
 /** Where to look, for one request (CTX-08). Paths are as the session has them: relative to the workspace. */
 export interface CollectionContext {

@@ -1,6 +1,6 @@
 import { dirname, join, normalize } from "node:path/posix";
 import { errorMessage, isAppError } from "../../errors.ts";
-import { fileExcerpt } from "../file-excerpt.ts";
+import { fileExcerpt } from "../workspace/file-excerpt.ts";
 import { fenced } from "../layers.ts";
 import { createNetlistFiles } from "../netlist-files.ts";
 import { priorities, type Collector } from "./collector.ts";

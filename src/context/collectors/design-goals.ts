@@ -1,5 +1,5 @@
 import { assessGoal, readGoals, usualGoals, type Goal, type GoalState } from "../../simulation/goals.ts";
-import { readIfThere } from "../workspace-text.ts";
+import { readIfThere } from "../workspace/workspace-text.ts";
 import { priorities, type Collector } from "./collector.ts";
 import { namedAfter } from "./named-after.ts";
 

@@ -3,7 +3,7 @@ import { createFailureHistory } from "../failure-history.ts";
 import { createFaultCache } from "../fault-cache.ts";
 import { netlistWarnings } from "../netlist-warnings.ts";
 import { readNetlist } from "../netlist.ts";
-import { readIfThere, readWorkspaceText } from "../workspace-text.ts";
+import { readIfThere, readWorkspaceText } from "../workspace/workspace-text.ts";
 import { priorities, type CollectionContext, type Collector } from "./collector.ts";
 
 /** Lines shown before and after one with a fault. */

@@ -1,6 +1,6 @@
 import { cutToTokens } from "../assembler.ts";
-import { extractKeywords, searchTerms } from "../keywords.ts";
-import type { SearchHit } from "../search-workspace.ts";
+import { extractKeywords, searchTerms } from "../workspace/keywords.ts";
+import type { SearchHit } from "../workspace/search-workspace.ts";
 import { priorities, type CollectionContext, type Collector } from "./collector.ts";
 
 /** Names that are searched for, lines that are shown, and their tokens at most (CTX-12). */

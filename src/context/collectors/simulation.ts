@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import { readIfThere, readWorkspaceText } from "../workspace-text.ts";
+import { readIfThere, readWorkspaceText } from "../workspace/workspace-text.ts";
 import { priorities, type Collector } from "./collector.ts";
 import { namedAfter } from "./named-after.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { findAssistant } from "../../graph/find-assistant.ts";
-import { readDecision } from "../../loop/approval.ts";
+import { readDecision } from "../../loop/tool-call/approval.ts";
 import { checksMessages } from "../../sessions/run-input.ts";
 import { readQuestion, resumeValue } from "../../sessions/questions.ts";
 import { readMessages } from "../../sessions/conversation.ts";

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { errorCodes } from "../../errors.ts";
-import type { ServiceStatus } from "../../models/model-services.ts";
+import type { ServiceStatus } from "../../models/resilience/model-services.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";

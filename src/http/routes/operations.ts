@@ -1,9 +1,9 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { requireSession } from "../../sessions/sessions.ts";
-import { operationText } from "../../tools/operation-text.ts";
-import type { OperationCard } from "../../tools/operations.ts";
-import { toolHistory, toolStatistics } from "../../tools/tool-history.ts";
+import { operationText } from "../../tools/undo/operation-text.ts";
+import type { OperationCard } from "../../tools/undo/operations.ts";
+import { toolHistory, toolStatistics } from "../../tools/runtime/tool-history.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";

@@ -1,9 +1,9 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { providerNamed, removeProvider, setKey, setProvider } from "../../models/change-models.ts";
-import { isLocal } from "../../models/known-models.ts";
-import { ProviderName, ProviderSetting } from "../../models/model-settings.ts";
-import type { ModelRegistry } from "../../models/registry.ts";
+import { providerNamed, removeProvider, setKey, setProvider } from "../../models/registry/change-models.ts";
+import { isLocal } from "../../models/registry/known-models.ts";
+import { ProviderName, ProviderSetting } from "../../models/registry/model-settings.ts";
+import type { ModelRegistry } from "../../models/registry/registry.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { valuesOf, variableNames } from "../../config.ts";
 import { AppError } from "../../errors.ts";
 import { changeable } from "../../live-settings/changeable.ts";
-import { masked } from "../../models/credentials.ts";
+import { masked } from "../../models/registry/credentials.ts";
 import { isSecret } from "../../settings/is-secret.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
 import { Minutes } from "../../settings/default-times.ts";
-import { checkFilter } from "../../storage/item-filter.ts";
+import { checkFilter } from "../../storage/items/item-filter.ts";
 import { JsonObject } from "../../storage/records.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Hono } from "hono";
 import { z } from "zod";
 import { readNewest } from "../../runs/newest-state.ts";
-import { contains } from "../../storage/contains.ts";
+import { contains } from "../../storage/items/contains.ts";
 import { JsonObject, SessionStatus, type Session } from "../../storage/records.ts";
 import type { SessionQuery } from "../../storage/storage.ts";
 import { describe } from "../describe.ts";

@@ -1,11 +1,11 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { asksWhen, confirmationOf } from "../../guardrails/confirmation.ts";
+import { asksWhen, confirmationOf } from "../../guardrails/rules/confirmation.ts";
 import { AskedOperation, questionFor } from "../../guardrails/questions.ts";
 import { JsonObject, EffectClass } from "../../storage/records.ts";
-import { parameterSchema } from "../../tools/parameters.ts";
-import { describeTool } from "../../tools/registry.ts";
-import type { Tool } from "../../tools/tool.ts";
+import { parameterSchema } from "../../tools/runtime/parameters.ts";
+import { describeTool } from "../../tools/runtime/registry.ts";
+import type { Tool } from "../../tools/runtime/tool.ts";
 import { toolkitOf } from "../../toolkits/enabled-toolkits.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";

@@ -4,7 +4,7 @@ import type { Config } from "../../config.ts";
 import { AppError } from "../../errors.ts";
 import { isProviderSearchAvailable, providerSearchHelp } from "../../models/provider-search.ts";
 import { providers } from "../../models/index.ts";
-import type { ModelRegistry } from "../../models/registry.ts";
+import type { ModelRegistry } from "../../models/registry/registry.ts";
 import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import {
   searchEngineNames,

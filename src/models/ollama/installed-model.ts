@@ -1,4 +1,4 @@
-import type { ProfilePart } from "../model-profile.ts";
+import type { ProfilePart } from "../registry/model-profile.ts";
 import type { ListedModel, ShownModel } from "./api.ts";
 import { namedAbilities } from "./named-abilities.ts";
 

@@ -1,7 +1,7 @@
 import type { AppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { isLocal } from "../known-models.ts";
-import type { ModelRegistry } from "../registry.ts";
+import { isLocal } from "../registry/known-models.ts";
+import type { ModelRegistry } from "../registry/registry.ts";
 import { OllamaService } from "./service.ts";
 
 /** The service of the provider `ollama`, whose models are told to the registry (LLM-15). Close it. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { AppError, isAppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { toModelError } from "../model-error.ts";
-import type { ProfileRows } from "../profiles.ts";
+import type { ProfileRows } from "../registry/profiles.ts";
 import { listRunning, showModel, type OllamaPlace, type RunningModel, type ShownModel } from "./api.ts";
 import { failureAdvice } from "./advice.ts";
 import { modelsEvent, statusEvent, type OllamaEvent } from "./events.ts";

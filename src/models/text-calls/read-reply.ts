@@ -2,7 +2,7 @@ import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager
 import { AIMessage, isAIMessage, isAIMessageChunk, type AIMessageChunk } from "@langchain/core/messages";
 import type { ChatGeneration, ChatGenerationChunk } from "@langchain/core/outputs";
 import { isCut } from "../end-reason.ts";
-import { hasClosingMark } from "../watch-stream.ts";
+import { hasClosingMark } from "../resilience/watch-stream.ts";
 import { createTextCallParser, type CallForm, type TextCallParser } from "./parser.ts";
 import { ChunkMaker, gather, withoutText } from "./reply-chunks.ts";
 import type { ListedTool } from "./tool-list.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { AIMessageChunk, isAIMessageChunk } from "@langchain/core/messages";
 import type { ToolCall, ToolCallChunk } from "@langchain/core/messages/tool";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
-import { hasClosingMark } from "../watch-stream.ts";
+import { hasClosingMark } from "../resilience/watch-stream.ts";
 import { argumentsOf } from "./arguments.ts";
 import type { ListedTool } from "./tool-list.ts";
 import type { ReplyPart, ToolUse } from "./tool-use.ts";

@@ -7,7 +7,7 @@ import type {
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import { builtInPrompts, type Prompts } from "../../prompts/prompts.ts";
-import { xmlToolsText, type CallGrammar } from "../../prompts/xml-tools.ts";
+import { xmlToolsText, type CallGrammar } from "../../prompts/templates/xml-tools.ts";
 import { WrappedModel } from "../wrapped-model.ts";
 import { readChunks, readWhole, type ReplyReading, type WritingHabits } from "./read-reply.ts";
 import { callableNames, listTools } from "./tool-list.ts";

@@ -8,7 +8,7 @@ import {
   type ToolMessage,
 } from "@langchain/core/messages";
 import { layerSeparator, systemMessage } from "../../prompts/injector.ts";
-import type { CallGrammar } from "../../prompts/xml-tools.ts";
+import type { CallGrammar } from "../../prompts/templates/xml-tools.ts";
 import { brokenArguments } from "../broken-arguments.ts";
 import { writtenValue } from "./value.ts";
 

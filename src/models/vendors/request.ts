@@ -2,7 +2,7 @@ import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { isAnswerBeginning } from "../answer-beginning.ts";
 import { placeOfRequest } from "../note-message.ts";
 import { callDefaults, thinksFirst } from "../call-defaults.ts";
-import type { ModelProfile } from "../model-profile.ts";
+import type { ModelProfile } from "../registry/model-profile.ts";
 import type { ModelOptions } from "../provider.ts";
 import { vendorSearchTool } from "./found-pages.ts";
 import type { Quirks } from "./quirks.ts";

@@ -1,5 +1,5 @@
-import type { ThreadItems } from "./items.ts";
-import { weightOf, type Snapshot } from "./snapshot.ts";
+import type { ThreadItems } from "./checkpoints/items.ts";
+import { weightOf, type Snapshot } from "./checkpoints/snapshot.ts";
 
 /** How many threads memory holds, whatever their size, and how many seconds it holds one that nobody uses (SESS-17). */
 export interface CacheLimits {

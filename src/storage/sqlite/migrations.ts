@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 
 /** One change of the schema. `id` counts from 1 without gaps; a published one is never edited. */
 export interface Migration {

@@ -1,28 +1,28 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Storage } from "../storage.ts";
-import { createApprovalStore } from "./approvals.ts";
-import { createAssistantStore } from "./assistants.ts";
+import { createApprovalStore } from "./records/approvals.ts";
+import { createAssistantStore } from "./records/assistants.ts";
 import type { CacheLimits } from "./cache.ts";
-import { MillraceSaver } from "./checkpointer.ts";
-import { createCronStore } from "./crons.ts";
-import { checkDatabase, checkFile, CommitMark } from "./commit-mark.ts";
-import { openDatabase, toStorageError, type Database } from "./database.ts";
-import { GroupCommit } from "./durable.ts";
-import { createEventStore } from "./events.ts";
-import { lockDatabase } from "./lock-database.ts";
-import { createLedger } from "./ledger.ts";
-import { createOperationStore } from "./operations.ts";
+import { MillraceSaver } from "./checkpoints/checkpointer.ts";
+import { createCronStore } from "./records/crons.ts";
+import { checkDatabase, checkFile, CommitMark } from "./database/commit-mark.ts";
+import { openDatabase, toStorageError, type Database } from "./database/database.ts";
+import { GroupCommit } from "./database/durable.ts";
+import { createEventStore } from "./events/events.ts";
+import { lockDatabase } from "./database/lock-database.ts";
+import { createLedger } from "./records/ledger.ts";
+import { createOperationStore } from "./records/operations.ts";
 import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
-import { createModelRequestStore } from "./model-requests.ts";
-import { createNamespaceStore } from "./namespaces.ts";
-import { createRunStore } from "./runs.ts";
-import { createSessionTtlStore } from "./session-ttls.ts";
-import { createSessionStore } from "./sessions.ts";
-import { createItemStore } from "./store-items.ts";
-import { createTaskStore } from "./tasks.ts";
-import { createWebhookStore } from "./webhooks.ts";
+import { createModelRequestStore } from "./records/model-requests.ts";
+import { createNamespaceStore } from "./records/namespaces.ts";
+import { createRunStore } from "./records/runs.ts";
+import { createSessionTtlStore } from "./records/session-ttls.ts";
+import { createSessionStore } from "./records/sessions.ts";
+import { createItemStore } from "./store/store-items.ts";
+import { createTaskStore } from "./records/tasks.ts";
+import { createWebhookStore } from "./records/webhooks.ts";
 
 /** A `Storage` whose checkpointer is ours, with what a recovery asks it. */
 export interface SqliteStorage extends Storage {

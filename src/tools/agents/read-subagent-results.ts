@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { backgroundText } from "../../agents/background.ts";
-import { answering, failure, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { answering, failure, success } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 
 /** Characters of all replies together, of the length that a result may have. */
 const shownLength = 4000;

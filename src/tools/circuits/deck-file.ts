@@ -2,7 +2,7 @@ import { AppError, isAppError } from "../../errors.ts";
 import { withFile } from "../files/file-access.ts";
 import { textLines } from "../files/text-lines.ts";
 import { locate } from "../files/workspace-path.ts";
-import type { ToolContext } from "../tool.ts";
+import type { ToolContext } from "../runtime/tool.ts";
 
 /** Bytes of a file of a circuit; a larger one is no text that anybody wrote. */
 const largest = 4 * 1024 * 1024;

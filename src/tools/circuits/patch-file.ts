@@ -4,8 +4,8 @@ import { replaceFile } from "../files/file-access.ts";
 import { leadsToCritical, look, writing } from "../files/looking.ts";
 import { reconcileWrite } from "../files/reconcile.ts";
 import { locate } from "../files/workspace-path.ts";
-import { answering, success } from "../result.ts";
-import { defineTool, type ToolResult } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { applyChanges } from "./apply-changes.ts";
 import { readText } from "./deck-file.ts";
 

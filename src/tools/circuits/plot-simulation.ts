@@ -4,8 +4,8 @@ import { plotPng } from "../../simulation/plot-png.ts";
 import { plotSvg } from "../../simulation/plot-svg.ts";
 import { Waveform } from "../../simulation/waveforms.ts";
 import { reading, writing } from "../files/looking.ts";
-import { answering, success } from "../result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { besideCircuit, readText } from "./deck-file.ts";
 import { writeOperation, writeText } from "./write-text.ts";
 

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { writing } from "../files/looking.ts";
 import { holdsText, reconcileWrite } from "../files/reconcile.ts";
 import { parsePath } from "../files/workspace-path.ts";
-import { answering, success } from "../result.ts";
-import { defineTool, type ToolResult } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { writeOperation, writeText } from "./write-text.ts";
 
 /** Writes a whole file anew, whether it is there or not (CIRC-10). */

@@ -1,6 +1,6 @@
 import { AppError } from "../../errors.ts";
 import { isMadeByPrograms, isWordDocument } from "../documents/document-format.ts";
-import type { Operation, ToolContext } from "../tool.ts";
+import type { Operation, ToolContext } from "../runtime/tool.ts";
 import { isInCriticalFolder } from "../files/critical-file.ts";
 import { replaceFile, writeNewFile } from "../files/file-access.ts";
 import { leadsToCritical, look } from "../files/looking.ts";

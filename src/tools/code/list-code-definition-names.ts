@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError, isAppError } from "../../errors.ts";
-import { answering, success } from "../result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { answerLimit, fittingLines } from "../files/bounded-text.ts";
 import { breathing } from "../../breathing.ts";
 import { hasCode } from "../../system-code.ts";

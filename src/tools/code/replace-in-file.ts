@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { expectedFailure, answering, success } from "../result.ts";
-import { defineTool, type Reconciled, type ToolContext, type ToolResult } from "../tool.ts";
+import { expectedFailure, answering, success } from "../runtime/result.ts";
+import { defineTool, type Reconciled, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { replaceFile } from "../files/file-access.ts";
 import { fileSeconds, leadsToCritical, look, writing } from "../files/looking.ts";
 import { reconcileWrite } from "../files/reconcile.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { fileContent, isWritten } from "../documents/file-content.ts";
-import { answering, success } from "../result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { isInCriticalFolder } from "../files/critical-file.ts";
 import { replaceFile, writeNewFile } from "../files/file-access.ts";
 import { fileSeconds, leadsToCritical, look, writing } from "../files/looking.ts";

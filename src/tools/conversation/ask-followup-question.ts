@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool } from "../tool.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { onlyInConversation } from "./only-in-conversation.ts";
 
 /** Asks the user one question and waits for the answer (LOOP-14). */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { success } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 
 /** Says that the task is done, and gives its final result, which ends the turn (LOOP-13). */
 export const attemptCompletion = defineTool({

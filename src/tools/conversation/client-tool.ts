@@ -1,7 +1,7 @@
 import { AppError } from "../../errors.ts";
 import type { ClientTool } from "../../user-context.ts";
 import { readArgumentSchema } from "../mcp/argument-schema.ts";
-import type { Tool } from "../tool.ts";
+import type { Tool } from "../runtime/tool.ts";
 import { onlyInConversation } from "./only-in-conversation.ts";
 
 /**

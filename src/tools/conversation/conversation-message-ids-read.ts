@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { failure } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { failure } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { listResult } from "./deletion-result.ts";
 
 /** Shows the model which messages it has chosen not to see (PRUNE-02). */

@@ -1,5 +1,5 @@
-import { success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { success } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { changeDeletionList, DeletionChange, writeTool } from "./deletion-list.ts";
 import { listResult } from "./deletion-result.ts";
 

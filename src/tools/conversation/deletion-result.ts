@@ -1,5 +1,5 @@
-import { success } from "../result.ts";
-import type { Conversation, ToolResult } from "../tool.ts";
+import { success } from "../runtime/result.ts";
+import type { Conversation, ToolResult } from "../runtime/tool.ts";
 
 /** What the model reads of the list of messages that it does not see; ids that name no message are told apart. */
 export function listResult(list: readonly string[], { known }: Pick<Conversation, "known">): ToolResult {

@@ -1,5 +1,5 @@
-import { failure } from "../result.ts";
-import type { ToolResult } from "../tool.ts";
+import { failure } from "../runtime/result.ts";
+import type { ToolResult } from "../runtime/tool.ts";
 
 /** The result of a call that only a person can answer, where none is asked: a tool run by hand. */
 export function onlyInConversation(tool: string): ToolResult {

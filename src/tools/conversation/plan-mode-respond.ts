@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool } from "../tool.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { onlyInConversation } from "./only-in-conversation.ts";
 
 /** Shows the user a plan and waits for what they say to it (LOOP-14, DECOMP-04). */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import { diffLines, nearChanges, type DiffLine } from "../line-diff.ts";
-import { answering, success } from "../result.ts";
-import { defineTool, type EditorBuffer, type ToolContext, type ToolResult } from "../tool.ts";
+import { diffLines, nearChanges, type DiffLine } from "../undo/line-diff.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type EditorBuffer, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 
 /** Characters of the text that the tool can give an editor. */
 const longestText = 1_000_000;

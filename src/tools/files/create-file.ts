@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
 import { fileContent, holdsContent, isWritten } from "../documents/file-content.ts";
-import { answering, success } from "../result.ts";
-import { defineTool, type ToolResult } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { isInCriticalFolder } from "./critical-file.ts";
 import { writeNewFile } from "./file-access.ts";
 import { fileSeconds, writing } from "./looking.ts";

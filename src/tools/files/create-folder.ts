@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import { answering, success } from "../result.ts";
-import { defineTool, type ToolResult } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { makeFolders } from "./file-access.ts";
 import { fileSeconds, writing } from "./looking.ts";
 import { reconcileWrite } from "./reconcile.ts";

@@ -1,8 +1,8 @@
 import { lstat, readdir, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { answering, success } from "../result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { fileSeconds, leadsToCritical, look, writing } from "./looking.ts";
 import { notFound } from "./not-found.ts";
 import { isRestOf, reconcileWrite } from "./reconcile.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import { answering, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { fittingLines } from "./bounded-text.ts";
 import { fileSeconds, reading } from "./looking.ts";
 import { notFound } from "./not-found.ts";

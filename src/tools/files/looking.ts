@@ -1,5 +1,5 @@
 import { relative, sep } from "node:path";
-import { expectedFailure } from "../result.ts";
+import { expectedFailure } from "../runtime/result.ts";
 import { isCritical } from "./critical-file.ts";
 import { locate, parsePath, type Place } from "./workspace-path.ts";
 

@@ -1,7 +1,7 @@
 import { link, mkdir, readdir, rename, rmdir, lstat, open, unlink } from "node:fs/promises";
 import { extname } from "node:path";
 import { AppError } from "../../errors.ts";
-import type { Operation } from "../tool.ts";
+import type { Operation } from "../runtime/tool.ts";
 import { isInCriticalFolder } from "./critical-file.ts";
 import { hasCode } from "../../system-code.ts";
 import { makeFolders, removeEmptyFolders, type FileContext } from "./file-access.ts";

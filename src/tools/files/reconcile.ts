@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { FileState } from "../../storage/records.ts";
-import type { Reconciled, ToolContext, ToolResult } from "../tool.ts";
+import type { Reconciled, ToolContext, ToolResult } from "../runtime/tool.ts";
 import { identityOf, isSameState, snapshot } from "./snapshot.ts";
 
 /** What the look at a path is compared with: the state of then, where it was kept, and of now. */

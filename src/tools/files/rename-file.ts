@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
-import { answering, success } from "../result.ts";
-import { defineTool, type ToolResult } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { fileSeconds, writing } from "./looking.ts";
 import { moveEntry, moveOperation } from "./move-entry.ts";
 import { reconcileMove } from "./reconcile.ts";

@@ -1,8 +1,8 @@
 import { RE2JS } from "re2js";
 import { z } from "zod";
 import { AppError, errorMessage, isAppError } from "../../errors.ts";
-import { answering, success } from "../result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { answerLimit } from "./bounded-text.ts";
 import { breathing } from "../../breathing.ts";
 import { hasCode } from "../../system-code.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { ToolContext } from "../tool.ts";
+import type { ToolContext } from "../runtime/tool.ts";
 import { filesWith, toRipgrep } from "./ripgrep.ts";
 import { walk } from "./walk.ts";
 import { isTemporaryName, reservedFolder, type Place } from "./workspace-path.ts";

@@ -5,7 +5,7 @@ import { join, relative, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isAppError } from "../../errors.ts";
 import type { FileState } from "../../storage/records.ts";
-import { canonicalJson } from "../canonical-json.ts";
+import { canonicalJson } from "../runtime/canonical-json.ts";
 import { hasCode } from "../../system-code.ts";
 import { isTemporaryName, locate, ownName, parsePath, withFolder, type Place } from "./workspace-path.ts";
 

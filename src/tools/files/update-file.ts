@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { fileContent, isWritten } from "../documents/file-content.ts";
-import { answering, success } from "../result.ts";
-import { defineTool, type ToolResult } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { replaceFile, requireFile } from "./file-access.ts";
 import { fileSeconds, leadsToCritical, look, writing } from "./looking.ts";
 import { reconcileWrite } from "./reconcile.ts";

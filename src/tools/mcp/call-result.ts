@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { failure, success } from "../result.ts";
-import type { ToolResult } from "../tool.ts";
+import { failure, success } from "../runtime/result.ts";
+import type { ToolResult } from "../runtime/tool.ts";
 
 /** Characters kept of one result; the rest is not read by anybody. */
 const resultLength = 200_000;

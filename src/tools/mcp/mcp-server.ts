@@ -1,8 +1,8 @@
 import { AppError, errorMessage, isAppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { unlessAborted } from "../../unless-aborted.ts";
-import { failure } from "../result.ts";
-import type { Tool, ToolResult } from "../tool.ts";
+import { failure } from "../runtime/result.ts";
+import type { Tool, ToolResult } from "../runtime/tool.ts";
 import { readCallResult } from "./call-result.ts";
 import type { Connection } from "./connection.ts";
 import type { McpServerConfig } from "./mcp-config.ts";

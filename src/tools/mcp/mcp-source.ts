@@ -3,7 +3,7 @@ import { isAbsolute, relative, sep } from "node:path";
 import { environmentVariable, type Config } from "../../config.ts";
 import { AppError, explain, isAppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import type { ToolSource } from "../tool-source.ts";
+import type { ToolSource } from "../runtime/tool-source.ts";
 import { readMcpConfig, type McpServerConfig, type McpSettings, type ReadVariable } from "./mcp-config.ts";
 import { McpServer } from "./mcp-server.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { answering } from "../result.ts";
-import type { Tool, ToolResult } from "../tool.ts";
+import { answering } from "../runtime/result.ts";
+import type { Tool, ToolResult } from "../runtime/tool.ts";
 import { readArgumentSchema } from "./argument-schema.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 

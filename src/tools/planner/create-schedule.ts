@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { answering, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { Day, noTask, scheduleData, taskData, TaskId, taskLine } from "./task-form.ts";
 
 /** Plans a task for a day; a day it has already changes nothing (PLANNER-01, PLANNER-04). */

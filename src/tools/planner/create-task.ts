@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { answering, success } from "../result.ts";
+import { answering, success } from "../runtime/result.ts";
 import type { Task } from "../../storage/records.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../tool.ts";
+import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { stableId } from "./stable-id.ts";
 import { AreaId, Day, newTask, taskData, taskLine, Title } from "./task-form.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { answering, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { noTask, TaskId } from "./task-form.ts";
 
 /** Deletes a task. Nobody is asked first, unless the operator wants it (CONF-10). */

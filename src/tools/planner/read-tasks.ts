@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { answering, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { taskData, taskLine } from "./task-form.ts";
 import { ViewContext, viewOf } from "./view-context.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Task } from "../../storage/records.ts";
-import { answering, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { Day } from "./task-form.ts";
 
 /** How many tasks there are, and how they stand (PLANNER-08). A task is overdue when it is open and all its days are over. */

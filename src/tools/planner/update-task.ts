@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { answering, failure, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { answering, failure, success } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { noTask, taskData, TaskId, taskLine, Title } from "./task-form.ts";
 
 /** Changes the title or the done mark of a task; what is not supplied stays (PLANNER-03). */

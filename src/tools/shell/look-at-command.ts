@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { expectedFailure } from "../result.ts";
-import type { Operation, ToolContext } from "../tool.ts";
+import { expectedFailure } from "../runtime/result.ts";
+import type { Operation, ToolContext } from "../runtime/tool.ts";
 import { withFile } from "../files/file-access.ts";
 import { locate } from "../files/workspace-path.ts";
 import { harmfulCommand } from "./harmful-command.ts";

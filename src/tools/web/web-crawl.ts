@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { AppError, isAppError } from "../../errors.ts";
 import type { WebPage, WebPages } from "../../web/read-page.ts";
-import { answering, failure, success } from "../result.ts";
-import { defineTool, type ToolResult } from "../tool.ts";
+import { answering, failure, success } from "../runtime/result.ts";
+import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { dataFromOutside, opening } from "./web-text.ts";
 
 /** Pages that are read where nobody says how many, and at most; characters that are shown of each. */

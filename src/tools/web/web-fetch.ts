@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { WebPage } from "../../web/read-page.ts";
-import { answering, failure, success } from "../result.ts";
-import { defineTool, type ToolResult } from "../tool.ts";
+import { answering, failure, success } from "../runtime/result.ts";
+import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { dataFromOutside, opening, webSeconds } from "./web-text.ts";
 
 /** The text of one page of the public web (SEARCH-07, S13). */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { searchResultsText } from "../../web/search-result.ts";
 import { mostPages, usualPages } from "../../web/web-search.ts";
-import { answering, failure, success } from "../result.ts";
-import { defineTool } from "../tool.ts";
+import { answering, failure, success } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { dataFromOutside, searching, webSeconds } from "./web-text.ts";
 
 /** Searches the web by the engine of the server (SEARCH-07). */

@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import type { LoopRule } from "../../../src/guardrails/finding.ts";
-import { success } from "../../../src/tools/result.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
 import { tools as ownTools } from "../../../src/tools/index.ts";
-import { defineTool, type Tool } from "../../../src/tools/tool.ts";
+import { defineTool, type Tool } from "../../../src/tools/runtime/tool.ts";
 
 /** A call as it was recorded. Without an outcome it succeeded. */
 export interface RecordedCall {

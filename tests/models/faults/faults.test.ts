@@ -7,7 +7,7 @@ import { loadConfig } from "../../../src/config.ts";
 import { isAppError } from "../../../src/errors.ts";
 import { createProgress } from "../../../src/loop/progress.ts";
 import { createModelLoader } from "../../../src/models/load-model.ts";
-import { openModels } from "../../../src/models/registry.ts";
+import { openModels } from "../../../src/models/registry/registry.ts";
 import type { ModelLoader } from "../../../src/models/load-model.ts";
 import { refusingAddress } from "../../support/model-server.ts";
 import { startWorkflow, type TestWorkflow } from "../../support/workflow.ts";

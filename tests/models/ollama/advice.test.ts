@@ -6,7 +6,7 @@ import { toModelError } from "../../../src/models/model-error.ts";
 import { statusText } from "../../../src/models/ollama/advice.ts";
 import { ollamaStatuses } from "../../../src/models/ollama/health.ts";
 import { recommendedModels } from "../../../src/models/ollama/recommended-models.ts";
-import { builtInProfiles } from "../../../src/models/profiles.ts";
+import { builtInProfiles } from "../../../src/models/registry/profiles.ts";
 import { refusingAddress, startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
 
 const servers: ModelServer[] = [];

@@ -22,7 +22,7 @@ describe("the tokens that a text has at the very least", () => {
     "package.json",
     "docs/providers.md",
     "src/error-texts.ts",
-    "src/models/registry.ts",
+    "src/models/registry/registry.ts",
     "tests/models/wire/qwen-call.sse",
   ])("of %s are no more than a tokenizer finds, and not much fewer", (path) => {
     const text = readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");

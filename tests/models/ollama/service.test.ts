@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/errors.ts";
 import type { OllamaEvent } from "../../../src/models/ollama/events.ts";
 import { OllamaService, reconnectDelays } from "../../../src/models/ollama/service.ts";
-import type { ProfileRows } from "../../../src/models/profiles.ts";
+import type { ProfileRows } from "../../../src/models/registry/profiles.ts";
 import { refusingAddress } from "../../support/model-server.ts";
 import { OllamaServer } from "../../support/ollama-server.ts";
 

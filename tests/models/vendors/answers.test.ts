@@ -1,13 +1,13 @@
 import { HumanMessage, type AIMessageChunk } from "@langchain/core/messages";
 import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
-import { callsOf } from "../../../src/loop/reply-calls.ts";
-import { usageOf } from "../../../src/loop/reply-message.ts";
+import { callsOf } from "../../../src/loop/reply/reply-calls.ts";
+import { usageOf } from "../../../src/loop/reply/reply-message.ts";
 import { loadConfig } from "../../../src/config.ts";
 import { createModel, modelTarget } from "../../../src/models/load-model.ts";
 import { toModelError } from "../../../src/models/model-error.ts";
 import { cutPrompt } from "../../../src/models/ollama/cut-prompt.ts";
-import { callWithRetry } from "../../../src/models/resilience.ts";
+import { callWithRetry } from "../../../src/models/resilience/resilience.ts";
 import { plainAnswer } from "../../../src/models/vendors/answer.ts";
 import { compatibleQuirks, deepseekQuirks, zhipuQuirks } from "../../../src/models/vendors/quirks.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";

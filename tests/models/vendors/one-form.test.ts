@@ -10,10 +10,10 @@ import { concat } from "@langchain/core/utils/stream";
 import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/config.ts";
-import { usageOf } from "../../../src/loop/reply-message.ts";
+import { usageOf } from "../../../src/loop/reply/reply-message.ts";
 import { providers } from "../../../src/models/index.ts";
 import { createModel, modelTarget } from "../../../src/models/load-model.ts";
-import { ModelRegistry } from "../../../src/models/registry.ts";
+import { ModelRegistry } from "../../../src/models/registry/registry.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
 import { vendorModel, wire, wireOf } from "./vendor-model.ts";
 

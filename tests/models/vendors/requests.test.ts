@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ModelOptions } from "../../../src/models/provider.ts";
-import type { ProfileRows } from "../../../src/models/profiles.ts";
+import type { ProfileRows } from "../../../src/models/registry/profiles.ts";
 import { startModelServer, type ModelRequest, type ModelServer } from "../../support/model-server.ts";
 import { answerBeginning } from "../../../src/models/answer-beginning.ts";
 import { noteMessage } from "../../../src/models/note-message.ts";

@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { loadConfig } from "../../../src/config.ts";
 import { createModel } from "../../../src/models/load-model.ts";
-import { ollama } from "../../../src/models/ollama.ts";
+import { ollama } from "../../../src/models/ollama/ollama.ts";
 import { openAiCompatible } from "../../../src/models/openai-compatible.ts";
-import { profileOf, type ProfileRows } from "../../../src/models/profiles.ts";
+import { profileOf, type ProfileRows } from "../../../src/models/registry/profiles.ts";
 import type { ModelOptions } from "../../../src/models/provider.ts";
-import { timeoutsOf } from "../../../src/models/timeouts.ts";
+import { timeoutsOf } from "../../../src/models/resilience/timeouts.ts";
 import type { ModelServer } from "../../support/model-server.ts";
 
 const config = loadConfig({

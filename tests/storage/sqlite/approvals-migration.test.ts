@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openDatabase } from "../../../src/storage/sqlite/database.ts";
+import { openDatabase } from "../../../src/storage/sqlite/database/database.ts";
 import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
 import { migrate } from "../../../src/storage/sqlite/migrations.ts";
 import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";

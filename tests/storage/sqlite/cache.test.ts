@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ThreadCache } from "../../../src/storage/sqlite/cache.ts";
-import { ThreadItems } from "../../../src/storage/sqlite/items.ts";
+import { ThreadItems } from "../../../src/storage/sqlite/checkpoints/items.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());

@@ -3,8 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openDatabase, retryBusy, toStorageError, type Database } from "../../../src/storage/sqlite/database.ts";
-import { GroupCommit } from "../../../src/storage/sqlite/durable.ts";
+import {
+  openDatabase,
+  retryBusy,
+  toStorageError,
+  type Database,
+} from "../../../src/storage/sqlite/database/database.ts";
+import { GroupCommit } from "../../../src/storage/sqlite/database/durable.ts";
 import { migrate } from "../../../src/storage/sqlite/migrations.ts";
 import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
 

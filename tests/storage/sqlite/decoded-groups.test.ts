@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { RunEvent } from "../../../src/events.ts";
-import { DecodedGroups } from "../../../src/storage/sqlite/decoded-groups.ts";
+import { DecodedGroups } from "../../../src/storage/sqlite/events/decoded-groups.ts";
 
 const group = (): RunEvent[] => [{ id: 0, event: "custom", namespace: [], data: "told" }];
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { openDatabase } from "../../../src/storage/sqlite/database.ts";
+import { openDatabase } from "../../../src/storage/sqlite/database/database.ts";
 import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
 import { migrate } from "../../../src/storage/sqlite/migrations.ts";
 import {
@@ -12,7 +12,7 @@ import {
   listLeftRollbacks,
   listLeftTemporary,
   listUnfinished,
-} from "../../../src/storage/sqlite/run-rows.ts";
+} from "../../../src/storage/sqlite/records/run-rows.ts";
 import { runRecord } from "../../contract/records.ts";
 
 let folder: string;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AppError } from "../../../src/errors.ts";
-import { GraphStore } from "../../../src/storage/graph-store.ts";
+import { GraphStore } from "../../../src/storage/items/graph-store.ts";
 import { createSqliteStorage, type SqliteStorage } from "../../../src/storage/sqlite/storage.ts";
 
 let storage: SqliteStorage;

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { lockDatabase } from "../../../src/storage/sqlite/lock-database.ts";
+import { lockDatabase } from "../../../src/storage/sqlite/database/lock-database.ts";
 import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";
 
 let folder = "";

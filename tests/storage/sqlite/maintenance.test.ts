@@ -5,7 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { backupDatabase, checkWhole, pruneDatabase, restoreDatabase } from "../../../src/storage/sqlite/maintenance.ts";
+import {
+  backupDatabase,
+  checkWhole,
+  pruneDatabase,
+  restoreDatabase,
+} from "../../../src/storage/sqlite/database/maintenance.ts";
 import { createSqliteStorage, type SqliteStorage } from "../../../src/storage/sqlite/storage.ts";
 import { openStorageBench } from "../../faults/storage-bench.ts";
 import { never } from "../../runs/fixtures.ts";

@@ -1,5 +1,5 @@
-import { MillraceSaver } from "../../../src/storage/sqlite/checkpointer.ts";
-import { openDatabase, type Database } from "../../../src/storage/sqlite/database.ts";
+import { MillraceSaver } from "../../../src/storage/sqlite/checkpoints/checkpointer.ts";
+import { openDatabase, type Database } from "../../../src/storage/sqlite/database/database.ts";
 import { migrate } from "../../../src/storage/sqlite/migrations.ts";
 import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
 

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { append, commonPrefix, concat, expand, slice, type Ranges } from "../../../src/storage/sqlite/ranges.ts";
-import { readRow, rowText, type Body, type Stored } from "../../../src/storage/sqlite/snapshot.ts";
+import {
+  append,
+  commonPrefix,
+  concat,
+  expand,
+  slice,
+  type Ranges,
+} from "../../../src/storage/sqlite/checkpoints/ranges.ts";
+import { readRow, rowText, type Body, type Stored } from "../../../src/storage/sqlite/checkpoints/snapshot.ts";
 
 function rangesOf(sequences: readonly number[]): Ranges {
   const ranges: Ranges = [];

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { openDatabase } from "../../../src/storage/sqlite/database.ts";
-import { GroupCommit } from "../../../src/storage/sqlite/durable.ts";
+import { openDatabase } from "../../../src/storage/sqlite/database/database.ts";
+import { GroupCommit } from "../../../src/storage/sqlite/database/durable.ts";
 import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
 import { migrate } from "../../../src/storage/sqlite/migrations.ts";
-import { createWebhookStore } from "../../../src/storage/sqlite/webhooks.ts";
+import { createWebhookStore } from "../../../src/storage/sqlite/records/webhooks.ts";
 
 it("a backlog of busy receivers is passed over by the index, whatever is to be told to them", async () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-webhooks-"));

@@ -129,7 +129,7 @@ describe("definitions", () => {
   });
 
   it("of this project's own sources hold every exported function and class", async () => {
-    const path = "src/tools/registry.ts";
+    const path = "src/tools/runtime/registry.ts";
     const text = readFileSync(join(projectFolder, path), "utf8");
     const exported = [...text.matchAll(/^export (?:async )?(?:function|class|interface) (\w+)/gmu)].map(
       ([, name]) => name,

@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { readHistory } from "../../../src/tools/conversation/read-history.ts";
-import { createLocks } from "../../../src/tools/locks.ts";
-import { prepareCall, runTool } from "../../../src/tools/run-tool.ts";
-import type { SessionHistory, ToolResult } from "../../../src/tools/tool.ts";
+import { createLocks } from "../../../src/tools/runtime/locks.ts";
+import { prepareCall, runTool } from "../../../src/tools/runtime/run-tool.ts";
+import type { SessionHistory, ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace } from "../a-workspace.ts";
 
 const messages: BaseMessage[] = Array.from({ length: 300 }, (_, at) => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { encodingTable } from "../../../src/tools/documents/pdf-encodings.ts";
 import { tools } from "../../../src/tools/index.ts";
-import type { ToolResult } from "../../../src/tools/tool.ts";
+import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
 import { aPdfInEncoding } from "./a-pdf.ts";
 

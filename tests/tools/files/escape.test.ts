@@ -18,7 +18,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { tools } from "../../../src/tools/index.ts";
-import type { ToolResult } from "../../../src/tools/tool.ts";
+import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
 import { oddPaths } from "./odd-paths.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isCritical } from "../../../src/tools/files/critical-file.ts";
 import { tools } from "../../../src/tools/index.ts";
-import { prepareCall } from "../../../src/tools/run-tool.ts";
+import { prepareCall } from "../../../src/tools/runtime/run-tool.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
 
 let workspace: Workspace;

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLedger } from "../../../src/storage/memory.ts";
 import type { OperationStore } from "../../../src/storage/storage.ts";
-import { executeCall, type CallRuntime } from "../../../src/tools/execute-call.ts";
+import { executeCall, type CallRuntime } from "../../../src/tools/runtime/execute-call.ts";
 import { tools } from "../../../src/tools/index.ts";
-import { createLocks } from "../../../src/tools/locks.ts";
-import { createOperations, type Operations } from "../../../src/tools/operations.ts";
-import type { Tool, ToolResult } from "../../../src/tools/tool.ts";
+import { createLocks } from "../../../src/tools/runtime/locks.ts";
+import { createOperations, type Operations } from "../../../src/tools/undo/operations.ts";
+import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../../support/memory-operations.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
 

@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { McpServerConfig } from "../../../src/tools/mcp/mcp-config.ts";
 import { createMcpSource } from "../../../src/tools/mcp/mcp-source.ts";
-import { parameterSchema } from "../../../src/tools/parameters.ts";
-import type { Tool, ToolResult } from "../../../src/tools/tool.ts";
-import type { ToolSource } from "../../../src/tools/tool-source.ts";
+import { parameterSchema } from "../../../src/tools/runtime/parameters.ts";
+import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";
+import type { ToolSource } from "../../../src/tools/runtime/tool-source.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
 
 const program = fileURLToPath(new URL("fake-server.ts", import.meta.url));

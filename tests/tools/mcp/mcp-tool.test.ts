@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { McpServerConfig } from "../../../src/tools/mcp/mcp-config.ts";
 import { toTools } from "../../../src/tools/mcp/mcp-tool.ts";
-import { success } from "../../../src/tools/result.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
 
 const server: McpServerConfig = {
   name: "shop",

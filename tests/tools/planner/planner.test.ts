@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Task } from "../../../src/storage/records.ts";
 import { tools } from "../../../src/tools/index.ts";
-import type { ToolResult } from "../../../src/tools/tool.ts";
+import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
 
 const area = "0f0e0d0c-0b0a-4908-8706-050403020100";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Tool, ToolResult } from "../../../src/tools/tool.ts";
+import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { createMemoryTasks } from "../../../src/storage/memory.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { plannerTasks } from "../../../src/tools/planner/task-service.ts";

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { confirmation } from "../../../src/guardrails/confirmation.ts";
-import { harmfulCommands } from "../../../src/guardrails/harmful-commands.ts";
+import { confirmation } from "../../../src/guardrails/rules/confirmation.ts";
+import { harmfulCommands } from "../../../src/guardrails/rules/harmful-commands.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { isHarmless } from "../../../src/tools/shell/harmless-command.ts";
 import { lookAtCommand } from "../../../src/tools/shell/look-at-command.ts";

@@ -1,13 +1,13 @@
 import { readdir, readFile, realpath, stat, symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createLocks } from "../../../src/tools/locks.ts";
+import { createLocks } from "../../../src/tools/runtime/locks.ts";
 import { tools } from "../../../src/tools/index.ts";
-import { prepareCall, runTool } from "../../../src/tools/run-tool.ts";
+import { prepareCall, runTool } from "../../../src/tools/runtime/run-tool.ts";
 import { createOutput, readable } from "../../../src/tools/shell/command-output.ts";
 import { createSandboxSearch, findSandbox, sandboxArguments } from "../../../src/tools/shell/sandbox.ts";
 import { Shell } from "../../../src/tools/shell/shell.ts";
-import type { Tool, ToolContext, ToolResult } from "../../../src/tools/tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
 
 const sandbox = await findSandbox();

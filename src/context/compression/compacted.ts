@@ -1,0 +1,74 @@
+import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import type { CompressionLevel, ConversationSummary } from "../../state.ts";
+import { cutMessage, type CutOptions } from "./cut-message.ts";
+import { afterSummary } from "../view.ts";
+
+/** What each level does (COMP-04, COMP-06, COMP-08, COMP-09). */
+interface LevelRule {
+  /** Messages kept at least; an answer to a tool call is never kept without the call. */
+  keep: number;
+  /** Of the kept ones, so many at the end are shown whole. */
+  whole: number;
+  /** Characters of the others; the user's last request is always whole. */
+  longest: number;
+  /** Messages at the end that keep their reasoning. */
+  reasoning: number;
+}
+
+/** Lines of a code block in an older message (COMP-08). */
+const codeLines = 20;
+
+/** The levels in their order. */
+export const levelRules: Readonly<Record<CompressionLevel, LevelRule>> = {
+  normal: { keep: 3, whole: 3, longest: 500, reasoning: 1 },
+  secondary: { keep: 2, whole: 0, longest: 200, reasoning: 0 },
+  extreme: { keep: 1, whole: 0, longest: 100, reasoning: 0 },
+};
+
+/**
+ * The history as the model may see it: without what the summary speaks about, but for what is to be kept and the user's last
+ * request, and with the older of the kept messages cut (COMP-06, COMP-08). What was said after the compression is as it was said. The history itself and
+ * its messages are not changed (law 5, CTX-25).
+ */
+export function compactedHistory(history: BaseMessage[], summary: ConversationSummary | null): BaseMessage[] {
+  const begin = afterSummary(history, summary);
+  const shown = summary?.shown;
+  if (begin === 0 || shown === undefined) return begin === 0 ? history : history.slice(begin);
+  const kept = new Set(shown.kept_message_ids);
+  const end = Math.max(begin, history.findLastIndex(({ id }) => id === shown.last_message_id) + 1);
+  const request = history.findLastIndex((message) => isHumanMessage(message));
+  // As a rule nothing before is kept: then nobody looks through it.
+  const isKept = ({ id }: BaseMessage, index: number): boolean =>
+    index < begin && (index === request || (id !== undefined && kept.has(id)));
+  const before = kept.size > 0 || request < begin ? history.filter(isKept) : [];
+  return [...cutOlder([...before, ...history.slice(begin, end)], shown.level, kept), ...history.slice(end)];
+}
+
+/** Cuts what a compression has kept. What a person wanted to be kept is whole as long as there is room (COMP-11). */
+export function cutOlder(older: BaseMessage[], level: CompressionLevel, wanted: ReadonlySet<string>): BaseMessage[] {
+  const { whole, longest, reasoning } = levelRules[level];
+  const request = older.findLastIndex((message) => isHumanMessage(message));
+  const withReasoning = older.filter((message) => isAIMessage(message)).slice(reasoning === 0 ? Infinity : -reasoning);
+  const firstWhole = wholeFrom(older, whole);
+  return older.map((message, index) => {
+    const isWanted = level === "normal" && message.id !== undefined && wanted.has(message.id);
+    const isWhole = index === request || index >= firstWhole || isWanted;
+    const options: CutOptions = {
+      ...(isWhole ? { longest: Infinity } : { longest, codeLines }),
+      dropsReasoning: !withReasoning.some((other) => other === message),
+    };
+    return cutMessage(message, options);
+  });
+}
+
+/** Where the last `count` messages begin; a call and its results belong together. */
+function wholeFrom(messages: readonly BaseMessage[], count: number): number {
+  if (count === 0) return messages.length;
+  let first = Math.max(0, messages.length - count);
+  while (first > 0 && first < messages.length && isResult(messages[first])) first -= 1;
+  return first;
+}
+
+function isResult(message: BaseMessage | undefined): boolean {
+  return message !== undefined && isToolMessage(message);
+}

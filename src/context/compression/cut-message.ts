@@ -1,0 +1,116 @@
+import {
+  AIMessage,
+  HumanMessage,
+  isAIMessage,
+  isHumanMessage,
+  isToolMessage,
+  ToolMessage,
+  type BaseMessage,
+} from "@langchain/core/messages";
+import { textOf } from "../tokens/tokens.ts";
+
+/** How a message is cut: characters of its text, lines of each code block in it, and whether it keeps its reasoning. */
+export interface CutOptions {
+  longest: number;
+  codeLines?: number;
+  dropsReasoning?: boolean;
+}
+
+/**
+ * A message with less in it, for the view only: the given one is not changed (law 5). Code blocks are cut first, then the
+ * text keeps its beginning and its end; so do the texts in the arguments of calls. Calls stay, and so does what belongs to
+ * them. The same message is given back when there is nothing to cut.
+ */
+export function cutMessage(message: BaseMessage, options: CutOptions): BaseMessage {
+  const { longest, codeLines, dropsReasoning = false } = options;
+  const whole = wordsOf(message.content);
+  const text = cutText(codeLines === undefined ? whole : cutCodeBlocks(whole, codeLines), longest);
+  const hasReasoning = dropsReasoning && message.additional_kwargs["reasoning_content"] !== undefined;
+  const calls = isAIMessage(message) ? cutCalls(message, longest) : undefined;
+  const isCut = text !== whole || (longest !== Infinity && hasOtherParts(message.content));
+  if (!isCut && !hasReasoning && calls === undefined) return message;
+  const { reasoning_content: _, ...kwargs } = message.additional_kwargs;
+  return copyWith(message, {
+    content: isCut ? text : message.content,
+    additional_kwargs: hasReasoning ? kwargs : message.additional_kwargs,
+    tool_calls: calls,
+  });
+}
+
+function copyWith(
+  message: BaseMessage,
+  changed: Pick<BaseMessage, "content" | "additional_kwargs"> & { tool_calls: AIMessage["tool_calls"] | undefined },
+): BaseMessage {
+  const { id, name } = message;
+  const { tool_calls, ...given } = changed;
+  const fields = { ...given, ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }) };
+  if (isToolMessage(message)) {
+    const { tool_call_id, status } = message;
+    return new ToolMessage({ ...fields, tool_call_id, ...(status === undefined ? {} : { status }) });
+  }
+  if (isAIMessage(message)) return new AIMessage({ ...fields, tool_calls: tool_calls ?? message.tool_calls ?? [] });
+  return isHumanMessage(message) ? new HumanMessage(fields) : message;
+}
+
+/** The beginning and the end of a text, with what is left out between them in words; whole where it is short enough. */
+export function cutText(text: string, longest: number): string {
+  if (text.length <= longest) return text;
+  const half = Math.floor(longest / 2);
+  // Half a character is none: some providers refuse it.
+  const begin = text.slice(0, half).replace(/\p{Cs}$/u, "");
+  const end = half === 0 ? "" : text.slice(-half).replace(/^\p{Cs}/u, "");
+  return `${begin}\n[… ${text.length - begin.length - end.length} characters left out …]\n${end}`;
+}
+
+/** A text whose code blocks have at most so many lines each; a line says how many are left out (COMP-08). */
+export function cutCodeBlocks(text: string, mostLines: number): string {
+  if (!text.includes("```")) return text;
+  const lines: string[] = [];
+  let inside = 0;
+  let left = 0;
+  for (const line of text.split("\n")) {
+    const isFence = line.trimStart().startsWith("```");
+    if (isFence && inside > 0 && left > 0) lines.push(`[… ${left} lines left out …]`);
+    if (isFence) {
+      inside = inside > 0 ? 0 : 1;
+      left = 0;
+      lines.push(line);
+    } else if (inside === 0) {
+      lines.push(line);
+    } else if (inside > mostLines) {
+      left += 1;
+    } else {
+      inside += 1;
+      lines.push(line);
+    }
+  }
+  if (left > 0) lines.push(`[… ${left} lines left out …]`);
+  return lines.join("\n");
+}
+
+/** The words of a message; what is no text is named only, since a part of an image is of no use. */
+function wordsOf(content: BaseMessage["content"]): string {
+  if (typeof content === "string") return content;
+  return content.map((part) => (part.type === "text" ? textOf([part]) : `[${part.type} left out]`)).join("\n");
+}
+
+function hasOtherParts(content: BaseMessage["content"]): boolean {
+  return typeof content !== "string" && content.some((part) => part.type !== "text");
+}
+
+/** The calls with shorter texts in their arguments; `undefined` where none is too long. */
+function cutCalls(message: AIMessage, longest: number): AIMessage["tool_calls"] | undefined {
+  const calls = message.tool_calls ?? [];
+  const isLong = calls.some((call) => JSON.stringify(call.args).length > longest);
+  if (!isLong) return undefined;
+  return calls.map((call) => ({ ...call, args: cutArguments(call.args, longest) }));
+}
+
+function cutArguments(args: Record<string, unknown>, longest: number): Record<string, unknown> {
+  if (JSON.stringify(args).length <= longest) return args;
+  const cut = Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [name, typeof value === "string" ? cutText(value, longest) : value]),
+  );
+  // Many arguments, or deep ones: a strict provider wants an object, whatever is in it.
+  return JSON.stringify(cut).length <= 4 * longest + 200 ? cut : { left_out: cutText(JSON.stringify(args), longest) };
+}

@@ -1,0 +1,25 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { beginsWith } from "../../begins-with.ts";
+
+/**
+ * What a conversation comes to, message by message (a sum, whether one of them is so): worked out only for what has been added
+ * since the list was last seen. For rules that are asked in every turn of conversations that may be long.
+ */
+export function overGrowingList<Value>(
+  start: Value,
+  step: (value: Value, message: BaseMessage) => Value,
+): (messages: readonly BaseMessage[]) => Value {
+  const known = new WeakMap<BaseMessage, { seen: BaseMessage[]; value: Value }>();
+  return (messages) => {
+    const [first] = messages;
+    if (first === undefined) return start;
+    const before = known.get(first);
+    const kept = before !== undefined && beginsWith(messages, before.seen) ? before : { seen: [], value: start };
+    for (const message of messages.slice(kept.seen.length)) {
+      kept.value = step(kept.value, message);
+      kept.seen.push(message);
+    }
+    if (kept !== before) known.set(first, kept);
+    return kept.value;
+  };
+}

@@ -1,0 +1,102 @@
+import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { textOf } from "../tokens/tokens.ts";
+
+/** How much a message is worth when a conversation has to become shorter (MSG-05), the most first. */
+export type ImportanceClass = "must_keep" | "prefer" | "compressible" | "discardable";
+
+/** The classes as they are told outside (MSG-05). */
+export const importanceLevels = ["HIGH", "MEDIUM", "LOW"] as const;
+export type ImportanceLevel = (typeof importanceLevels)[number];
+
+/** Characters of a message that are looked at: what it is about is said early. */
+const lookedAt = 2000;
+
+const goals = /design (?:goals?|targets?|requirements?|specifications?)|设计目标|设计要求|设计指标/iu;
+const confirms = /\b(?:confirm(?:s|ed)?|agreed?|approved?)\b|确认|同意|认可/iu;
+const onlyConfirms =
+  /^\s*(?:yes|y|ok(?:ay)?|sure|right|fine|go (?:on|ahead)|continue|confirm(?:ed)?|agreed?|是的?|好的?|可以|行|对|嗯|没问题|继续|确认|同意)\s*[.!,。！，]*\s*$/iu;
+/** Analysis of simulations, advice on parameters, decisions. */
+const telling = [
+  /\b(?:simulat(?:ion|ed|ions)|bandwidth|phase margin|frequency response|transient|waveform)\b|仿真|带宽|相位裕度|频率响应|瞬态|波形/iu,
+  /\b(?:increase|decrease|reduce|raise|lower|adjust|set|change)\b.{0,40}\b(?:from|to|by)\b.{0,20}\d|\bparameters?\b|参数|(?:增大|减小|提高|降低|调整|改为)/iu,
+  /\b(?:we(?:'ll| will)|let(?:'s| us)|i(?:'ll| will)) (?:use|take|go with|keep|choose)\b|\b(?:decided?|decision|chose|chosen|settled on)\b|决定|选定|采用|选择了/iu,
+];
+
+/** The level that a class is told as: LOW is what is made shorter or left out. */
+export function levelOf(importance: ImportanceClass): ImportanceLevel {
+  if (importance === "must_keep") return "HIGH";
+  return importance === "prefer" ? "MEDIUM" : "LOW";
+}
+
+/**
+ * The class of the message at a place of its conversation, by rule (MSG-05). A call is worth what its results are, so that
+ * both go or stay (COMP-17). Only the neighbourhood is looked at.
+ */
+export function importanceOf(messages: readonly BaseMessage[], at: number): ImportanceClass {
+  const message = messages[at];
+  if (message === undefined) return "compressible";
+  if (isToolMessage(message)) return wasRetried(messages, at) ? "discardable" : "must_keep";
+  if (isHumanMessage(message)) return ofRequest(messages, at, beginning(message));
+  if (!isAIMessage(message)) return message.type === "system" ? "must_keep" : "compressible";
+  const results = resultsOf(messages, at);
+  if (results.length > 0) return results.every((place) => wasRetried(messages, place)) ? "discardable" : "must_keep";
+  if (message.additional_kwargs["is_partial"] === true) {
+    return messages.findLastIndex((other) => isAIMessage(other)) === at ? "compressible" : "discardable";
+  }
+  const text = beginning(message);
+  const next = messages[at + 1];
+  const isConfirmed = next !== undefined && isHumanMessage(next) && onlyConfirms.test(beginning(next));
+  if (goals.test(text) && (isConfirmed || confirms.test(text))) return "must_keep";
+  return byWords(text);
+}
+
+function beginning(message: BaseMessage): string {
+  return textOf(message.content).slice(0, lookedAt);
+}
+
+function byWords(text: string): ImportanceClass {
+  return telling.some((words) => words.test(text)) ? "prefer" : "compressible";
+}
+
+function ofRequest(messages: readonly BaseMessage[], at: number, text: string): ImportanceClass {
+  if (!onlyConfirms.test(text)) return goals.test(text) && confirms.test(text) ? "must_keep" : byWords(text);
+  const question = lastBefore(messages, at, isAIMessage);
+  if (question !== undefined && goals.test(beginning(question))) return "must_keep";
+  const request = lastBefore(messages, at, isHumanMessage);
+  return request !== undefined && onlyConfirms.test(beginning(request)) ? "discardable" : "compressible";
+}
+
+function lastBefore(
+  messages: readonly BaseMessage[],
+  at: number,
+  is: (message: BaseMessage) => boolean,
+): BaseMessage | undefined {
+  for (let place = at - 1; place >= 0; place -= 1) {
+    const message = messages[place];
+    if (message !== undefined && is(message)) return message;
+  }
+  return undefined;
+}
+
+/** The places of the results that follow a call. */
+function resultsOf(messages: readonly BaseMessage[], at: number): number[] {
+  const places: number[] = [];
+  for (let place = at + 1; isResult(messages[place]); place += 1) places.push(place);
+  const call = messages[at];
+  return call !== undefined && isAIMessage(call) && (call.tool_calls ?? []).length > 0 ? places : [];
+}
+
+function isResult(message: BaseMessage | undefined): boolean {
+  return message !== undefined && isToolMessage(message);
+}
+
+/** Whether a result is a failure after which the same tool was called again in the same turn. */
+function wasRetried(messages: readonly BaseMessage[], at: number): boolean {
+  const result = messages[at];
+  if (result === undefined || !isToolMessage(result) || result.status !== "error") return false;
+  for (let place = at + 1; ; place += 1) {
+    const later = messages[place];
+    if (later === undefined || isHumanMessage(later)) return false;
+    if (isAIMessage(later) && (later.tool_calls ?? []).some(({ name }) => name === result.name)) return true;
+  }
+}

@@ -1,0 +1,24 @@
+import { userRules, userRulesRead } from "../../prompts/templates/user-rules.ts";
+import type { RuleSource } from "../../rules/rule-folders.ts";
+import { rulesText, selectRules } from "../../rules/select-rules.ts";
+import type { DocumentSource } from "./documentation.ts";
+
+/** The rules of the user as documentation (RULE-05): those that count for the files at hand. */
+export function rulesDocument(source: RuleSource): DocumentSource {
+  return {
+    kind: "rules",
+    load() {
+      const { rules, warnings } = source.load();
+      return {
+        kind: "rules",
+        count: rules.length,
+        problems: warnings.length,
+        tell({ files, prompts }) {
+          const text = rulesText(selectRules(rules, files));
+          if (text === "") return null;
+          return { text: prompts.text(userRules, { rules: text }), acknowledgement: prompts.text(userRulesRead, {}) };
+        },
+      };
+    },
+  };
+}

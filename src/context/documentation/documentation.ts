@@ -1,0 +1,103 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { CallBack } from "../../callbacks/call-back.ts";
+import type { InRun } from "../../callbacks/callback.ts";
+import type { Prompts } from "../../prompts/prompts.ts";
+import { countMessages } from "../tokens/tokens.ts";
+import { overflowAt } from "../view.ts";
+
+/** What a model can be given to read before the conversation, in the order in which it stands there (CTX-02). */
+export const documentKinds = ["library_docs", "external_tools", "rules"] as const;
+export type DocumentKind = (typeof documentKinds)[number];
+
+/** What a document may depend on: the files at hand, relative to the workspace, and the tools that may be called. */
+export interface Reading {
+  files: readonly string[];
+  toolNames: ReadonlySet<string>;
+  prompts: Prompts;
+}
+
+/** A source as it was when the call began: how much it has, what is wrong with it, and what is told of it. */
+export interface LoadedDocument {
+  kind: DocumentKind;
+  count: number;
+  problems: number;
+  /** What the user is shown to have said and the assistant to have answered; `null` when there is nothing to tell. */
+  tell(reading: Reading): { text: string; acknowledgement: string } | null;
+}
+
+/** Where one kind of documentation comes from. */
+export interface DocumentSource {
+  kind: DocumentKind;
+  /** Looks at the sources and reads what has changed. Never throws for what is wrong with them. */
+  load(signal: AbortSignal): LoadedDocument | Promise<LoadedDocument>;
+}
+
+/** A part of the user and the acknowledgement of the assistant: pinned before the conversation, never stored. */
+export interface DocumentPair {
+  kind: DocumentKind;
+  messages: BaseMessage[];
+  tokens: number;
+}
+
+const points = {
+  library_docs: ["pre_llm_friendly_packages_loaded", "post_llm_friendly_packages_loaded"],
+  external_tools: ["pre_tools_loaded", "post_tools_loaded"],
+  rules: ["pre_rules_loaded", "post_rules_loaded"],
+} as const;
+
+/** Loads the wanted kinds one after the other, and calls back around each (RULE-05, EVENT-03). */
+export async function loadDocuments(
+  sources: readonly DocumentSource[],
+  wanted: readonly DocumentKind[],
+  { inRun, callBack, signal }: { inRun: InRun; callBack: CallBack | undefined; signal: AbortSignal },
+): Promise<LoadedDocument[]> {
+  const loaded: LoadedDocument[] = [];
+  const inOrder = documentKinds.filter((kind) => wanted.includes(kind));
+  for (const source of inOrder.flatMap((kind) => sources.filter((other) => other.kind === kind))) {
+    const [before, after] = points[source.kind];
+    callBack?.(before, inRun);
+    const document = await source.load(signal);
+    callBack?.(after, { ...inRun, count: document.count, problems: document.problems });
+    loaded.push(document);
+  }
+  return loaded;
+}
+
+/** The last pair of each kind: while its text stays the same, so do its messages, whose tokens are then counted once. */
+const lastPairs = new Map<DocumentKind, DocumentPair & { text: string; acknowledgement: string }>();
+
+/** The pairs of what is there to tell. The same sources give the same bytes, so that a provider can cache them. */
+export function documentPairs(documents: readonly LoadedDocument[], reading: Reading): DocumentPair[] {
+  return documents.flatMap((document) => {
+    const told = document.tell(reading);
+    return told === null ? [] : [pairOf(document.kind, told)];
+  });
+}
+
+function pairOf(kind: DocumentKind, told: { text: string; acknowledgement: string }): DocumentPair {
+  const last = lastPairs.get(kind);
+  if (last?.text === told.text && last.acknowledgement === told.acknowledgement) return last;
+  const messages = [new HumanMessage(told.text), new AIMessage(told.acknowledgement)];
+  const pair = { kind, messages, tokens: countMessages(messages), ...told };
+  lastPairs.set(kind, pair);
+  return pair;
+}
+
+/** The share of the window that documentation may have at most, so that there is room for a conversation. */
+const largestShare = 0.5;
+
+/**
+ * How many pairs have to be left out, first to last (CTX-02). `needed`: the tokens of what must be there in any case, which
+ * is all but the documentation and the history before the request: it comes before all documentation.
+ */
+export function pairsToDrop(pairs: readonly DocumentPair[], needed: number, limit: number): number {
+  const room = Math.min(limit * overflowAt - needed, limit * largestShare);
+  let tokens = pairs.reduce((total, pair) => total + pair.tokens, 0);
+  let dropped = 0;
+  for (const pair of pairs) {
+    if (tokens <= room) break;
+    tokens -= pair.tokens;
+    dropped += 1;
+  }
+  return dropped;
+}

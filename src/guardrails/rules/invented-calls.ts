@@ -1,0 +1,13 @@
+import { inventedCallsReason } from "../../prompts/loop-reasons.ts";
+import { stageOf, type TurnRule } from "../finding.ts";
+import { inventedRounds } from "../limits.ts";
+
+/** Replies running that ask only for tools that are not there, under whatever names: in a chat without tools, too (GUARD-07). */
+export const inventedCalls: TurnRule = {
+  turn({ turn: { rounds } }) {
+    const lastOther = rounds.findLastIndex(({ calls }) => calls.length === 0 || calls.some(({ unknown }) => !unknown));
+    const times = rounds.length - 1 - lastOther;
+    const stage = stageOf(times, inventedRounds);
+    return stage === null ? null : { rule: "invented_calls", stage, ...inventedCallsReason({ times }) };
+  },
+};

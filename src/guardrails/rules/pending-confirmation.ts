@@ -1,0 +1,10 @@
+import type { Guardrail } from "../guardrail.ts";
+
+/** While the session waits for a confirmation that has not come, no tool is called (STATE-04). */
+export const pendingConfirmation: Guardrail = ({ requiresConfirm }) =>
+  requiresConfirm
+    ? {
+        kind: "deny",
+        reason: "This session waits for the user's confirmation. Ask for it, and call no tool before it has come.",
+      }
+    : { kind: "allow" };

@@ -1,0 +1,37 @@
+import type { Operation } from "../../tools/runtime/tool.ts";
+
+/** Commands that destroy, that reach beyond the user's own rights, or that run what was just fetched (CONF-08). */
+const risks: readonly RegExp[] = [
+  /\brm\s+(?:\S+\s+)*-{1,2}(?:[a-z]*[rf]|recursive|force)/iu,
+  /\b(?:rmdir|rd|del)\s+(?:\S+\s+)*\/[sq]\b/iu,
+  /\b(?:remove-item|ri)\b.*\s-(?:recurse|force)\b/iu,
+  /\bfind\b.*\s-(?:delete|exec)\b/iu,
+  /\b(?:mkfs(?:\.\w+)?|shred|wipefs|fdisk|format\s+[a-z]:)/iu,
+  /\bdd\b.*\bof=/iu,
+  />\s*\/dev\/(?:sd|hd|nvme|disk|mem)/iu,
+  /\b(?:shutdown|reboot|halt|poweroff)\b/iu,
+  /\b(?:sudo|doas|runas|su)\s/iu,
+  /\b(?:chmod|chown|chgrp)\s+(?:\S+\s+)*(?:-{1,2}r(?:ecursive)?\b|0?777\b)/iu,
+  /\bkill(?:all)?\s+(?:-9|-KILL|-SIGKILL)\b/iu,
+  /\bgit\s+(?:push\b.*\s(?:--force\S*|-f)\b|reset\s+--hard\b|clean\s+-\w*f)/iu,
+  /\b(?:curl|wget|iwr|invoke-webrequest)\b.*\|\s*(?:sudo\s+)?(?:ba|z|da|k)?(?:sh|python3?|node|perl|ruby|iex)\b/iu,
+  /\b(?:drop\s+(?:table|database|schema)|truncate\s+table)\b/iu,
+  /\b(?:npm|yarn|pnpm|cargo|twine)\s+(?:publish|upload)\b/iu,
+  /:\(\)\s*\{.*\|/u,
+];
+
+/** Characters of a command that stand in a question, and above which it is a risk in itself: nobody reads so much. */
+const [shownLength, readLength] = [300, 8000];
+
+/**
+ * What a call with a `command` for a shell comes to where a person has to confirm it (CONF-08): when the model itself says
+ * so with `requires_approval`, or when the command is on the list of risks. Else `undefined`: the tool knows.
+ */
+export function riskyCommand(input: Readonly<Record<string, unknown>>): Operation | undefined {
+  const { command, requires_approval } = input;
+  if (typeof command !== "string") return undefined;
+  const isRisky = command.length > readLength || risks.some((risk) => risk.test(command));
+  if (requires_approval !== true && !isRisky) return undefined;
+  const said = command.length > shownLength ? `${command.slice(0, shownLength)}…` : command;
+  return { type: "HighRiskOperation", what: `run the command ${said}`, what_zh: `运行命令 ${said}` };
+}

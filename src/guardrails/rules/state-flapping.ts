@@ -1,0 +1,48 @@
+import { flappingReason } from "../../prompts/loop-reasons.ts";
+import { stageOf, type TurnRule } from "../finding.ts";
+import { latestSteps, type History, type Step } from "../history.ts";
+import { flappingStages } from "../limits.ts";
+import { stateAfter } from "../state-after.ts";
+
+/** The same thing is put into the same states again and again: made and deleted, moved to and fro, toggled (GUARD-08). */
+export const stateFlapping: TurnRule = {
+  turn(history) {
+    const latest = latestSteps(history).findLast(({ call }) => stateAfter(call) !== null);
+    const subject = latest && stateAfter(latest.call)?.subject;
+    if (subject === undefined) return null;
+    const { times, blocked } = returnsOf(history, subject);
+    const stage = stageOf(times + blocked, flappingStages);
+    if (stage === null || times < flappingStages.warn) return null;
+    return { rule: "state_flapping", stage, ...flappingReason({ what: subject, times }) };
+  },
+  call(history, call) {
+    const after = stateAfter({ ...call, outcome: "success" });
+    if (after === null) return null;
+    const { times, states } = returnsOf(history, after.subject);
+    if (times < flappingStages.block || !states.includes(after.state)) return null;
+    return { rule: "state_flapping", stage: "block", ...flappingReason({ what: after.subject, times }) };
+  },
+};
+
+/**
+ * How many changes of the subject went a way that had been gone before, counted only since the turn last learned something
+ * by other calls: trying a switch in both positions on one case after the other is honest.
+ */
+function returnsOf({ steps }: History, subject: string): { times: number; blocked: number; states: string[] } {
+  const isAbout = (step: Step): boolean => stateAfter(step.call)?.subject === subject;
+  const learned = steps.findLastIndex((step) => step.isNew && !isAbout(step));
+  const about = steps.slice(learned + 1).filter(isAbout);
+  const states = about
+    .filter(({ call }) => call.outcome === "success")
+    .flatMap(({ call }) => stateAfter(call)?.state ?? []);
+  const ways = new Set<string>();
+  let times = 0;
+  for (const [at, state] of states.entries()) {
+    const before = states[at - 1];
+    if (before === undefined || before === state) continue;
+    const way = `${before}\n${state}`;
+    if (ways.has(way)) times += 1;
+    ways.add(way);
+  }
+  return { times, blocked: about.filter(({ call }) => call.outcome === "refused").length, states };
+}

@@ -1,0 +1,147 @@
+import type { BaseChatModel, BaseChatModelCallOptions } from "@langchain/core/language_models/chat_models";
+import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { overGrowingList } from "../../context/compression/growing-list.ts";
+import { AppError, errorMessage } from "../../errors.ts";
+import { modelTarget } from "../../models/load-model.ts";
+import { modelPrice } from "../../models/registry/model-limits.ts";
+import { callWithRetry } from "../../models/resilience/resilience.ts";
+import type { ModelPrice } from "../../state.ts";
+import { toLangChainTools } from "../../tools/runtime/registry.ts";
+import type { Tool } from "../../tools/runtime/tool.ts";
+import { callableTools, isForcedNow } from "./callable-tools.ts";
+import { ContinuedModel } from "../reply/continued-model.ts";
+import { withUsage } from "./fill-usage.ts";
+import { heldToJson } from "./held-to-json.ts";
+import { remainingMs, workedMs } from "../limits/limits.ts";
+import { requestNoter } from "./note-request.ts";
+import { move } from "../limits/move.ts";
+import { emit, type LoopCall } from "../request.ts";
+import { isCutResult } from "../tool-call/result-message.ts";
+import { hasHints, shownOf } from "../view/shown.ts";
+import { profilesOf, servicesOf, type RunServices } from "../services.ts";
+import type { LoopState } from "../state.ts";
+import { searchOptions } from "./vendor-search.ts";
+import { withinTime } from "./within-time.ts";
+
+/**
+ * Asks the model once and gives its whole answer: retried where it could not be reached (LOOP-16), continued where it was
+ * cut (LOOP-15), within the time that is left. Throws AppErrors, and the reason of a stop.
+ */
+export async function ask(
+  prompt: BaseMessage[],
+  state: LoopState,
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): Promise<AIMessageChunk> {
+  const services = servicesOf(config);
+  const { generate_max_rounds, agentic_connection_retries } = call.limits;
+  const name = modelOf(state, call);
+  const model = services.loadModel(name, {
+    ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
+    ...(call.thinking === undefined ? {} : { thinking: call.thinking }),
+    ...(call.maxTokens === undefined ? {} : { maxTokens: call.maxTokens }),
+    ...(call.toolProtocol === undefined ? {} : { toolProtocol: call.toolProtocol }),
+    ...searchOptions(name, call),
+  });
+  const offered = offeredTools(state, call);
+  const whole = new ContinuedModel(model, {
+    rounds: generate_max_rounds,
+    prompts: call.prompts,
+    onRequest: requestNoter(name, offered, call, config),
+    takesBeginning: modelTarget(model)?.takesBeginning === true,
+    hasHints: hasHints(call),
+    onPiece: (round) => emit(config, { type: "output_continued", round, max_rounds: generate_max_rounds }),
+    onFailure: (error) =>
+      emit(config, { type: "agentic_loop.error", error_type: "output_not_continued", message: errorMessage(error) }),
+  });
+  whole.disableStreaming = state.unstreamed;
+  const bound = bindTools(model, whole, offered, { ...call, model: name });
+  move(config, "stream_started", state.phase, state.iteration_count);
+  const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));
+  const request = (options: Partial<BaseChatModelCallOptions>): Promise<AIMessageChunk> =>
+    bound.invoke(prompt, { ...config, ...options, runName: `llm_call_iter_${state.iteration_count}` });
+  // What the program reads is JSON.
+  const isHeld = call.silent && profilesOf(config)(name).structured_output !== "none";
+  const answer = await withinTime(time, config.signal, (signal) =>
+    callWithRetry(
+      (attemptSignal) =>
+        inTurn(services, attemptSignal, () =>
+          isHeld
+            ? heldToJson(model, (format) => request({ ...format, signal: attemptSignal }))
+            : request({ signal: attemptSignal }),
+        ),
+      {
+        signal,
+        target: modelTarget(model),
+        maxRetries: agentic_connection_retries,
+        onRetry: (attempt, error) => emit(config, { type: "retry", what: "model", attempt, reason: error.message }),
+      },
+    ),
+  );
+  return withUsage(answer, prompt);
+}
+
+/** Makes one request when the process may make another (QUEUE-04); the wait counts as time of the turn. */
+async function inTurn<T>(
+  { modelRate, modelRequests, locks }: RunServices,
+  signal: AbortSignal,
+  request: () => Promise<T>,
+): Promise<T> {
+  const begin = async (): Promise<T> => {
+    await modelRate?.take(signal);
+    return await request();
+  };
+  return modelRequests === undefined ? begin() : locks.withSlot("models", modelRequests, signal, begin);
+}
+
+function bindTools(
+  model: BaseChatModel,
+  whole: ContinuedModel,
+  tools: Tool[],
+  call: LoopCall,
+): Pick<BaseChatModel, "invoke"> {
+  if (tools.length === 0) return whole;
+  if (model.bindTools === undefined) {
+    throw new AppError("unavailable_tool_mode", `The model ${call.model} cannot call tools.`, {
+      suggestion: "Choose a model that can, or set chat_mode to chat.",
+    });
+  }
+  const isForced = tools.some(({ name }) => name === call.forcedTool);
+  const forced = isForced && call.forcedTool !== undefined ? { tool_choice: call.forcedTool } : {};
+  return whole.bindTools(toLangChainTools(tools), forced);
+}
+
+/** The model that this call asks. */
+export function modelOf({ alternative }: Pick<LoopState, "alternative">, call: LoopCall): string {
+  return alternative === "other_model" && call.fallbackModel !== undefined ? call.fallbackModel : call.model;
+}
+
+/** What that model costs: the price of the request is that of the request's own model. */
+export function priceOf(
+  state: Pick<LoopState, "alternative">,
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): ModelPrice | undefined {
+  const model = modelOf(state, call);
+  return model === call.model ? call.limits.price : modelPrice(model, profilesOf(config));
+}
+
+/** The tools that this call of the model may use; a closing one has none (LOOP-02). */
+export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
+  if (state.closing !== null || state.alternative === "without_tools") return [];
+  const usable = callableTools(call, isForcedNow(state.messages, call));
+  return hidesSome(state, call) ? usable : usable.filter(({ forHidden }) => forHidden !== true);
+}
+
+const hasCutResult = overGrowingList(false, (found, message) => found || isCutResult(message));
+
+/** Whether the model sees less than was said and done: a summary, the newest messages only, what pruning left, a cut result. */
+function hidesSome(state: LoopState, call: LoopCall): boolean {
+  const { first = 0, form, early } = state.view ?? {};
+  const isLess = first > 0 || form !== undefined || early !== undefined;
+  if (isLess || call.summary !== null || call.earlier.length > 0) return true;
+  const { deleted, cleared } = shownOf(state, call, state.view?.zone ?? Infinity);
+  if (deleted + cleared > 0) return true;
+  return [call.history, state.messages].some(hasCutResult);
+}

@@ -1,0 +1,89 @@
+import { isHumanMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { textOf } from "../../context/tokens/tokens.ts";
+import { handle, type AlternativePlan } from "../../error-strategy.ts";
+import { userSentence } from "../../error-texts.ts";
+import { isAppError, type AppError } from "../../errors.ts";
+import { adviceOf } from "../../models/advice.ts";
+import { remainingMs, workedMs } from "../limits/limits.ts";
+import { toPartial } from "../reply/partial-answer.ts";
+import type { HeardAnswer } from "../progress.ts";
+import { withEnd } from "../reply/reply-message.ts";
+import { move } from "../limits/move.ts";
+import { emit, loopCall, note } from "../request.ts";
+import { servicesOf, taskPathOf } from "../services.ts";
+import type { EndReason, LoopState, LoopUpdate } from "../state.ts";
+import { isOutOfTime } from "./within-time.ts";
+
+/**
+ * What a model call that failed for good comes to: a question to a person where the run wants that; else the end of the turn
+ * with what is known, or of the run where nothing has been done or said yet. Throws what ends the run, and a stop.
+ */
+export function failedCall(
+  error: unknown,
+  plans: AlternativePlan[],
+  state: LoopState,
+  config: LangGraphRunnableConfig,
+): LoopUpdate {
+  const isStop = config.signal?.aborted === true;
+  if (isStop) {
+    move(config, "cancel", state.phase, state.iteration_count);
+    throw error;
+  }
+  const { progress } = servicesOf(config);
+  const heard = progress?.heardOf(taskPathOf(config));
+  progress?.answered(taskPathOf(config));
+  const phase = move(config, "error", state.phase, state.iteration_count);
+  if (!isAppError(error)) throw error;
+  const advice = error.suggestion === undefined ? {} : { suggestion: error.suggestion };
+  emit(config, { type: "agentic_loop.error", error_type: error.code, message: error.message, ...advice });
+  const { history, limits, onError, clock } = loopCall(config);
+  const worked_ms = workedMs(clock, state, Date.now());
+  const isLate = isOutOfTime(error) || remainingMs(worked_ms, limits) === 0;
+  const last_error = toldError(error, history);
+  const decision = handle(error, "ask_user", { plans, mayAsk: onError === "ask" && !isLate });
+  if (decision.kind === "pause_for_user_decision") {
+    return {
+      phase,
+      failure: { ...aboutError(error), plans, ...(heard === undefined ? {} : { heard }) },
+      last_error,
+      worked_ms,
+    };
+  }
+  const end_reason: EndReason = isLate ? "timeout" : "error";
+  const messages = toldPart(heard, end_reason, state, config);
+  // A limit ends a turn, never a run; the final message says which one. Nor does a service that is left alone (SVC-03).
+  const isExpected = isLate || error.code === "service_paused";
+  if (!isExpected && messages.length === 0 && state.messages.length === 0) throw error;
+  return { phase, end_reason, last_error, worked_ms, ...(messages.length === 0 ? {} : { messages }) };
+}
+
+/** What the user reads, in the language of the request; what exactly happened is in the event and in the log (ERR-17). */
+function toldError(error: AppError, history: readonly BaseMessage[]): string {
+  const request = textOf(history.findLast(isHumanMessage)?.content ?? "");
+  const language = /\p{Script=Han}/u.test(request) ? "zh" : "en";
+  return userSentence(error.code, language, adviceOf(error)?.[language]);
+}
+
+function aboutError({ code, message, suggestion }: AppError) {
+  return { code, message, ...(suggestion === undefined ? {} : { suggestion }) };
+}
+
+/**
+ * The words that readers have seen of an answer that broke off stay, as those of a stopped one do (ERR-16, STOP-08): the
+ * message that the turn ends with, or none where too little had come.
+ */
+export function toldPart(
+  heard: HeardAnswer | undefined,
+  reason: "timeout" | "error" | "cancelled",
+  state: LoopState,
+  config: LangGraphRunnableConfig,
+): AIMessage[] {
+  if (heard === undefined) return [];
+  const taken = new Set([...loopCall(config).history, ...state.messages].map(({ id }) => id));
+  const { message, partial } = toPartial(heard, reason === "cancelled" ? "user_requested" : reason, taken);
+  if (!partial.is_stored) return [];
+  withEnd(message, reason);
+  note(config, [message]);
+  return [message];
+}

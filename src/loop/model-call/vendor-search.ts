@@ -1,0 +1,28 @@
+import type { AIMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { z } from "zod";
+import { isProviderSearchAvailable } from "../../models/provider-search.ts";
+import type { ModelOptions } from "../../models/provider.ts";
+import { SearchResult } from "../../web/search-result.ts";
+import { emit, type LoopCall } from "../request.ts";
+
+const Kept = z.array(SearchResult).min(1);
+
+/** What a model is asked to do besides: to search the web by itself, where the run wants that and its vendor can (SEARCH-01). */
+export function searchOptions(model: string, { providerSearch, silent }: LoopCall): Pick<ModelOptions, "webSearch"> {
+  return providerSearch === true && !silent && isProviderSearchAvailable(model) ? { webSearch: true } : {};
+}
+
+/** Tells what a vendor has found, which it says of its answer alone (SEARCH-06). */
+export function tellVendorSearch(
+  { additional_kwargs }: AIMessage,
+  model: string,
+  { providerSearch }: LoopCall,
+  config: LangGraphRunnableConfig,
+): void {
+  if (providerSearch !== true) return;
+  const results = Kept.safeParse(additional_kwargs["web_search_results"]).data;
+  if (results === undefined) return;
+  const [engine = model] = model.split(":");
+  emit(config, { type: "web_search_complete", engine, count: results.length, results });
+}

@@ -1,0 +1,41 @@
+import { AppError } from "../../errors.ts";
+
+const ranOut = new WeakSet<object>();
+
+/** The longest wait that a timer can hold, in milliseconds (25 days); with a longer one it would be over at once. */
+const longestTimer = 0x7fff_ffff;
+
+/** Whether this error says that the time of `withinTime` was over: told by the error, since clocks and timers differ. */
+export function isOutOfTime(error: unknown): boolean {
+  return typeof error === "object" && error !== null && ranOut.has(error);
+}
+
+/**
+ * Runs `work` with a signal that aborts when `signal` does, or after `milliseconds` with `timeout`. Timer and listener go
+ * with the work: `AbortSignal.timeout` would hold everything the call has touched until its time is over.
+ */
+export async function withinTime<T>(
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController();
+  const onAbort = (): void => stop.abort(signal?.reason);
+  const limit = Math.min(milliseconds, longestTimer);
+  const timer = setTimeout(() => {
+    const error = new AppError("timeout", "The time for this turn ran out while the model was answering.", {
+      suggestion:
+        "Allow turns more time (limits.timeout_seconds), ask for less at once, or let the model answer without thinking.",
+    });
+    ranOut.add(error);
+    stop.abort(error);
+  }, limit);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  try {
+    return await work(stop.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,74 @@
+import { AIMessageChunk, isAIMessageChunk } from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { endReasonKeys, isCut } from "../../models/end-reason.ts";
+
+/** Whether this chunk says that the answer was cut. */
+export function isCutMark(chunk: ChatGenerationChunk): boolean {
+  return isCut({ ...chunk.generationInfo, ...chunk.message.response_metadata });
+}
+
+/**
+ * The chunk as a part of the message `id`, with another text, and where asked without the mark that it was cut. A mark that
+ * stays is said on the message: some clients keep it beside.
+ */
+export function asPart(
+  chunk: ChatGenerationChunk,
+  { id, text, unmarked }: { id: string | undefined; text: string; unmarked: boolean },
+): ChatGenerationChunk {
+  const { message } = chunk;
+  const clean = (said: Record<string, unknown> | undefined): Record<string, unknown> =>
+    unmarked ? unmark(said) : (said ?? {});
+  const isChunk = isAIMessageChunk(message);
+  return new ChatGenerationChunk({
+    text,
+    message: new AIMessageChunk({
+      ...(id === undefined ? {} : { id }),
+      content: text,
+      additional_kwargs: message.additional_kwargs,
+      response_metadata:
+        !unmarked && isCutMark(chunk)
+          ? { ...chunk.generationInfo, ...message.response_metadata }
+          : clean(message.response_metadata),
+      ...(isChunk && message.tool_call_chunks !== undefined ? { tool_call_chunks: message.tool_call_chunks } : {}),
+      ...(isChunk && message.usage_metadata !== undefined ? { usage_metadata: message.usage_metadata } : {}),
+    }),
+    generationInfo: clean(chunk.generationInfo),
+  });
+}
+
+function unmark(said: Record<string, unknown> = {}): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(said).filter(([key]) => !endReasonKeys.includes(key)));
+}
+
+/** The end of an answer that could not be continued: what is there stands, and says that it was cut. */
+export function cutEnd(id: string | undefined): ChatGenerationChunk {
+  const said = { finish_reason: "length" };
+  const message = new AIMessageChunk({ ...(id === undefined ? {} : { id }), content: "", response_metadata: said });
+  return new ChatGenerationChunk({ text: "", message, generationInfo: said });
+}
+
+/**
+ * The arguments of calls as the provider sent them, by the call's id, where they are not whole JSON. Of calls that share an
+ * id all are taken for broken when one is.
+ */
+export function brokenArgumentsOf(answer: AIMessageChunk): Map<string, string> {
+  const calls = new Map<string, { id: string; text: string }>();
+  // A message that was not streamed has no such pieces.
+  for (const piece of answer.tool_call_chunks ?? []) {
+    const place = String(piece.index ?? piece.id);
+    const call = calls.get(place) ?? { id: piece.id ?? "", text: "" };
+    calls.set(place, { id: call.id, text: call.text + (piece.args ?? "") });
+  }
+  const broken = [...calls.values()].filter(({ text }) => text.trim() !== "" && !isJson(text));
+  return new Map(broken.map(({ id, text }) => [id, text]));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // Not whole: that is the answer.
+    return false;
+  }
+}

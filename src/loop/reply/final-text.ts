@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { AIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { textOf } from "../../context/tokens/tokens.ts";
+import type { Language } from "../../language.ts";
+import type { EndReason } from "../state.ts";
+
+const openings: Record<EndReason, Record<Language, string>> = {
+  answered: { en: "The model gave no answer in words.", zh: "模型没有给出文字答复。" },
+  completed: { en: "The task is complete.", zh: "任务已完成。" },
+  iteration_limit: {
+    en: "I stopped here because the limit of rounds for one turn is reached.",
+    zh: "我在此停止：单次对话的轮数已达上限。",
+  },
+  timeout: {
+    en: "I stopped here because the time for one turn is used up.",
+    zh: "我在此停止：单次对话的时间已用完。",
+  },
+  token_limit: {
+    en: "I stopped here because the token budget for one turn is used up.",
+    zh: "我在此停止：单次对话的 token 预算已用完。",
+  },
+  cost_limit: {
+    en: "I stopped here because the cost budget for one turn is used up.",
+    zh: "我在此停止：单次对话的费用预算已用完。",
+  },
+  guardrail: {
+    en: "I stopped here because I was going round in circles and got no further.",
+    zh: "我在此停止：我在原地打转，没有进展。",
+  },
+  cancelled: { en: "I was stopped.", zh: "已被停止。" },
+  error: {
+    en: "I had to stop because the model could not be asked again.",
+    zh: "我不得不停止：无法再次请求模型。",
+  },
+};
+
+/** The same for an end after a failed tool, where the run does not want to go on from one (LOOP-03). */
+const afterFailedTool: Record<Language, string> = {
+  en: "I stopped here because a tool call failed.",
+  zh: "我在此停止：一次工具调用失败了。",
+};
+
+const words: Record<Language, { reason: string; done: string }> = {
+  en: { reason: "Reason", done: "What was done so far:" },
+  zh: { reason: "原因", done: "目前已完成：" },
+};
+
+/** So much of a result is shown. */
+const shownLength = 160;
+
+/**
+ * The final message where the model gave none: why the turn ended, and what its tools have done. In the language of the
+ * user's own words.
+ */
+export function finalMessage(...given: Parameters<typeof finalText>): AIMessage {
+  return spoken(finalText(...given), given[1]);
+}
+
+/** Words of the program that end a turn, with the reason. */
+export function spoken(content: string, reason: EndReason): AIMessage {
+  return new AIMessage({
+    id: randomUUID(),
+    // A shortened line may end in half a character.
+    content: content.toWellFormed(),
+    additional_kwargs: { timestamp: new Date().toISOString(), end_reason: reason },
+  });
+}
+
+function finalText(
+  { messages, last_error }: { messages: readonly BaseMessage[]; last_error: string | null },
+  reason: EndReason,
+  userRequest: string,
+): string {
+  const language = /\p{Script=Han}/u.test(userRequest) ? "zh" : "en";
+  const isByTool = reason === "error" && last_error === null;
+  const lines = [(isByTool ? afterFailedTool : openings[reason])[language]];
+  if (last_error !== null) lines.push(`${words[language].reason}: ${last_error}`);
+  const results = messages.filter(isToolMessage);
+  if (results.length > 0) lines.push(words[language].done);
+  for (const result of results) {
+    const text = textOf(result.content).split("\n", 1)[0] ?? "";
+    lines.push(
+      `- ${result.name ?? "tool"}: ${text.length > shownLength ? `${text.slice(0, shownLength - 1)}…` : text}`,
+    );
+  }
+  return lines.join("\n");
+}

@@ -1,0 +1,47 @@
+import { randomUUID } from "node:crypto";
+import { AIMessage } from "@langchain/core/messages";
+import { countText } from "../../context/tokens/tokens.ts";
+import type { PartialAnswer, StopReason } from "../../events.ts";
+import type { HeardAnswer } from "../progress.ts";
+
+/** A partial answer of at most so many characters is not worth a message (STOP-08). */
+const shortAnswer = 50;
+
+function characters(text: string): number {
+  return Array.from(text).length;
+}
+
+/**
+ * What readers were told of an answer that a stop or a failure has cut off, as a message: never under an id that is `taken`,
+ * since a server that repeats its ids must not overwrite an earlier one.
+ */
+export function toPartial(
+  answer: HeardAnswer,
+  reason: StopReason,
+  taken: ReadonlySet<string | undefined>,
+): { message: AIMessage; partial: PartialAnswer; calls: string[] } {
+  const id = answer.id === undefined || taken.has(answer.id) ? randomUUID() : answer.id;
+  const calls = answer.calls.map((call) => call.id ?? call.name);
+  const partial: PartialAnswer = {
+    message_id: id,
+    content: answer.text,
+    reasoning_content: answer.reasoning,
+    is_partial: true,
+    stop_reason: reason,
+    tokens_generated: countText(answer.text + answer.reasoning),
+    is_stored: Math.max(characters(answer.text), characters(answer.reasoning)) > shortAnswer,
+  };
+  const message = new AIMessage({
+    id,
+    content: answer.text,
+    additional_kwargs: {
+      timestamp: new Date().toISOString(),
+      is_partial: true,
+      stop_reason: reason,
+      ...(answer.reasoning === "" ? {} : { reasoning_content: answer.reasoning }),
+      tokens_generated: partial.tokens_generated,
+      tool_calls_pending: answer.calls,
+    },
+  });
+  return { message, partial, calls };
+}

@@ -1,0 +1,146 @@
+import { isAIMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { backgroundText, type BackgroundAgents, type SentAgent } from "../../agents/background.ts";
+import type { Assignment } from "../../agents/delegation.ts";
+import { overGrowingList } from "../../context/compression/growing-list.ts";
+import { isAppError } from "../../errors.ts";
+import { backgroundNote } from "../../prompts/templates/background-summary.ts";
+import type { RunContext } from "../../state.ts";
+import { commandText } from "../../tools/shell/background-commands.ts";
+import { runNamedSubagents } from "../../tools/agents/run-named-subagents.ts";
+import { assign } from "./assign.ts";
+import type { AssignedAgent } from "./delegation.ts";
+import { loopCall, userWords, type BackgroundNews, type LoopCall } from "../request.ts";
+import { servicesOf, sessionIdOf } from "../services.ts";
+import type { LoopState } from "../state.ts";
+
+/** Agents and commands in one note (LOOP-19), and characters of all that they said together. */
+const mostInNote = 64;
+const noteLength = 6000;
+
+/** Where a reply keeps whom its model was told of. */
+const toldKey = "background_told";
+
+/**
+ * What a call of this loop may do with agents in the background; `undefined` where nobody keeps their sessions, and for
+ * agents, which have none of their own.
+ */
+export function backgroundAgents(config: LangGraphRunnableConfig, callId: string): BackgroundAgents | undefined {
+  const { background } = servicesOf(config);
+  const caller = loopCall(config);
+  if (background === undefined || caller.agent !== undefined) return undefined;
+  const signal = config.signal ?? new AbortController().signal;
+  const sendOne = async (agent: AssignedAgent, place: number, timeoutSeconds: number): Promise<SentAgent> => {
+    const { name, task } = agent;
+    try {
+      const context = contextFor(agent, caller, timeoutSeconds);
+      return {
+        kind: "begun",
+        name,
+        ...(await background.send({ call_id: callId, place, name, task, context }, signal)),
+      };
+    } catch (error) {
+      // The others may have begun: this one's reason stands beside their ids.
+      if (signal.aborted || !isAppError(error)) throw error;
+      return { kind: "refused", name, problem: error.message };
+    }
+  };
+  return {
+    list: () => background.list(),
+    watch: background.watch,
+    stop: background.stop,
+    clear: background.clear,
+    async send(subagents: readonly Assignment[], timeoutSeconds: number) {
+      const sent: SentAgent[] = [];
+      for (const [place, agent] of assign(subagents, config).entries()) {
+        sent.push(await sendOne(agent, place, timeoutSeconds));
+      }
+      return sent;
+    },
+  };
+}
+
+/**
+ * What the agent's run may choose: never more than its caller, and the user's own words stay the only ones that can be a
+ * yes. Limits are its own: what it uses is not known while the caller's turn is counted.
+ */
+function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: number): RunContext {
+  const { price, ...limits } = caller.limits;
+  const tools = caller.tools.filter(
+    (tool) => tool.forCallers !== true && (agent.tools === null || agent.tools.includes(tool.name)),
+  );
+  return {
+    mode: "free_work",
+    clarify: false,
+    agent: {
+      name: agent.name,
+      prompt: agent.prompt,
+      user_request: userWords(caller),
+      ...(agent.include_rules === true ? { include_rules: true } : {}),
+    },
+    model: agent.model,
+    tools: tools.map(({ name }) => name),
+    limits: {
+      ...limits,
+      timeout_seconds: timeoutSeconds,
+      ...(price === undefined || agent.model !== caller.model ? {} : { price }),
+    },
+    ...(caller.fallbackModel === undefined ? {} : { fallback_model: caller.fallbackModel }),
+    ...(caller.onError === undefined ? {} : { on_error: caller.onError }),
+    ...(caller.toolPolicy === undefined ? {} : { tool_policy: caller.toolPolicy }),
+    ...(caller.temperature === undefined ? {} : { temperature: caller.temperature }),
+    ...(caller.thinking === undefined ? {} : { thinking: caller.thinking }),
+    ...(caller.toolProtocol === undefined ? {} : { tool_protocol: caller.toolProtocol }),
+  };
+}
+
+/**
+ * What the next model call is told of agents and commands that have finished in the background (LOOP-19). Each is told
+ * once: the reply to it says so, and the calls of the same turn after it still see it. Agents are looked up only for a
+ * session that has asked for some.
+ */
+export async function backgroundNews(
+  state: Pick<LoopState, "messages">,
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): Promise<BackgroundNews | undefined> {
+  const { background, shell } = servicesOf(config);
+  if (call.silent || call.agent !== undefined) return undefined;
+  const hasAgents = background !== undefined && (hasSent(call.history) || hasSent(state.messages));
+  const ended = (shell?.list(sessionIdOf(config)) ?? []).filter(({ status }) => status !== "running");
+  if (!hasAgents && ended.length === 0) return undefined;
+  const before = toldIn(call.history);
+  const agents = hasAgents ? (await background.list(before)).filter(({ status }) => status === "finished") : [];
+  const commands = ended.filter(({ id }) => !before.has(id));
+  const finished: { id: string; text: (longest: number) => string }[] = [
+    ...agents.map((agent) => ({ id: agent.session_id, text: (longest: number) => backgroundText(agent, longest) })),
+    ...commands.map((command) => ({ id: command.id, text: (longest: number) => commandText(command, longest) })),
+  ].slice(0, mostInNote);
+  if (finished.length === 0) return undefined;
+  const share = Math.max(100, Math.floor(noteLength / finished.length) - 100);
+  const inTurn = toldIn(state.messages);
+  return {
+    text: backgroundNote({ summary: finished.map(({ text }) => text(share)).join("\n") }, call.prompts),
+    fresh: finished.map(({ id }) => id).filter((id) => !inTurn.has(id)),
+  };
+}
+
+/** Says on a reply whom its model was told of. */
+export function withTold(message: AIMessage, news: BackgroundNews | undefined): void {
+  if (news !== undefined && news.fresh.length > 0) message.additional_kwargs[toldKey] = news.fresh;
+}
+
+const hasSent = overGrowingList(false, (found, message) => found || asksAgents(message));
+
+function asksAgents(message: BaseMessage): boolean {
+  return isAIMessage(message) && message.tool_calls?.some(({ name }) => name === runNamedSubagents.name) === true;
+}
+
+function toldIn(messages: readonly BaseMessage[]): ReadonlySet<unknown> {
+  return new Set(
+    messages.flatMap((message): unknown[] => {
+      const told = message.additional_kwargs[toldKey];
+      return Array.isArray(told) ? told : [];
+    }),
+  );
+}

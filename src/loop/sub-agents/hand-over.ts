@@ -1,0 +1,47 @@
+import { isAppError } from "../../errors.ts";
+import { failure } from "../../tools/runtime/result.ts";
+import { prepareCall } from "../../tools/runtime/run-tool.ts";
+import type { ToolResult } from "../../tools/runtime/tool.ts";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { assign } from "./assign.ts";
+import type { AssignedAgent, Delegation } from "./delegation.ts";
+import { loopCall } from "../request.ts";
+import { writtenArguments, type ToolTask } from "../tool-call/tool-task.ts";
+
+/** What a call that hands work over begins with: the work, or the result that says why there is none. */
+export type HandedOver = { kind: "work"; work: Delegation } | { kind: "result"; result: ToolResult };
+
+/**
+ * The work that an allowed call hands to agents (AGENT-04); `undefined` for any other call, also for one that sends
+ * them to the background. The agents are taken as they are now.
+ */
+export function handOver(task: ToolTask, config: LangGraphRunnableConfig): HandedOver | undefined {
+  const { call, outcome } = task;
+  const caller = loopCall(config);
+  const tool = caller.tools.find(({ name }) => name === call.name);
+  if (outcome.kind !== "run" || tool?.delegates === undefined) return undefined;
+  const prepared = prepareCall(tool, outcome.edited ?? writtenArguments(call.args));
+  if (prepared.kind === "invalid") return { kind: "result", result: prepared.result };
+  const asked = tool.delegates(prepared.input);
+  if (asked === undefined) return undefined;
+  const { mode, subagents, timeout_seconds } = asked;
+  let agents: AssignedAgent[];
+  try {
+    agents = assign(subagents, config);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return { kind: "result", result: failure(error.code, error.message, error.suggestion) };
+  }
+  const message_id = task.ledger_id.slice(0, task.ledger_id.lastIndexOf("/"));
+  const work: Delegation = {
+    call: { id: call.id, name: call.name },
+    message_id,
+    iteration: task.iteration,
+    mode,
+    timeout_seconds,
+    agents,
+    sent: 0,
+    reports: {},
+  };
+  return { kind: "work", work };
+}

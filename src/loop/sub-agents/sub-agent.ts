@@ -1,0 +1,108 @@
+import { HumanMessage, isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import { isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { textOf } from "../../context/tokens/tokens.ts";
+import { isAppError } from "../../errors.ts";
+import { modelPrice } from "../../models/registry/model-limits.ts";
+import { agentSystemText } from "../../prompts/injector.ts";
+import { agentId, type AgentTask } from "./delegate.ts";
+import type { AgentReport } from "./delegation.ts";
+import { callsAtOnce } from "../limits/limits.ts";
+import { emit, loopCall, userWords, type LoopCall, type LoopRequest } from "../request.ts";
+import { profilesOf, promptsOf, servicesOf, sessionIdOf } from "../services.ts";
+import type { EndReason, LoopUpdate } from "../state.ts";
+
+/** What an agent's loop came to. */
+export interface AgentOutcome {
+  messages: BaseMessage[];
+  end_reason: EndReason;
+  iterations: number;
+  total_tokens: number;
+  total_cost: number;
+  worked_ms: number;
+}
+
+/** Runs the loop that agents work in. */
+export type RunAgentLoop = (request: LoopRequest, config: LangGraphRunnableConfig) => Promise<AgentOutcome>;
+
+/**
+ * The step in which one agent works (AGENT-04): the same loop with its own prompt, tools, model and messages, under the
+ * checkpoint of this very task. So after a crash or an answer it goes on where it was, and what it asks reaches whoever
+ * reads the run. What fails in it is its report; only a stop and a question are thrown.
+ */
+export function subAgent(runAgentLoop: RunAgentLoop) {
+  return async (task: AgentTask, config: LangGraphRunnableConfig): Promise<LoopUpdate> => {
+    const report = await servicesOf(config).locks.withSlot(
+      `${sessionIdOf(config)}/agents`,
+      callsAtOnce(loopCall(config), profilesOf(config)),
+      config.signal ?? new AbortController().signal,
+      () => work(task, runAgentLoop, config),
+    );
+    const { reply: _, ...facts } = report;
+    emit(config, { type: "subagent_completed", agent_id: agentId(task), agent_name: task.agent.name, ...facts });
+    return { delegations: { [task.delegation]: { reports: { [task.index]: report } } } };
+  };
+}
+
+async function work(
+  task: AgentTask,
+  runAgentLoop: RunAgentLoop,
+  config: LangGraphRunnableConfig,
+): Promise<AgentReport> {
+  const request = requestFor(task, loopCall(config), config);
+  try {
+    const outcome = await runAgentLoop(request, {
+      ...config,
+      metadata: { ...config.metadata, sub_agent: task.agent.name },
+    });
+    return {
+      success: outcome.end_reason === "answered" || outcome.end_reason === "completed",
+      end_reason: outcome.end_reason,
+      reply: textOf(outcome.messages.findLast((message) => isAIMessage(message))?.content ?? ""),
+      iterations: outcome.iterations,
+      tokens: outcome.total_tokens,
+      cost: request.limits.price === undefined ? null : outcome.total_cost,
+      duration_ms: outcome.worked_ms,
+    };
+  } catch (error) {
+    if (isGraphBubbleUp(error) || config.signal?.aborted === true || !isAppError(error)) throw error;
+    const reply = `It could not work: ${error.message}`;
+    return { success: false, end_reason: "error", reply, iterations: 0, tokens: 0, cost: null, duration_ms: 0 };
+  }
+}
+
+/** Only what the caller may use, and never agents of its own. The caller's price is that of the caller's model. */
+function requestFor(task: AgentTask, caller: LoopCall, config: LangGraphRunnableConfig): LoopRequest {
+  const { agent, max_tokens, max_cost, timeout_seconds } = task;
+  const { price: ownPrice, ...limits } = caller.limits;
+  const price = agent.model === caller.model ? ownPrice : modelPrice(agent.model, profilesOf(config));
+  const prompts = caller.prompts ?? promptsOf(config);
+  return {
+    node: caller.node,
+    prompts,
+    agent: { name: agent.name, id: agentId(task), messageId: task.message_id },
+    system: agentSystemText(agent.prompt, prompts),
+    history: [new HumanMessage({ id: `${agentId(task)}/task`, content: agent.task })],
+    userRequest: userWords(caller),
+    summary: null,
+    tools: caller.tools.filter(
+      (tool) => tool.forCallers !== true && (agent.tools === null || agent.tools.includes(tool.name)),
+    ),
+    limits: {
+      ...limits,
+      timeout_seconds,
+      ...(price === undefined ? {} : { price }),
+      ...(max_tokens === undefined ? {} : { max_tokens }),
+      ...(max_cost === undefined ? {} : { max_cost }),
+    },
+    model: agent.model,
+    requiresConfirm: caller.requiresConfirm,
+    silent: false,
+    ...(agent.include_rules === true ? { reading: { kinds: ["rules"], files: [] } } : {}),
+    ...(caller.fallbackModel === undefined ? {} : { fallbackModel: caller.fallbackModel }),
+    ...(caller.onError === undefined ? {} : { onError: caller.onError }),
+    ...(caller.toolPolicy === undefined ? {} : { toolPolicy: caller.toolPolicy }),
+    ...(caller.temperature === undefined ? {} : { temperature: caller.temperature }),
+    ...(caller.thinking === undefined ? {} : { thinking: caller.thinking }),
+    ...(caller.toolProtocol === undefined ? {} : { toolProtocol: caller.toolProtocol }),
+  };
+}

@@ -1,0 +1,118 @@
+import { isAppError } from "../../errors.ts";
+import { grantCovers, mayRemember } from "../../guardrails/grants.ts";
+import type { CheckedCall, Verdict } from "../../guardrails/guardrail.ts";
+import { guardrails } from "../../guardrails/index.ts";
+import { withMarks } from "../../guardrails/marked-files.ts";
+import { riskyCommand } from "../../guardrails/rules/risky-command.ts";
+import { locate } from "../../tools/files/workspace-path.ts";
+import { executeCommand } from "../../tools/shell/execute-command.ts";
+import type { Operation, Tool, ToolContext, ToolResult } from "../../tools/runtime/tool.ts";
+import { guardrailsOver } from "../../toolkits/enabled-toolkits.ts";
+import { approvalHash } from "./approval.ts";
+import type { RunServices } from "../services.ts";
+import type { CallRuling } from "./tool-task.ts";
+
+/** What the rules are told of a call besides itself, and where the yeses are that the session remembers. */
+export interface Circumstances extends Pick<CheckedCall, "userRequest" | "requiresConfirm"> {
+  grants: RunServices["grants"];
+}
+
+/**
+ * What the rules over one call, and the yeses that were remembered, say of valid arguments. The same for a call of the
+ * model and for one that a person makes by hand. It looks and changes nothing.
+ */
+export async function judgeCall(
+  tool: Tool,
+  input: Record<string, unknown>,
+  context: ToolContext,
+  circumstances: Circumstances,
+): Promise<Extract<CallRuling, { kind: "run" | "refuse" | "ask" }>> {
+  const operation = await operationOf(tool, input, context);
+  const verdict = applyRules({ tool, input, operation, ...circumstances });
+  switch (verdict.kind) {
+    case "allow":
+      return { kind: "run" };
+    case "deny":
+      return { kind: "refuse", code: "BLOCKED", errorType: "blocked", reason: verdict.reason };
+    case "ask": {
+      const hash = approvalHash({ tool: tool.name, args: input, workspace: context.workspace, operation });
+      return (await isGranted(tool, operation, context, circumstances.grants))
+        ? { kind: "run", approved: hash }
+        : { kind: "ask", asked: { question: verdict.question, hash, operation } };
+    }
+  }
+}
+
+/** What a call would do now, and the hash of exactly that. */
+export async function lookAtCall(
+  tool: Tool,
+  input: Record<string, unknown>,
+  context: ToolContext,
+): Promise<{ operation: Operation; hash: string }> {
+  const operation = await operationOf(tool, input, context);
+  return { operation, hash: approvalHash({ tool: tool.name, args: input, workspace: context.workspace, operation }) };
+}
+
+async function operationOf(tool: Tool, input: Record<string, unknown>, context: ToolContext): Promise<Operation> {
+  const { workspace, criticalFiles = [] } = context;
+  // What ends a turn shows its command and runs nothing; our own tool for commands says more. Another one may bear its name.
+  const saysMore = tool.completes === true || tool.operation === executeCommand.operation;
+  const risk = saysMore ? undefined : riskyCommand(input);
+  const found = risk ?? (await tool.operation(input, context));
+  return criticalFiles.length === 0
+    ? found
+    : withMarks(found, await touchedPaths(tool, input, workspace), criticalFiles);
+}
+
+/** Every name of what a call would change: as written, and where its links lead. */
+async function touchedPaths(tool: Tool, input: Record<string, unknown>, workspace: string): Promise<string[]> {
+  const touched = tool.touches?.(input);
+  if (touched === undefined || touched.kind === "document") return [];
+  const written = touched.kind === "write" ? [touched.path] : [touched.from, touched.to];
+  const places = await Promise.all(written.map((path) => placesOf(workspace, path)));
+  return [...written, ...places.flat()];
+}
+
+/** The refusal of a call that would not do any more what the approved hash stands for. */
+export function notApproved(tool: Tool): ToolResult {
+  return {
+    success: false,
+    code: "NOT_APPROVED",
+    message:
+      `Not run: what ${tool.name} would do now is not what was approved. Look at the present state; if the call is ` +
+      "still needed, make it again, and it will be asked about again.",
+    errorType: "denied",
+  };
+}
+
+function applyRules(call: CheckedCall): Verdict {
+  for (const rule of guardrailsOver(call.tool.name, Object.values(guardrails))) {
+    const verdict = rule(call);
+    if (verdict.kind !== "allow") return verdict;
+  }
+  return { kind: "allow" };
+}
+
+async function isGranted(
+  tool: Tool,
+  operation: Operation,
+  { workspace, sessionId }: ToolContext,
+  grants: RunServices["grants"],
+): Promise<boolean> {
+  if (!mayRemember(operation) || !("path" in operation)) return false;
+  const known = (await grants?.(sessionId))?.filter((grant) => grant.tool === tool.name) ?? [];
+  if (known.length === 0) return false;
+  const paths = await placesOf(workspace, operation.path);
+  return known.some((grant) => grantCovers(grant, { tool: tool.name, paths }));
+}
+
+/** A path as written and as it lies in the workspace once links are followed; none when it is refused. */
+async function placesOf(workspace: string, path: string): Promise<string[]> {
+  try {
+    const place = await locate(workspace, path, "keep");
+    return [place.path, place.real.slice(workspace.length).replaceAll("\\", "/").replace(/^\/+/u, "")];
+  } catch (error) {
+    if (isAppError(error)) return [];
+    throw error;
+  }
+}

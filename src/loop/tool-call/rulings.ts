@@ -1,0 +1,129 @@
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { reviewCall, type Finding } from "../../guardrails/manager.ts";
+import { callInTurn, type Turn } from "../../guardrails/turn.ts";
+import { prepareCall } from "../../tools/runtime/run-tool.ts";
+import type { Operation, Tool, ToolContext, ToolResult } from "../../tools/runtime/tool.ts";
+import { backgroundAgents } from "../sub-agents/background.ts";
+import { callableTools } from "../model-call/callable-tools.ts";
+import { isChained } from "./chain.ts";
+import { callsPerReply } from "../limits/limits.ts";
+import { completionProblem } from "../limits/completion.ts";
+import { editorBuffer } from "../view/editor-buffer.ts";
+import { judgeCall, lookAtCall } from "./judge-call.ts";
+import { loopCall, userWords } from "../request.ts";
+import { tellFindings } from "../limits/review.ts";
+import { runIdOf, servicesOf, sessionIdOf, type RunServices } from "../services.ts";
+import { writtenArguments, type CallRuling, type RequestedCall, type Ruling } from "./tool-task.ts";
+
+/**
+ * What the rules say of a requested call. `turn` ends with the reply that asks for it; it is missing for a call that an
+ * older version of the program has stored. It looks and changes nothing, so it may run twice (law 1).
+ */
+export async function ruleOn(
+  requested: RequestedCall,
+  turn: Turn | undefined,
+  config: LangGraphRunnableConfig,
+): Promise<Ruling> {
+  const { call } = requested;
+  if (requested.over_limit) {
+    const limit = callsPerReply(loopCall(config));
+    const reason = `Not run: one reply may hold at most ${limit} tool calls. Ask for this one again if it is still needed.`;
+    return { kind: "refuse", code: "TOO_MANY_CALLS", errorType: "blocked", reason };
+  }
+  if (requested.cut === true) {
+    const reason =
+      "Not run: the reply reached the length limit in the middle of this call. Make the call again with less in it, for " +
+      "example a long text in several parts.";
+    return { kind: "refuse", code: "CUT_OFF", errorType: "invalid_format", reason };
+  }
+  const { tools, limits } = loopCall(config);
+  const tool = callableTools(loopCall(config), requested.forced === true).find(
+    (candidate) => candidate.name === call.name,
+  );
+  if (tool === undefined) return { kind: "unknown_tool" };
+  const prepared = prepareCall(tool, writtenArguments(call.args));
+  if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
+  if (turn !== undefined) {
+    const problem = tool.completes === true ? completionProblem(turn, call.id, completing(tools)) : null;
+    if (problem !== null) return { kind: "refuse", code: "NOT_COMPLETE", errorType: "blocked", reason: problem };
+    const finding = reviewCall(turn, callInTurn(call.name, call.args, tools), limits);
+    if (finding !== null) {
+      tellFindings([finding], config);
+      return { kind: "answer", result: blocked(finding) };
+    }
+  }
+  if (tool.asks !== undefined) return { kind: "question", asked: tool.asks(prepared.input) };
+  const ruling = await ruleOnInput(tool, prepared.input, config);
+  // A call that is asked about anyway gets its yes there.
+  return ruling.kind === "run" && isChained(tool, turn, loopCall(config)) ? { kind: "chain" } : ruling;
+}
+
+function completing(tools: readonly Tool[]): ReadonlySet<string> {
+  return new Set(tools.filter(({ completes }) => completes === true).map(({ name }) => name));
+}
+
+/** What the model reads instead of the result of a blocked call (GUARD-03). */
+function blocked({ reason, suggestions }: Finding): ToolResult {
+  const data = { blocked: true, reason, suggestions };
+  return { success: false, code: "BLOCKED", message: reason, data, errorType: "blocked" };
+}
+
+/** What the rules, and the yeses that were remembered, say of a call with valid arguments. */
+export async function ruleOnInput(
+  tool: Tool,
+  input: Record<string, unknown>,
+  config: LangGraphRunnableConfig,
+): Promise<CallRuling> {
+  const { requiresConfirm } = loopCall(config);
+  const { grants } = servicesOf(config);
+  const userRequest = userWords(loopCall(config));
+  return judgeCall(tool, input, toolContext(config), { userRequest, requiresConfirm, grants });
+}
+
+/** What a call would do now, and the hash of exactly that. */
+export async function lookAt(
+  tool: Tool,
+  input: Record<string, unknown>,
+  config: LangGraphRunnableConfig,
+): Promise<{ operation: Operation; hash: string }> {
+  return lookAtCall(tool, input, toolContext(config));
+}
+
+/** What the operator wants to be asked about besides the rules (CONF-04, CONF-10), and who runs commands and simulates. */
+export function askedBesides(
+  services: RunServices,
+): Pick<ToolContext, "criticalFiles" | "confirmTasks" | "shell" | "simulator"> {
+  const { criticalFiles = [], confirmTasks = false, shell, simulator } = services;
+  return {
+    criticalFiles,
+    confirmTasks,
+    ...(shell === undefined ? {} : { shell }),
+    ...(simulator === undefined ? {} : { simulator }),
+  };
+}
+
+/** What a tool may touch in this run. `callId` names the call that runs; none while one only looks. */
+export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolContext {
+  const services = servicesOf(config);
+  const background = backgroundAgents(config, callId);
+  const document = editorBuffer(config);
+  return {
+    workspace: services.workspace,
+    tasks: services.tasks,
+    ...askedBesides(services),
+    ...(background === undefined ? {} : { background }),
+    ...(document === undefined ? {} : { document }),
+    web: services.web,
+    sessionId: sessionIdOf(config),
+    runId: runIdOf(config),
+    history: {
+      messages: loopCall(config).history,
+      // The ledger stores what finish() wrote: a ToolResult.
+      result: async (id) =>
+        ((await services.ledger.get(sessionIdOf(config), id))?.result as ToolResult | null | undefined) ?? undefined,
+    },
+    callId,
+    repeated: false,
+    signal: config.signal ?? new AbortController().signal,
+  };
+}

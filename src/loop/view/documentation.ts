@@ -1,0 +1,110 @@
+import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import {
+  documentPairs,
+  loadDocuments,
+  pairsToDrop,
+  type DocumentKind,
+  type DocumentPair,
+  type LoadedDocument,
+} from "../../context/documentation/documentation.ts";
+import { countMessage, textOf } from "../../context/tokens/tokens.ts";
+import { plainPath } from "../../guardrails/turn.ts";
+import { builtInPrompts } from "../../prompts/prompts.ts";
+import { filesNamed } from "../../rules/files-named.ts";
+import { emit, userWords, type LoopCall, type LoopRequest } from "../request.ts";
+import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
+import type { LoopState } from "../state.ts";
+
+/** What a loop call has its model read before the conversation (CTX-02). */
+export interface ReadingList {
+  kinds: readonly DocumentKind[];
+  /** Files that the session is about, besides those that the request names. */
+  files: readonly (string | null)[];
+}
+
+/** The documents of one loop call, as they were when it began. */
+export interface CallDocuments {
+  documents: readonly LoadedDocument[];
+  /** Files at hand before the model has done anything. */
+  files: readonly string[];
+}
+
+/** Looks the documentation up for a call that wants some: once, so that it stays the same while the model works. */
+export async function documentsFor(
+  request: LoopRequest,
+  config: LangGraphRunnableConfig,
+): Promise<CallDocuments | undefined> {
+  const { documentation, callBack, workspace } = servicesOf(config);
+  if (documentation === undefined || request.reading === undefined) return undefined;
+  const inRun = { session_id: sessionIdOf(config), run_id: runIdOf(config) };
+  const signal = config.signal ?? new AbortController().signal;
+  const documents = await loadDocuments(documentation, request.reading.kinds, { inRun, callBack, signal });
+  // A task that a model has written names files too.
+  const task = textOf(request.history.findLast((message) => isHumanMessage(message))?.content ?? "");
+  const named = [userWords(request), task, request.instruction ?? ""].flatMap(filesNamed);
+  const about = request.reading.files.filter((file) => file !== null);
+  return { documents, files: [...about, ...named].map((file) => inWorkspace(file, workspace)) };
+}
+
+/**
+ * Chooses what of the documentation the model reads in this iteration, and tells what had to be left out (CTX-02). `fixed`:
+ * tokens of what is there besides documentation and history. Answers with the number of pairs that are left out.
+ */
+export function chooseDocumentation(
+  state: LoopState,
+  call: LoopCall,
+  { fixed, limit }: { fixed: number; limit: number },
+  config: LangGraphRunnableConfig,
+): number {
+  if (call.documents === undefined) return 0;
+  const pairs = pairsOf(state, call, config);
+  const request = call.history.findLast((message) => isHumanMessage(message));
+  const needed = fixed + (request === undefined ? 0 : countMessage(request));
+  const dropped = pairsToDrop(pairs, needed, limit);
+  const kinds = pairs.slice(0, dropped).map(({ kind }) => kind);
+  const key = `documentation_dropped ${kinds.join(" ")}`;
+  if (dropped > 0 && !call.told.has(key)) {
+    call.told.add(key);
+    emit(config, { type: "documentation_dropped", kinds });
+  }
+  call.documentation = messagesOf(pairs.slice(dropped));
+  return dropped;
+}
+
+/** Makes the choice of `chooseDocumentation` again, where a restart has come between it and the model call. */
+export function recallDocumentation(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): void {
+  if (call.documents === undefined || call.documentation !== undefined) return;
+  call.documentation = messagesOf(pairsOf(state, call, config).slice(state.view?.left_out ?? 0));
+}
+
+function pairsOf(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): DocumentPair[] {
+  const { documents = [], files = [] } = call.documents ?? {};
+  const touched = filesTouched(state.messages).map((file) => inWorkspace(file, servicesOf(config).workspace));
+  return documentPairs(documents, {
+    files: [...files, ...touched],
+    toolNames: new Set(call.tools.map(({ name }) => name)),
+    prompts: call.prompts ?? builtInPrompts,
+  });
+}
+
+function messagesOf(pairs: readonly DocumentPair[]): BaseMessage[] {
+  return pairs.flatMap(({ messages }) => messages);
+}
+
+/** Arguments that name a file or folder. */
+const pathNames = ["path", "source", "destination", "file_path"];
+
+/** The files that the calls of this turn name (RULE-03). */
+function filesTouched(messages: readonly BaseMessage[]): string[] {
+  const calls = messages.flatMap((message) => (isAIMessage(message) ? (message.tool_calls ?? []) : []));
+  return calls.flatMap(({ args }) => {
+    const given: Record<string, unknown> = args;
+    return pathNames.map((name) => given[name]).filter((value) => typeof value === "string");
+  });
+}
+
+/** A path as rules know it: relative to the workspace. */
+function inWorkspace(file: string, workspace: string): string {
+  return plainPath(file.startsWith(`${workspace}/`) ? file.slice(workspace.length + 1) : file);
+}

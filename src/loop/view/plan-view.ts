@@ -1,0 +1,137 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { weigh } from "../../context/compression/compress.ts";
+import { overGrowingList } from "../../context/compression/growing-list.ts";
+import { hintTokens } from "../../context/hints.ts";
+import { fitView, inForm, stepOf, type FittedView, type ShownInForm } from "../../context/overflow.ts";
+import { cutEarly } from "../../context/compression/shorter-history.ts";
+import { safeZoneTokens } from "../../context/pruning/safe-zone.ts";
+import { countMessage, countMessages, countText } from "../../context/tokens/tokens.ts";
+import { withLearned } from "../../models/registry/learned-limits.ts";
+import type { AlternativePlan } from "../../error-strategy.ts";
+import { modelLimits } from "../../models/registry/model-limits.ts";
+import { coreParts, textOfParts } from "../../prompts/injector.ts";
+import { toLangChainTools } from "../../tools/runtime/registry.ts";
+import type { Tool } from "../../tools/runtime/tool.ts";
+import { modelOf } from "../model-call/ask-model.ts";
+import { checkView } from "../limits/check-context.ts";
+import { chooseDocumentation } from "./documentation.ts";
+import { emit, type LoopCall } from "../request.ts";
+import { earlyRoom, historyMost, tellRounds } from "./room.ts";
+import { hasHints, shownOf, tellPruning, type Shown } from "./shown.ts";
+import { profilesOf, servicesOf } from "../services.ts";
+import type { LoopState, ViewPlan } from "../state.ts";
+
+/** Decides what the model sees in this iteration, and tells what it does not see and how full its window is. */
+export function planView(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): ViewPlan {
+  const model = modelOf(state, call);
+  const limit = withLearned(servicesOf(config).loadModel, model, windowOf(model, config));
+  const zone = safeZoneTokens(call.limits.safe_zone, limit);
+  const shown = shownOf(state, call, zone);
+  tellPruning(shown, call, config);
+  const system = countText(call.system);
+  const rest = countText(call.instruction ?? "") + toolTokens(call.tools);
+  const eachTokens = hasHints(call) ? hintTokens : 0;
+  const fixed = system + rest + countMessages(shown.turn) + shown.turn.length * eachTokens;
+  const left_out = chooseDocumentation(state, call, { fixed, limit }, config);
+  const documentation = countMessages(call.documentation ?? []);
+  const core = call.parts === undefined ? system : countText(coreText(call));
+  const optional = system - core;
+  const besides = { before: system + rest + documentation, eachTokens, limit };
+  const early = earlyRoom(shown, besides, state, call, config);
+  const most = historyMost(besides, state, call, config);
+  const history = early === undefined ? shown.history : cutEarly(shown.history, early).shown;
+  const view = fitView({ ...shown, history, core: core + rest + documentation, optional, eachTokens, limit, most });
+  const { first, tokens, form } = view;
+  tellRounds(call, config);
+  tellOverflow(view, { ...shown, history }, besides, call, config);
+  emit(config, { type: "context_usage", ...weigh(tokens, limit) });
+  checkView(tokens, limit, call, config);
+  const whole = system + rest + documentation + historyTokens(call.history) + countMessages(state.messages);
+  const plan: ViewPlan = { first, tokens, whole, zone };
+  return {
+    ...plan,
+    ...(left_out === 0 ? {} : { left_out }),
+    ...(early === undefined ? {} : { early }),
+    ...(form === undefined ? {} : { form }),
+  };
+}
+
+/** What changes when the model is asked in another way: another model has another window. */
+export function inAnotherWay(
+  state: LoopState,
+  alternative: AlternativePlan,
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): Pick<LoopState, "alternative" | "view"> {
+  const changed = { ...state, alternative };
+  const isSame = modelOf(changed, call) === modelOf(state, call);
+  return { alternative, view: isSame ? state.view : planView(changed, call, config) };
+}
+
+/** Once for each step of a call. */
+function tellOverflow(
+  { form, tokens }: FittedView,
+  { history, turn }: Shown,
+  { before, eachTokens, limit }: { before: number; eachTokens: number; limit: number },
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): void {
+  if (form === undefined) return;
+  const step = stepOf(form);
+  if (call.told.has(`overflow ${step}`)) return;
+  call.told.add(`overflow ${step}`);
+  const all = countMessages(history) + countMessages(turn) + (history.length + turn.length) * eachTokens;
+  emit(config, { type: "context_overflow", step, tokens_before: before + all, tokens_after: tokens, limit });
+}
+
+/**
+ * The messages in the form that was decided: what stands before the instruction of the call, and after it. `earlier`: what
+ * is not shown because so much was said since.
+ */
+export function messagesInView(state: LoopState, call: LoopCall): ShownInForm & { earlier: BaseMessage[] } {
+  const { first = 0, zone = Infinity, form, early } = state.view ?? {};
+  const { history: all, turn } = shownOf(state, call, zone);
+  const { shown: history, left } = early === undefined ? { shown: all, left: [] } : cutEarly(all, early);
+  const shown = inForm(form, { history, first, turn });
+  return { ...shown, earlier: [...call.earlier, ...left] };
+}
+
+/** The system text in the form that was decided: the same through all iterations (LOOP-05), unless there is no room. */
+export function systemInView({ view }: Pick<LoopState, "view">, call: LoopCall): string {
+  const isWhole = view?.form === undefined || stepOf(view.form) === "history";
+  return isWhole || call.parts === undefined ? call.system : coreText(call);
+}
+
+/** Tokens that a model may read, by its profile and the operator's word. */
+export function windowOf(model: string, config: LangGraphRunnableConfig): number {
+  return modelLimits(model, servicesOf(config).contextLimit, profilesOf(config)).context;
+}
+
+function coreText({ parts = [] }: LoopCall): string {
+  return textOfParts(coreParts(parts));
+}
+
+/** The history may be long, and is counted in every turn. */
+const historyTokens = overGrowingList(0, (tokens, message) => tokens + countMessage(message));
+
+const tokensOfTools = new WeakMap<object, number>();
+
+/** What the model is told of the tools, in estimated tokens: those of a foreign server may have long schemas. */
+export function toolTokens(tools: readonly Tool[]): number {
+  let tokens = 0;
+  for (const tool of tools) {
+    let known = tokensOfTools.get(tool);
+    if (known === undefined) {
+      known = countText(JSON.stringify(toLangChainTools([tool])[0]));
+      tokensOfTools.set(tool, known);
+    }
+    tokens += known;
+  }
+  return tokens;
+}
+
+/** Estimated tokens of a request as it is sent. */
+export function requestTokens(prompt: readonly BaseMessage[], tools: readonly Tool[]): number {
+  return countMessages(prompt) + toolTokens(tools);
+}

@@ -1,0 +1,106 @@
+import { HumanMessage, isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import { lastLines } from "../../context/compression/compaction.ts";
+import { fitSummary, plainSummary } from "../../context/compression/compress.ts";
+import { shorten } from "../../context/compression/shorten.ts";
+import { noteOf } from "../../guardrails/manager.ts";
+import { noteMessage } from "../../models/note-message.ts";
+import { closingNote } from "../../prompts/templates/closing-note.ts";
+import { goOn } from "../../prompts/templates/go-on.ts";
+import { systemMessage } from "../../prompts/injector.ts";
+import { iterationWarning } from "../../prompts/templates/iteration-warning.ts";
+import { leftOut } from "../../prompts/templates/left-out.ts";
+import { pruneNote } from "../../prompts/templates/prune-note.ts";
+import type { Prompts } from "../../prompts/prompts.ts";
+import { withoutTools } from "../../prompts/templates/without-tools.ts";
+import { writeTool } from "../../tools/conversation/deletion-list.ts";
+import { messagesInView, systemInView } from "./plan-view.ts";
+import type { LoopCall } from "../request.ts";
+import { findingsOf } from "../limits/review.ts";
+import { hasHints, hinted, shownOf } from "./shown.ts";
+import type { LoopState } from "../state.ts";
+
+/**
+ * The view: system text, documentation, the shown part of the history, this turn's messages, and the notes of this call
+ * (LOOP-18), in whole characters: a name that the model made up may hold half of one.
+ */
+export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
+  const { zone = Infinity } = state.view ?? {};
+  const { tokens } = shownOf(state, call, zone);
+  const shown = messagesInView(state, call);
+  const instruction = call.instruction === undefined ? [] : [new HumanMessage(call.instruction.toWellFormed())];
+  const messages = hinted([...shown.history, ...instruction, ...shown.turn], state, call);
+  const less = lessOf(messages, state, call);
+  const body = less?.body ?? withForcedRounds(messages, call.prompts);
+  const news = call.news === undefined ? [] : [call.news.text];
+  const notes = [
+    ...leftNote(shown.left, call),
+    ...(less?.notes ?? []),
+    ...news,
+    ...roomNote(tokens, zone, call),
+    ...notesFor(state, call),
+  ];
+  return [
+    systemMessage(systemInView(state, call)),
+    ...(call.documentation ?? []),
+    ...leftNote(shown.earlier, call).map(noteMessage),
+    ...body,
+    ...notes.map(noteMessage),
+  ];
+}
+
+/** How much is left of a view that was too long: messages, and characters of each (COMP-15, ERR-07). */
+const shortened = { shorter_context: { keep: 10, longest: 4000 }, summary: { keep: 5, longest: 1500 } };
+
+/** The view in the shorter form that this call needs; `null` where it needs none. */
+function lessOf(
+  messages: BaseMessage[],
+  { alternative }: LoopState,
+  { summary, prompts }: LoopCall,
+): { body: BaseMessage[]; notes: string[] } | null {
+  if (alternative !== "shorter_context" && alternative !== "summary") return null;
+  const { keep, longest } = shortened[alternative];
+  const { shown, left } = shorten(messages, keep, longest);
+  const body = withForcedRounds(shown, prompts);
+  if (alternative === "shorter_context" || left.length === 0) return { body, notes: [] };
+  const { goal, completed, todo } = fitSummary(plainSummary(left, summary));
+  const lines = [goal, ...completed, ...todo].filter((line) => line !== "").map((line) => `- ${line}`);
+  return { body, notes: [leftOut({ summary: lines.join("\n") }, prompts)] };
+}
+
+/** What was said or done and is not shown, in a few lines (COMP-14, COMP-16, CTX-23): how it began, and the last of it. */
+function leftNote(left: readonly BaseMessage[], { prompts }: LoopCall): string[] {
+  const lines = [...new Set([...lastLines(left.slice(0, 1)), ...lastLines(left)])];
+  return lines.length === 0 ? [] : [leftOut({ summary: lines.map((line) => `- ${line}`).join("\n") }, prompts)];
+}
+
+/** The messages with a few words between two replies, as a forced one or a deletion leaves them: two replies in a row are refused by some providers. */
+function withForcedRounds(messages: readonly BaseMessage[], prompts: Prompts | undefined): BaseMessage[] {
+  return messages.flatMap((message, index) => {
+    const before = messages[index - 1];
+    const follows = before !== undefined && isAIMessage(before) && isAIMessage(message);
+    return follows ? [noteMessage(goOn(prompts)), message] : [message];
+  });
+}
+
+/** How much room the conversation has, for a model that may prune by itself (PRUNE-06). */
+function roomNote(tokens: number, zone: number, call: LoopCall): string[] {
+  return hasHints(call) ? [pruneNote({ tokens, zone, tool: writeTool }, call.prompts)] : [];
+}
+
+/** The notes of this call only: they travel apart from the system text, which stays the same (LOOP-05, GUARD-10). */
+function notesFor(state: LoopState, call: LoopCall): string[] {
+  const { tools, limits, prompts } = call;
+  if (state.forced !== null) return [state.forced.prompt];
+  if (state.alternative === "without_tools" && state.closing === null) return [withoutTools(prompts)];
+  // A plain answer needs no note; a model that calls tools where there are none does.
+  if (tools.length === 0 && state.messages.length === 0) return [];
+  const findings = findingsOf(state.messages, call);
+  if (state.closing !== null) {
+    const found = findings.filter(({ stage }) => stage === "finish").map((finding) => noteOf(finding, prompts));
+    return [...found, closingNote({ reason: state.closing }, prompts)];
+  }
+  const notes = findings.map((finding) => noteOf(finding, prompts));
+  if (state.iteration_count < limits.soft_warning_at) return notes;
+  const used = state.iteration_count - 1;
+  return [...notes, iterationWarning({ used, left: limits.max_iterations - used }, prompts)];
+}

@@ -1,0 +1,62 @@
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { historyTokens, inputTokens } from "../../context/budget.ts";
+import { cutEarly, earlyLimit, roomAfterCut } from "../../context/compression/shorter-history.ts";
+import { countMessages } from "../../context/tokens/tokens.ts";
+import { modelOf } from "../model-call/ask-model.ts";
+import { emit, type LoopCall } from "../request.ts";
+import { profilesOf } from "../services.ts";
+import type { Shown } from "./shown.ts";
+import type { LoopState } from "../state.ts";
+
+/** What a view holds besides messages of the conversation, what each of those takes beside its own, and the window. */
+interface Besides {
+  before: number;
+  eachTokens: number;
+  limit: number;
+}
+
+/**
+ * The tokens that messages may take where the conversation about a document is cut early (COMP-16); `undefined` where it is
+ * not. What was decided stays so through the call, so that the view begins alike.
+ */
+export function earlyRoom(
+  { history, turn }: Shown,
+  { before, eachTokens, limit }: Besides,
+  state: LoopState,
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): number | undefined {
+  if (call.room?.cutsEarly !== true) return undefined;
+  if (state.view?.early !== undefined) return state.view.early;
+  const { max_tokens, output } = profilesOf(config)(modelOf(state, call));
+  const most = earlyLimit(max_tokens ?? output, limit);
+  const weigh = (messages: Shown["history"]): number => countMessages(messages) + messages.length * eachTokens;
+  const fixed = before + weigh(turn);
+  const tokens_before = fixed + weigh(history);
+  if (tokens_before <= most) return undefined;
+  const room = roomAfterCut(most, fixed);
+  const tokens_after = fixed + weigh(cutEarly(history, room).shown);
+  emit(config, { type: "context_overflow", step: "early", tokens_before, tokens_after, limit: most });
+  return room;
+}
+
+/** The tokens that the history may take where the run says how the window is shared (CTX-16); else all that there are. */
+export function historyMost(
+  { before, limit }: Besides,
+  state: LoopState,
+  call: LoopCall,
+  config: LangGraphRunnableConfig,
+): number {
+  const shares = call.room?.shares;
+  if (shares === undefined) return Infinity;
+  const { output } = profilesOf(config)(modelOf(state, call));
+  return historyTokens(inputTokens({ context: limit, output }), shares, before);
+}
+
+/** Tells, once for each call, that the user has said more since than is shown (CTX-23). */
+export function tellRounds(call: LoopCall, config: LangGraphRunnableConfig): void {
+  const { max_history_rounds: max_rounds } = call.limits;
+  if (call.earlier.length === 0 || max_rounds === null || call.told.has("rounds")) return;
+  call.told.add("rounds");
+  emit(config, { type: "context_rounds", left_out: call.earlier.length, max_rounds });
+}

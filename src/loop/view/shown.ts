@@ -1,0 +1,113 @@
+import { isHumanMessage, isSystemMessage, type BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { deletionList } from "../../context/pruning/deletion-marks.ts";
+import { withHint } from "../../context/hints.ts";
+import { prune, type Pruned } from "../../context/pruning/prune.ts";
+import { repairToolPairs } from "../../context/repair.ts";
+import { shortIds } from "../../context/pruning/short-ids.ts";
+import { countMessages, textOf } from "../../context/tokens/tokens.ts";
+import { errorMessage } from "../../errors.ts";
+import { toolCleared } from "../../prompts/templates/tool-cleared.ts";
+import { builtInPrompts } from "../../prompts/prompts.ts";
+import { writeTool } from "../../tools/conversation/deletion-list.ts";
+import { emit, type LoopCall } from "../request.ts";
+import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
+import type { LoopState } from "../state.ts";
+
+/** The conversation as a model call may show it: valid, and pruned (PRUNE-01). The stored messages stay as they are. */
+export interface Shown {
+  history: BaseMessage[];
+  /** The messages of this call of the loop. */
+  turn: BaseMessage[];
+  /** Estimated tokens of both, as they are shown and as they are stored. */
+  tokens: number;
+  whole: number;
+  deleted: number;
+  cleared: number;
+  /** Why nothing was pruned although it should have been (PRUNE-07). */
+  problem: unknown;
+}
+
+/** What is shown of the conversation when it may take `most` tokens. Worked out once for each state of the messages. */
+export function shownOf({ messages }: Pick<LoopState, "messages">, call: LoopCall, most: number): Shown {
+  const last = messages.at(-1);
+  const known = call.shown;
+  if (known !== undefined && known.last === last && known.count === messages.length && known.most === most) {
+    return known.shown;
+  }
+  const shown = work(messages, call, most);
+  call.shown = { last, count: messages.length, most, shown };
+  return shown;
+}
+
+function work(messages: BaseMessage[], call: LoopCall, most: number): Shown {
+  // System texts of the conversation stand in the one system message: another one some providers refuse (CTX-20).
+  const shows = (message: BaseMessage): boolean => !isEmptyPartial(message) && !isSystemMessage(message);
+  const history = repairToolPairs(call.visible.filter(shows));
+  const all = [...history, ...repairToolPairs(messages)];
+  let pruned: Pruned = { messages: all, deleted: 0, cleared: 0 };
+  let problem: unknown;
+  try {
+    const prompts = call.prompts ?? builtInPrompts;
+    const textFor = (tool: string): string => prompts.text(toolCleared, { tool });
+    pruned = prune(all, { isMarked: markedIn(messages, call), most, textFor });
+  } catch (error) {
+    problem = error;
+  }
+  const present = (part: (BaseMessage | undefined)[]): BaseMessage[] => part.filter((message) => message !== undefined);
+  const kept = {
+    history: present(pruned.messages.slice(0, history.length)),
+    turn: present(pruned.messages.slice(history.length)),
+  };
+  const tokens = countMessages(kept.history) + countMessages(kept.turn);
+  const { deleted, cleared } = pruned;
+  return { ...kept, tokens, whole: countMessages(all), deleted, cleared, problem };
+}
+
+/** Which messages the model does not want to see. The request that it works for cannot be left out (PRUNE-08). */
+function markedIn(messages: readonly BaseMessage[], call: LoopCall): (message: BaseMessage) => boolean {
+  const all = [...call.history, ...messages];
+  const list = new Set(deletionList(all));
+  if (list.size === 0) return () => false;
+  const request = call.history.findLast((message) => isHumanMessage(message))?.id;
+  const short = shortIds(all);
+  return ({ id }) => id !== undefined && id !== request && list.has(short.get(id) ?? "");
+}
+
+/** A stop in the middle of the reasoning leaves a message without words, which some providers refuse. */
+function isEmptyPartial(message: BaseMessage): boolean {
+  return message.additional_kwargs["is_partial"] === true && textOf(message.content) === "";
+}
+
+/** Whether the model may choose what it does not want to see any more: only then messages bear hints (MSG-06). */
+export function hasHints({ tools }: Pick<LoopCall, "tools">): boolean {
+  return tools.some(({ name }) => name === writeTool);
+}
+
+/** The messages with their hints, where the model can use them (MSG-06). */
+export function hinted(shown: BaseMessage[], { messages }: Pick<LoopState, "messages">, call: LoopCall): BaseMessage[] {
+  if (!hasHints(call)) return shown;
+  const short = shortIds([...call.history, ...messages]);
+  return shown.map((message) => {
+    const id = short.get(message.id ?? "");
+    return id === undefined ? message : withHint(message, id);
+  });
+}
+
+/** Tells what was pruned, or why nothing was, once for each change (PRUNE-07). */
+export function tellPruning(shown: Shown, call: LoopCall, config: LangGraphRunnableConfig): void {
+  const { deleted, cleared, tokens, whole, problem } = shown;
+  const key = problem === undefined ? `pruned ${deleted} ${cleared}` : "not pruned";
+  if ((deleted + cleared === 0 && problem === undefined) || call.told.has(key)) return;
+  call.told.add(key);
+  const { logger } = servicesOf(config);
+  const about = { session_id: sessionIdOf(config), run_id: runIdOf(config) };
+  if (problem !== undefined) {
+    emit(config, { type: "context_not_pruned", reason: errorMessage(problem) });
+    logger?.warn({ ...about, err: problem }, "context_not_pruned");
+    return;
+  }
+  const counts = { deleted, cleared, tokens_before: whole, tokens_after: tokens };
+  emit(config, { type: "context_pruned", ...counts });
+  logger?.info({ ...about, ...counts }, "context_pruned");
+}

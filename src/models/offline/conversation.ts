@@ -1,0 +1,119 @@
+import {
+  isAIMessage,
+  isHumanMessage,
+  isSystemMessage,
+  isToolMessage,
+  type BaseMessage,
+} from "@langchain/core/messages";
+import type { Language } from "../../language.ts";
+import { languageOf } from "./text.ts";
+
+/** What a call wants: ordinary talk, or one of the workflow's own prompts, named by a marker in its text. */
+export type Purpose = "talk" | "intent" | "plan" | "plan_step" | "compress" | "final_answer";
+
+/** A tool call with its result. */
+export interface Exchange {
+  name: string;
+  args: Record<string, unknown>;
+  text: string;
+  success: boolean;
+  /** A person or a rule did not allow it. */
+  isDenied: boolean;
+}
+
+/** All the offline model looks at: what was asked, and what has come of it so far. */
+export interface Conversation {
+  purpose: Purpose;
+  request: string;
+  language: Language;
+  /** Results since the request, in order. */
+  exchanges: Exchange[];
+  /** The same by the place in the work that asked for them, see `callId`. */
+  byStep: Map<string, Exchange>;
+  /** Replies with tool calls since the request. */
+  rounds: number;
+  messages: BaseMessage[];
+}
+
+const marker = /<!-- task: (intent|plan|plan_step|compress|final_answer) -->/u;
+const noteForms = [/^<!-- task: /u, /^Note: \d+ rounds are used/u];
+const stepForm = /^Step \d+ of \d+: ([\s\S]*?)(?:\nInput: ([\s\S]*))?$/u;
+const finalForm = /^All steps are through\. The request was: /u;
+
+/**
+ * A call id that says which action of the request, and which step of it, the call belongs to. Unique, and within the 40
+ * characters that OpenAI's service takes: the loop gives a longer one another.
+ */
+export function callId(action: number, step: number): string {
+  return `call_${action}_${step}_${crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`;
+}
+
+/** Reads a list of messages as `Conversation`. */
+export function readConversation(messages: BaseMessage[]): Conversation {
+  const purpose = purposeOf(messages);
+  const begin = requestIndex(messages, purpose);
+  const message = messages[begin];
+  const request = message === undefined ? "" : plainRequest(message.text);
+  const since = messages.slice(begin + 1);
+  const results = new Map(since.filter(isToolMessage).map((result) => [result.tool_call_id, result]));
+  const exchanges: Exchange[] = [];
+  const byStep = new Map<string, Exchange>();
+  let rounds = 0;
+  for (const reply of since.filter(isAIMessage)) {
+    const calls = reply.tool_calls ?? [];
+    if (calls.length > 0) rounds += 1;
+    for (const call of calls) {
+      const result = results.get(call.id ?? "");
+      if (result === undefined) continue;
+      const exchange = toExchange(call.name, call.args, result.text, result.status === "error");
+      exchanges.push(exchange);
+      const place = /^call_(\d+)_(\d+)_/u.exec(call.id ?? "");
+      if (place !== null) byStep.set(`${place[1]}.${place[2]}`, exchange);
+    }
+  }
+  return { purpose, request, language: languageOf(request), exchanges, byStep, rounds, messages };
+}
+
+function toExchange(name: string, args: Record<string, unknown>, text: string, isError: boolean): Exchange {
+  const failed = isError || /^\s*(?:Error\b|\{\s*"success"\s*:\s*false)/u.test(text);
+  const isDenied = failed && /\b(?:denied|refused this call|rejected|declined)\b|拒绝/iu.test(text);
+  return { name, args, text, success: !failed, isDenied };
+}
+
+/** The marker of the closing note (the last message) counts before the one in the system text. */
+function purposeOf(messages: BaseMessage[]): Purpose {
+  const last = messages.at(-1);
+  const texts = [
+    last !== undefined && isHumanMessage(last) ? last.text : "",
+    ...messages.filter(isSystemMessage).map((m) => m.text),
+  ];
+  for (const text of texts) {
+    const found = marker.exec(text)?.[1];
+    // The expression allows no other words.
+    if (found !== undefined) return found as Purpose;
+  }
+  return "talk";
+}
+
+/** Words of the workflow for one call, which the user has not said. */
+export function isNote(text: string): boolean {
+  return noteForms.some((form) => form.test(text));
+}
+
+/** The message that says what to do: the last one of the user that is not a note; for a closing answer, the user's own. */
+function requestIndex(messages: BaseMessage[], purpose: Purpose): number {
+  const isRequest = (message: BaseMessage): boolean => {
+    if (!isHumanMessage(message)) return false;
+    const { text } = message;
+    return !isNote(text) && (purpose !== "final_answer" || !finalForm.test(text));
+  };
+  const index = messages.findLastIndex(isRequest);
+  return index === -1 ? messages.findLastIndex((message) => isHumanMessage(message)) : index;
+}
+
+/** The words to act on: of a plan's step its input, which stands alone, else its goal. */
+function plainRequest(text: string): string {
+  const step = stepForm.exec(text);
+  if (step !== null) return (step[2] ?? step[1] ?? "").trim();
+  return text.replace(finalForm, "").trim();
+}

@@ -1,0 +1,158 @@
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
+import {
+  BaseChatModel,
+  type BaseChatModelCallOptions,
+  type BindToolsInput,
+} from "@langchain/core/language_models/chat_models";
+import { AIMessage, AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
+import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
+import type { Runnable } from "@langchain/core/runnables";
+import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
+import { z } from "zod";
+import { readConversation } from "./conversation.ts";
+import { reply, type OfferedTool, type Reply } from "./rules.ts";
+import { toPieces } from "./text.ts";
+import type { Provider } from "../provider.ts";
+
+interface OfflineCallOptions extends BaseChatModelCallOptions {
+  tools?: unknown[];
+}
+
+const BoundTool = z.looseObject({
+  function: z.looseObject({
+    name: z.string(),
+    parameters: z.looseObject({ properties: z.record(z.string(), z.unknown()).optional() }).optional(),
+  }),
+});
+const ForcedTool = z.union([z.string(), z.looseObject({ function: z.object({ name: z.string() }) })]).optional();
+
+const words = new Set(["auto", "none", "any", "required"]);
+
+/**
+ * A rule-based stand-in for a language model: deterministic, without network, in English and Chinese. It really calls the
+ * tools it is offered, in as many steps as a request needs, and answers the workflow's own prompts. It says what it is.
+ */
+export class OfflineModel extends BaseChatModel<OfflineCallOptions> {
+  /** The day that "today" means, `YYYY-MM-DD`; tests set it. */
+  readonly #today: () => string;
+
+  constructor(today: () => string = currentDay) {
+    super({});
+    this.#today = today;
+  }
+
+  static override lc_name(): string {
+    return "OfflineModel";
+  }
+
+  override _llmType(): string {
+    return "offline";
+  }
+
+  override bindTools(
+    tools: BindToolsInput[],
+    kwargs: Partial<OfflineCallOptions> = {},
+  ): Runnable<BaseLanguageModelInput, AIMessageChunk, OfflineCallOptions> {
+    return this.withConfig({ ...kwargs, tools: tools.map((tool) => convertToOpenAITool(tool)) });
+  }
+
+  override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
+    options.signal?.throwIfAborted();
+    const answer = this.#reply(messages, options);
+    const text = answer.kind === "text" ? answer.text : "";
+    const message = new AIMessage({
+      id: `offline-${crypto.randomUUID()}`,
+      content: text,
+      tool_calls: answer.kind === "calls" ? answer.calls.map((call) => ({ ...call, type: "tool_call" as const })) : [],
+      response_metadata: metadataOf(answer),
+    });
+    return { generations: [{ text, message: withUsage(message, usageOf(messages, answer)) }] };
+  }
+
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    options: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    const answer = this.#reply(messages, options);
+    const id = `offline-${crypto.randomUUID()}`;
+    for (const message of chunksOf(answer, id, usageOf(messages, answer))) {
+      options.signal?.throwIfAborted();
+      const text = message.text;
+      const chunk = new ChatGenerationChunk({ text, message });
+      yield chunk;
+      await runManager?.handleLLMNewToken(text, undefined, undefined, undefined, undefined, { chunk });
+    }
+  }
+
+  #reply(messages: BaseMessage[], options: this["ParsedCallOptions"]): Reply {
+    const forced = ForcedTool.parse(options.tool_choice);
+    const name = typeof forced === "string" ? forced : forced?.function.name;
+    const offered =
+      name === "none"
+        ? []
+        : z
+            .array(BoundTool)
+            .parse(options.tools ?? [])
+            .map(toOffered);
+    const wanted = name === undefined || words.has(name) ? undefined : name;
+    return reply(readConversation(messages), offered, wanted, this.#today());
+  }
+}
+
+function toOffered(tool: z.infer<typeof BoundTool>): OfferedTool {
+  return { name: tool.function.name, parameters: Object.keys(tool.function.parameters?.properties ?? {}) };
+}
+
+function* chunksOf(answer: Reply, id: string, usage: UsageMetadata): Generator<AIMessageChunk> {
+  if (answer.kind === "text") {
+    for (const content of toPieces(answer.text)) yield new AIMessageChunk({ id, content });
+  } else {
+    for (const [index, call] of answer.calls.entries()) {
+      const piece = {
+        index,
+        id: call.id,
+        name: call.name,
+        args: JSON.stringify(call.args),
+        type: "tool_call_chunk" as const,
+      };
+      yield new AIMessageChunk({ id, content: "", tool_call_chunks: [piece] });
+    }
+  }
+  const last = new AIMessageChunk({ id, content: "", response_metadata: metadataOf(answer) });
+  yield withUsage(last, usage);
+}
+
+/** The field's own type comes out as `undefined` under exactOptionalPropertyTypes, so it cannot be assigned plainly. */
+function withUsage<Message extends AIMessage | AIMessageChunk>(message: Message, usage: UsageMetadata): Message {
+  return Object.assign(message, { usage_metadata: usage });
+}
+
+function metadataOf(answer: Reply): { model_name: string; finish_reason: string } {
+  return { model_name: "offline", finish_reason: answer.kind === "calls" ? "tool_calls" : "stop" };
+}
+
+/** Tokens by estimate: four characters each. */
+function usageOf(messages: BaseMessage[], answer: Reply): UsageMetadata {
+  const input = Math.ceil(messages.reduce((total, message) => total + message.text.length, 0) / 4);
+  const said = answer.kind === "text" ? answer.text : JSON.stringify(answer.calls);
+  const output = Math.max(1, Math.ceil(said.length / 4));
+  return { input_tokens: input, output_tokens: output, total_tokens: input + output };
+}
+
+/** Today by the machine's own calendar. */
+function currentDay(): string {
+  const now = new Date();
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+}
+
+/** The provider of the offline model: no key, no network, no names. */
+export const offline: Provider = {
+  title: "Offline",
+  baseUrl: undefined,
+  create: () => new OfflineModel(),
+  unreachableHint: "The offline model needs no network.",
+  unknownModelHint: () => "The offline model has no other names.",
+};

@@ -1,0 +1,95 @@
+import { AppError } from "../../errors.ts";
+import { isNamed } from "./known-models.ts";
+import type { ProfilePart } from "./model-profile.ts";
+import type { ProviderSetting } from "./model-settings.ts";
+import type { KnownProvider, ModelRegistry } from "./registry.ts";
+import { modelRoles, type Roles } from "./roles.ts";
+
+/** Says something of a model, or with `*` of many. Throws `conflict` where the file already says something of it. */
+export function addModel(models: ModelRegistry, name: string, part: ProfilePart): void {
+  requireProviderOf(models, "name", name);
+  if (Object.hasOwn(models.settings().models, name)) {
+    throw new AppError("conflict", `There is already a row for ${name}.`, { suggestion: "Change it with PATCH." });
+  }
+  models.files().file.change([{ path: ["models", name], value: part }]);
+}
+
+/** Says more of a model; what is left out stays. Throws `not_found` for one that nobody has named. */
+export function changeModel(models: ModelRegistry, name: string, part: ProfilePart): void {
+  if (!Object.hasOwn(models.settings().models, name) && !isNamed(models, name)) throw noModel(name);
+  models.files().file.change(Object.entries(part).map(([field, value]) => ({ path: ["models", name, field], value })));
+}
+
+/** Takes back everything that the file says of a model; a built-in one goes on to be known. Throws `not_found`. */
+export function removeModel(models: ModelRegistry, name: string): void {
+  if (!Object.hasOwn(models.settings().models, name)) throw noModel(name);
+  models.files().file.change([{ path: ["models", name], value: undefined }]);
+}
+
+/** Says who has which role, all of them at once (LLM-21). Throws `invalid_parameter` for a model without a provider. */
+export function setRoles(models: ModelRegistry, roles: Roles): void {
+  for (const role of modelRoles) {
+    const model = roles[role];
+    if (model !== undefined) requireProviderOf(models, role, model);
+  }
+  models.files().file.change([{ path: ["roles"], value: roles }]);
+}
+
+/** Adds a provider, or says anew what differs of a built-in one. Throws `invalid_parameter`. */
+export function setProvider(models: ModelRegistry, name: string, setting: ProviderSetting): void {
+  models.files().file.change([{ path: ["providers", name], value: setting }]);
+}
+
+/**
+ * Takes back what the file says of a provider; a built-in one is then as it was. Throws `not_found`, and `conflict` where
+ * an own one still has work to do.
+ */
+export function removeProvider(models: ModelRegistry, name: string): void {
+  if (!Object.hasOwn(models.settings().providers, name)) throw noProvider(name);
+  const roles = Object.entries(models.roles()).filter(([, model]) => model?.startsWith(`${name}:`));
+  if (roles.length > 0 && !providerNamed(models, name).isBuiltIn) {
+    const busy = roles.map(([role]) => role).join(", ");
+    throw new AppError("conflict", `Models of ${name} have roles: ${busy}.`, {
+      suggestion: "Give these roles to others first: PUT /models/roles.",
+    });
+  }
+  models.files().file.change([{ path: ["providers", name], value: undefined }]);
+}
+
+/** Stores the key of a provider; `undefined` forgets it. Throws `not_found`, and `invalid_parameter` where it has none. */
+export function setKey(models: ModelRegistry, name: string, key: string | undefined): void {
+  const { keyName } = providerNamed(models, name);
+  if (keyName === undefined) {
+    throw new AppError("invalid_parameter", `The provider ${name} has no key.`, {
+      suggestion: `Name one first: PUT /providers/${name} with key, such as LM_STUDIO_API_KEY.`,
+    });
+  }
+  models.files().credentials.set(keyName, key);
+}
+
+/** One provider. Throws `not_found`. */
+export function providerNamed(models: ModelRegistry, name: string): KnownProvider {
+  const provider = models.provider(name);
+  if (provider === undefined) throw noProvider(name);
+  return provider;
+}
+
+function requireProviderOf(models: ModelRegistry, field: string, model: string): void {
+  const provider = model.split(":")[0] ?? "";
+  if (models.provider(provider) !== undefined) return;
+  throw new AppError("invalid_parameter", `${field}: "${model}" names no known provider.`, {
+    suggestion: `Known: ${models.providerNames().join(", ")}. PUT /providers/:name adds one.`,
+  });
+}
+
+function noModel(name: string): AppError {
+  return new AppError("not_found", `Nothing is said of the model ${name}.`, {
+    suggestion: "GET /models lists all; POST /models adds one.",
+  });
+}
+
+function noProvider(name: string): AppError {
+  return new AppError("not_found", `There is no provider ${name}, or nothing is said of it.`, {
+    suggestion: "GET /providers lists all; PUT /providers/:name adds one.",
+  });
+}

@@ -1,0 +1,67 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { AppError } from "../../errors.ts";
+import { OverrideFile, type WarnOfFile } from "../../prompts/override-file.ts";
+
+/** Only the user who runs the server may read or write the file. */
+const onlyOwner = 0o600;
+const Keys = z.record(z.string(), z.string().min(1));
+
+/**
+ * Keys by their names in `credentials.json` of the data folder, where no tool can reach them. A file that others may read
+ * is not used, and said so: whoever could read it may have the keys. Keys go in and are never shown.
+ */
+export class Credentials {
+  readonly #file: OverrideFile<Readonly<Record<string, string>>>;
+
+  constructor(dataDir: string, warn: WarnOfFile) {
+    const path = join(dataDir, "credentials.json");
+    this.#file = new OverrideFile(path, (text) => readKeys(path, text), warn);
+  }
+
+  /** All keys; the same object until the file changes. */
+  all(): Readonly<Record<string, string>> {
+    const found = this.#file.read();
+    return found.kind === "value" ? found.value : none;
+  }
+
+  /** Why the file is not used; holds nothing of what stands in it. */
+  problem(): string | undefined {
+    const found = this.#file.read();
+    return found.kind === "unusable" ? found.problem : undefined;
+  }
+
+  /** Keeps a key; `undefined` forgets it. Throws `conflict` while the file cannot be used. */
+  set(name: string, key: string | undefined): void {
+    const problem = this.problem();
+    if (problem !== undefined) {
+      throw new AppError("conflict", `The file of keys is not used: ${problem}.`, {
+        suggestion: "Mend or remove credentials.json in the data folder, then try again.",
+      });
+    }
+    const others = Object.entries(this.all()).filter(([other]) => other !== name);
+    const entries = key === undefined ? others : [...others, [name, key]];
+    this.#file.write(`${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`, onlyOwner);
+  }
+}
+
+const none: Readonly<Record<string, string>> = {};
+
+function readKeys(path: string, text: string): { value: Record<string, string> } | { problem: string } {
+  // Windows has no such rights; its files say that everybody may read them.
+  const isOpen = process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0;
+  if (isOpen) return { problem: "others may read or write it; chmod it to 600, and change the keys in it" };
+  try {
+    const parsed = Keys.safeParse(JSON.parse(text));
+    if (parsed.success) return { value: parsed.data };
+  } catch {
+    // The parser's words repeat the text, which holds keys.
+  }
+  return { problem: 'it has to hold {"NAME_API_KEY": "key"}' };
+}
+
+/** What of a key may be shown: its last four characters where it is long enough to spare them. */
+export function masked(key: string): string {
+  return key.length >= 20 ? `…${key.slice(-4)}` : "…";
+}

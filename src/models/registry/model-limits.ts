@@ -1,0 +1,34 @@
+import type { ModelPrice } from "../../state.ts";
+import type { ReadProfile } from "./model-profile.ts";
+import { builtInProfiles } from "./profiles.ts";
+
+/** Tokens a model may read in all, and write in one answer. */
+export interface ModelLimits {
+  context: number;
+  output: number;
+}
+
+/**
+ * The limits of `provider:name` (TOKEN-06). `contextLimit` (tokens, `MILLRACE_CONTEXT_LIMIT`) can only lower the context: a
+ * model never reads more than it can. A server knows more than the built-in `profiles`.
+ */
+export function modelLimits(
+  model: string,
+  contextLimit?: number,
+  profiles: ReadProfile = builtInProfiles,
+): ModelLimits {
+  const limits = profiles(model);
+  const context = contextLimit === undefined ? limits.context : Math.min(limits.context, contextLimit);
+  return { context, output: Math.min(limits.output, context) };
+}
+
+/** Tokens that are left to read, once the longest answer has its room and `used` is taken (TOKEN-06); never below 0. */
+export function availableContext(limits: ModelLimits, used: number): number {
+  return Math.max(0, limits.context - limits.output - used);
+}
+
+/** What a model costs per million tokens (TOKEN-08); `undefined` where nobody knows. */
+export function modelPrice(model: string, profiles: ReadProfile = builtInProfiles): ModelPrice | undefined {
+  const { price } = profiles(model);
+  return price === null ? undefined : { input: price.input, output: price.output };
+}

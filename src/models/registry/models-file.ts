@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import { parseDocument, type Document } from "yaml";
+import { AppError } from "../../errors.ts";
+import { largestFile, OverrideFile, type WarnOfFile } from "../../prompts/override-file.ts";
+import { noSettings, readModelSettings, type ModelSettings } from "./model-settings.ts";
+
+/** The name of the file in the data folder, where no tool can reach it: it says where keys are sent. */
+export const modelsFileName = "models.yaml";
+
+/**
+ * The file of models of a data folder. An edit counts from the next use on; of a file that is broken the last good state
+ * goes on to count, and `problem` names the lines (CFG-01). What a program changes is written into the same file, whole or
+ * not at all, and keeps the comments.
+ */
+export class ModelsFile {
+  readonly #file: OverrideFile<ModelSettings>;
+  readonly #readRaw: OverrideFile<string>;
+  #lastGood: ModelSettings = noSettings;
+
+  constructor(dataDir: string, warn: WarnOfFile) {
+    const path = join(dataDir, modelsFileName);
+    this.#file = new OverrideFile(path, readModelSettings, warn);
+    this.#readRaw = new OverrideFile(path, (text) => ({ value: text }), warn);
+  }
+
+  /** What counts at this moment: the same object until the file changes. */
+  settings(): ModelSettings {
+    const found = this.#file.read();
+    if (found.kind === "value") this.#lastGood = found.value;
+    if (found.kind === "none") this.#lastGood = noSettings;
+    return this.#lastGood;
+  }
+
+  /** What is wrong with the file, with its lines. */
+  problem(): string | undefined {
+    const found = this.#file.read();
+    return found.kind === "unusable" ? found.problem : undefined;
+  }
+
+  /**
+   * Sets values by their path; `undefined` removes one. Throws `conflict` while the file is broken, `invalid_parameter`
+   * where the result could not be read, `too_large`, and what `OverrideFile.write` throws. Then nothing has changed.
+   */
+  change(changes: readonly { path: readonly string[]; value: unknown }[]): void {
+    const problem = this.problem();
+    if (problem !== undefined) {
+      throw new AppError("conflict", `The file ${modelsFileName} is broken and is not overwritten: ${problem}.`, {
+        suggestion: "Mend or remove it in the data folder, then try again.",
+      });
+    }
+    const raw = this.#readRaw.read();
+    const document = parseDocument(raw.kind === "value" ? raw.value : "");
+    for (const { path, value } of changes) setIn(document, path, value);
+    const text = document.toString();
+    const read = readModelSettings(text);
+    if ("problem" in read) {
+      throw new AppError("invalid_parameter", `That cannot be: ${read.problem.replaceAll(/line \d+: /gu, "")}.`, {
+        suggestion: "docs/providers.md describes every field.",
+      });
+    }
+    if (Buffer.byteLength(text) > largestFile) {
+      throw new AppError("too_large", `The file ${modelsFileName} would have more than ${largestFile} bytes.`, {
+        suggestion: "Remove what is not used any more, or say it for many models with one row: provider:beginning*.",
+      });
+    }
+    this.#file.write(text);
+    this.#readRaw.forget();
+  }
+}
+
+/** An empty part is removed with its last value, so that a file without content is an empty one. */
+function setIn(document: Document, path: readonly string[], value: unknown): void {
+  if (document.contents === null) document.contents = document.createNode({}) as never;
+  if (value !== undefined) {
+    document.setIn(path, value);
+    return;
+  }
+  if (document.hasIn(path)) document.deleteIn(path);
+}

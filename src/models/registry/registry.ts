@@ -1,0 +1,201 @@
+import { environmentVariable, type Config } from "../../config.ts";
+import { AppError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import { Credentials } from "./credentials.ts";
+import { providers } from "../index.ts";
+import { modelLimits } from "./model-limits.ts";
+import type { ReadProfile } from "./model-profile.ts";
+import { noSettings, type ModelSettings, type ProviderSetting } from "./model-settings.ts";
+import { ModelsFile } from "./models-file.ts";
+import { openAiCompatible } from "../openai-compatible.ts";
+import { profileOf, type ProfileRows } from "./profiles.ts";
+import type { Connection, ModelOptions, Provider } from "../provider.ts";
+import type { ServerRoles } from "./roles.ts";
+import { timeoutsOf } from "../resilience/timeouts.ts";
+import { compatibleQuirks } from "../vendors/quirks.ts";
+import { VerifiedModels } from "./verified-models.ts";
+
+/** A provider as it is now. `key` holds a secret: never log, trace or send this object. */
+export interface KnownProvider {
+  name: string;
+  isBuiltIn: boolean;
+  maker: Provider;
+  /** `undefined` where nothing is reached. */
+  address: string | undefined;
+  /** At the vendor's own address a key is needed, elsewhere it is sent where there is one. */
+  needsKey: boolean;
+  keyName: string | undefined;
+  key: { value: string; source: "file" | "environment" } | undefined;
+  /** What the user says of its requests. */
+  limits: Pick<ProviderSetting, "timeout_seconds" | "max_concurrent" | "requests_per_second">;
+}
+
+/** A model that can be asked: whose it is, its name there, and the way to it. */
+export interface ReachedModel {
+  provider: KnownProvider;
+  name: string;
+  connection: Connection;
+}
+
+/**
+ * Everything that is known of models (LLM-18): built-in rows, the file of models, the stored keys and the environment.
+ * What the file and the stored keys say goes before the environment, which says what is usual. Both are looked at whenever
+ * something is asked, so every change counts from the next model call on. Without files it knows what is built in.
+ */
+export class ModelRegistry {
+  readonly #config: Config;
+  readonly #files: ModelFiles | undefined;
+  #found: ProfileRows = {};
+  #keys: { settings: unknown; stored: unknown; all: readonly string[] } | undefined;
+
+  constructor(config: Config, files?: ModelFiles) {
+    this.#config = config;
+    this.#files = files;
+  }
+
+  /** The profile of any model; never throws. */
+  readonly profile: ReadProfile = (model) => profileOf(model, this.settings().models, this.#found);
+
+  /** What the file of models says; the same object until it changes. */
+  settings(): ModelSettings {
+    return this.#files?.file.settings() ?? noSettings;
+  }
+
+  /** What servers of the user's own have told of their models (LLM-15); it goes before the built-in rows. */
+  found(): ProfileRows {
+    return this.#found;
+  }
+
+  /** Says what they have told; counts from the next model call on. */
+  setFound(rows: ProfileRows): void {
+    this.#found = rows;
+  }
+
+  /** Changes whenever a client that was made before may not be used any more: compare by identity. */
+  state(): readonly [unknown, unknown, unknown] {
+    return [this.settings(), this.#files?.credentials.all(), this.#found];
+  }
+
+  /** Who has which role, where a run does not say (LLM-21). */
+  roles(): ServerRoles {
+    const { model, titleModel } = this.#config;
+    const { main = model, titles = titleModel, ...others } = this.settings().roles;
+    return { ...others, main, ...(titles === undefined ? {} : { titles }) };
+  }
+
+  /** The names of all providers, the built-in ones first. */
+  providerNames(): string[] {
+    return [...new Set([...Object.keys(providers), ...Object.keys(this.settings().providers)])];
+  }
+
+  /** One provider; `undefined` where there is none of the name. */
+  provider(name: string): KnownProvider | undefined {
+    const { providers: own } = this.settings();
+    const setting: ProviderSetting | undefined = Object.hasOwn(own, name) ? own[name] : undefined;
+    const builtIn = Object.hasOwn(providers, name) ? providers[name] : undefined;
+    const maker = builtIn ?? (setting === undefined ? undefined : ownProvider(name, setting));
+    if (maker === undefined) return undefined;
+    const usual = maker.environment?.(this.#config) ?? {};
+    const address = setting?.base_url ?? usual.baseUrl ?? maker.baseUrl;
+    const keyName = setting?.key ?? maker.keyName;
+    return {
+      name,
+      isBuiltIn: builtIn !== undefined,
+      maker,
+      address,
+      needsKey: builtIn !== undefined && keyName !== undefined && address === maker.baseUrl,
+      keyName,
+      key: keyName === undefined ? undefined : this.#key(keyName, keyName === maker.keyName ? usual.apiKey : undefined),
+      limits: setting ?? {},
+    };
+  }
+
+  /** The way to a model, as a run has chosen it. Throws `invalid_parameter` where the name names no provider, or nothing of it. */
+  reach(model: string, options: ModelOptions = {}): ReachedModel {
+    const colon = model.indexOf(":");
+    const providerName = colon === -1 ? model : model.slice(0, colon);
+    const name = colon === -1 ? "" : model.slice(colon + 1);
+    const provider = this.provider(providerName);
+    if (provider === undefined) {
+      const known = this.providerNames().join(", ");
+      throw new AppError("invalid_parameter", `The model "${model}" names no known provider. Known: ${known}.`, {
+        suggestion: "Write a model as provider:name, for example openai:gpt-4o-mini or ollama:qwen2.5:7b, or offline.",
+      });
+    }
+    if (name === "" && providerName !== "offline") {
+      throw new AppError("invalid_parameter", `The model "${model}" has no name after the provider.`, {
+        suggestion: `Write it as ${providerName}:name.`,
+      });
+    }
+    const { address, key, limits, maker } = provider;
+    const profile = { ...this.profile(model), ...modelLimits(model, this.#config.contextLimit, this.profile) };
+    const stated = { ...profile, first_token_seconds: profile.first_token_seconds ?? limits.timeout_seconds ?? null };
+    const timeouts = timeoutsOf(stated, maker.isLocal === true, options);
+    return { provider, name, connection: { address, apiKey: key?.value, timeouts, profile } };
+  }
+
+  /** When models last answered a test; `undefined` where nothing is kept. */
+  verified(): VerifiedModels | undefined {
+    return this.#files?.verified;
+  }
+
+  /** The stored keys by their names, for whoever uses one, or must not let them out; the same object until the file changes. */
+  storedKeys(): Readonly<Record<string, string>> {
+    return this.#files?.credentials.all() ?? noKeys;
+  }
+
+  /** Every key that is stored or that a provider finds in the environment, for whoever must not let them out. */
+  keys(): readonly string[] {
+    const [settings, stored] = [this.settings(), this.storedKeys()];
+    if (this.#keys?.settings === settings && this.#keys.stored === stored) return this.#keys.all;
+    const used = this.providerNames().flatMap((name) => this.provider(name)?.key?.value ?? []);
+    const all = [...new Set([...Object.values(stored), ...used])];
+    this.#keys = { settings, stored, all };
+    return all;
+  }
+
+  /** The files, for whoever changes them; throws `invalid_state` where there are none. */
+  files(): ModelFiles {
+    if (this.#files !== undefined) return this.#files;
+    throw new AppError("invalid_state", "Models cannot be changed here: there is no data folder.");
+  }
+
+  /** A stored key, else that of the environment. */
+  #key(name: string, usual: string | undefined): KnownProvider["key"] {
+    const stored = this.storedKeys();
+    const value = Object.hasOwn(stored, name) ? stored[name] : undefined;
+    if (value !== undefined) return { value, source: "file" };
+    const set = usual ?? environmentVariable(name);
+    return set === undefined || set === "" ? undefined : { value: set, source: "environment" };
+  }
+}
+
+const noKeys: Readonly<Record<string, string>> = {};
+
+/** What may be changed while the server runs. */
+export interface ModelFiles {
+  file: ModelsFile;
+  credentials: Credentials;
+  verified: VerifiedModels;
+}
+
+/** Opens the registry of a data folder; neither file need be there. Warnings name the file and what is wrong with it. */
+export function openModels(config: Config, logger: Pick<Logger, "error">): ModelRegistry {
+  const warn = (warning: { file: string; problem: string }): void => logger.error(warning, "models_file_not_used");
+  const { dataDir } = config;
+  return new ModelRegistry(config, {
+    file: new ModelsFile(dataDir, warn),
+    credentials: new Credentials(dataDir, warn),
+    verified: new VerifiedModels(dataDir, warn),
+  });
+}
+
+function ownProvider(name: string, setting: ProviderSetting): Provider {
+  const { title = name, base_url, key, beginning_field, thinking_field } = setting;
+  const vendor = { title, baseUrl: base_url, ...(key === undefined ? {} : { keyName: key }) };
+  return openAiCompatible(vendor, {
+    ...compatibleQuirks,
+    ...(beginning_field === undefined ? {} : { beginningField: beginning_field }),
+    ...(thinking_field === undefined ? {} : { thinkingField: thinking_field }),
+  });
+}

@@ -1,0 +1,71 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { z } from "zod";
+import { OverrideFile, type WarnOfFile } from "../../prompts/override-file.ts";
+import type { KnownProvider } from "./registry.ts";
+
+/** Models that are remembered; names come from requests. */
+const remembered = 500;
+const Verified = z.strictObject({
+  salt: z.string().min(16),
+  models: z.record(z.string(), z.object({ at: z.iso.datetime(), connection: z.string() })),
+});
+type Verified = z.infer<typeof Verified>;
+
+/**
+ * When each model last answered a test (LLM-22), kept in the data folder. It counts for the address and the key that were
+ * tested: with another of them the model is as if it had never answered, whoever made the change and where. Of the key
+ * only a salted hash is kept.
+ */
+export class VerifiedModels {
+  readonly #file: OverrideFile<Verified>;
+
+  constructor(dataDir: string, warn: WarnOfFile) {
+    this.#file = new OverrideFile(join(dataDir, "verified-models.json"), readVerified, warn);
+  }
+
+  /** When the model last answered, ISO-8601; `null`: not since its provider's address or key has changed. */
+  at(model: string, provider: KnownProvider): string | null {
+    const { salt, models } = this.#read();
+    const known = Object.hasOwn(models, model) ? models[model] : undefined;
+    return known?.connection === connectionOf(provider, salt) ? known.at : null;
+  }
+
+  /** When any model of a provider last answered. */
+  latest(provider: KnownProvider): string | null {
+    const { models } = this.#read();
+    const own = Object.keys(models).filter((model) => model.split(":")[0] === provider.name);
+    const times = own.flatMap((model) => this.at(model, provider) ?? []);
+    return times.toSorted().at(-1) ?? null;
+  }
+
+  /** Remembers that a model has answered; the ones that answered longest ago are forgotten. Throws as `OverrideFile.write`. */
+  note(model: string, provider: KnownProvider, at: Date): void {
+    const { salt, models } = this.#read();
+    const others = Object.entries(models).filter(([name]) => name !== model);
+    const entry = { at: at.toISOString(), connection: connectionOf(provider, salt) };
+    const kept = Object.fromEntries([...others, [model, entry] as const].slice(-remembered));
+    this.#file.write(`${JSON.stringify({ salt, models: kept } satisfies Verified)}\n`, 0o600);
+  }
+
+  /** A file that cannot be read is written anew at the next test: it only holds what can be found out again. */
+  #read(): Verified {
+    const found = this.#file.read();
+    return found.kind === "value" ? found.value : { salt: randomBytes(16).toString("hex"), models: {} };
+  }
+}
+
+function readVerified(text: string): { value: Verified } | { problem: string } {
+  try {
+    const parsed = Verified.safeParse(JSON.parse(text));
+    return parsed.success ? { value: parsed.data } : { problem: "it is not what a test has written" };
+  } catch {
+    return { problem: "it is not JSON" };
+  }
+}
+
+function connectionOf({ address, key }: KnownProvider, salt: string): string {
+  return createHmac("sha256", salt)
+    .update(JSON.stringify([address ?? null, key?.value ?? null]))
+    .digest("hex");
+}

@@ -1,0 +1,124 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { AppError, isAppError } from "../../errors.ts";
+import { withAdvice } from "../advice.ts";
+import { isLinkOrMetadata } from "../../web/network-address.ts";
+import { noKey, targetOf } from "../load-model.ts";
+import type { ModelFacts, ModelTarget } from "../provider.ts";
+import type { ModelRegistry, ReachedModel } from "../registry/registry.ts";
+import { callWithRetry } from "./resilience.ts";
+
+/** Milliseconds a model has to answer (table 18.2). */
+const patience = 10_000;
+
+/** What came of a test (LLM-22). */
+export const connectionKinds = ["ok", "auth", "rate_limit", "network", "timeout", "other"] as const;
+export type ConnectionKind = (typeof connectionKinds)[number];
+
+/** Whether a model answers, how long that took, and what its server tells of it or why it does not. */
+export type ConnectionVerdict = { milliseconds: number } & (
+  | { kind: "ok"; facts: ModelFacts }
+  | { kind: Exclude<ConnectionKind, "ok">; error: AppError }
+);
+
+/** What a test goes through; the network and the names of hosts can be others than the real ones. */
+export interface ConnectionTestOptions {
+  signal: AbortSignal;
+  patience?: number;
+  fetch?: typeof fetch;
+  /** Every address of a host name. */
+  resolve?: (host: string) => Promise<string[]>;
+}
+
+/**
+ * Says hello to a model, once, without a stream and without thinking (LLM-22); one that would have to be loaded first is
+ * looked up instead. A good answer is remembered. Rejects with `invalid_parameter` for a name that cannot be reached,
+ * `cancelled` when the signal aborts, and what `OverrideFile.write` throws; whatever goes wrong with the model is a verdict.
+ */
+export async function testConnection(
+  models: ModelRegistry,
+  model: string,
+  options: ConnectionTestOptions,
+): Promise<ConnectionVerdict> {
+  const reached = models.reach(model, { thinking: false });
+  const began = performance.now();
+  const taken = (): number => Math.round(performance.now() - began);
+  let facts: ModelFacts;
+  try {
+    facts = await sayHello(model, reached, options);
+  } catch (error) {
+    if (!isAppError(error) || options.signal.aborted) throw error;
+    return { kind: kindOf(error), error, milliseconds: taken() };
+  }
+  models.verified()?.note(model, reached.provider, new Date());
+  return { kind: "ok", facts, milliseconds: taken() };
+}
+
+async function sayHello(
+  model: string,
+  { provider, name, connection }: ReachedModel,
+  { signal, patience: limit = patience, fetch: ownFetch, resolve = addressesOf }: ConnectionTestOptions,
+): Promise<ModelFacts> {
+  if (provider.needsKey && provider.key === undefined) throw noKey(name, provider);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(tooLate(model, limit, targetOf(model, name, provider))), limit);
+  const through = ownFetch === undefined ? {} : { fetch: ownFetch };
+  try {
+    const work = async (until: AbortSignal): Promise<ModelFacts> => {
+      await requireAllowedHost(connection.address, resolve);
+      if (provider.maker.lookUp !== undefined) {
+        return await provider.maker.lookUp(name, connection, { signal: until, ...through });
+      }
+      const client = provider.maker.create(name, { thinking: false, ...through }, connection);
+      await client.invoke("Hi", { signal: until });
+      return {};
+    };
+    return await callWithRetry(work, {
+      signal: AbortSignal.any([signal, late.signal]),
+      target: targetOf(model, name, provider),
+      maxRetries: 0,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A name that leads to a metadata service or a link-local address is refused like the address itself (S13). */
+async function requireAllowedHost(
+  address: string | undefined,
+  resolve: (host: string) => Promise<string[]>,
+): Promise<void> {
+  if (address === undefined) return;
+  const host = new URL(address).hostname.replace(/^\[|\]$/gu, "");
+  const found = isIP(host) === 0 ? await resolve(host) : [host];
+  if (!found.some(isLinkOrMetadata)) return;
+  throw new AppError("blocked", `The host ${host} is a link-local address or a metadata service, which are refused.`, {
+    suggestion: "Choose another base_url for this provider.",
+  });
+}
+
+async function addressesOf(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true });
+  return found.map(({ address }) => address);
+}
+
+function tooLate(model: string, limit: number, { unreachableHint, advise }: ModelTarget): AppError {
+  const message = `The model ${model} did not answer within ${limit / 1000} seconds.`;
+  const advice = advise?.("timeout", message);
+  const suggestion = advice?.en ?? unreachableHint;
+  return withAdvice(new AppError("timeout", message, { suggestion, recoverable: true }), advice);
+}
+
+function kindOf({ code }: AppError): Exclude<ConnectionKind, "ok"> {
+  switch (code) {
+    case "auth":
+    case "network":
+    case "timeout":
+      return code;
+    case "rate_limit":
+    case "quota":
+      return "rate_limit";
+    default:
+      return "other";
+  }
+}

@@ -1,0 +1,116 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { handleWhen, retry } from "cockatiel";
+import { handle } from "../../error-strategy.ts";
+import { AppError, isAppError } from "../../errors.ts";
+import { unlessAborted } from "../../unless-aborted.ts";
+import { pausedForMs } from "./model-services.ts";
+import { toModelError } from "../model-error.ts";
+import type { ModelTarget } from "../provider.ts";
+import { failedToStream } from "./stream-failure.ts";
+import { brokeMidStream } from "./watch-stream.ts";
+
+/** At most this many further tries (SVC-02). */
+const maxRetries = 3;
+/** Further tries to stream where only that fails: the answer may be had in one piece (LLM-24). */
+const streamRetries = 1;
+/** While another request looks whether a service is back. */
+const pollMs = 250;
+/** A wait is shorter by up to this share, so that runs which failed together do not come back together. */
+const spread = 0.2;
+
+/** How a model call is repeated. */
+export interface RetryOptions {
+  signal: AbortSignal;
+  /** Told before each further try (counted from 1), with what failed and how long the wait is. */
+  onRetry?: (attempt: number, error: AppError, delayMs: number) => void;
+  /** Names the model in error messages; see `modelTarget`. */
+  target?: ModelTarget | undefined;
+  /** Milliseconds of the first and the longest wait; default is the strategy's (SVC-02, ERR-04). */
+  delays?: { initialMs: number; maxMs: number };
+  /** Further tries at most; default 3 (SVC-02), -1 for as many as the signal allows (LOOP-16). */
+  maxRetries?: number;
+}
+
+/**
+ * The one place where model calls are repeated: network, time-outs, 5xx and 429, never authentication, bad requests or
+ * an answer that broke after it had begun (SVC-05). Rejects with an AppError; when the signal aborts, also while waiting,
+ * at once with `cancelled`, `timeout` or the signal's own AppError.
+ */
+export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>, options: RetryOptions): Promise<T> {
+  const { signal, delays } = options;
+  const wanted = options.maxRetries ?? maxRetries;
+  const maxAttempts = wanted < 0 ? Infinity : wanted;
+  const mayStream = Math.min(streamRetries, maxAttempts);
+  let tries = 0;
+  let rateLimits = 0;
+  let next: { error: AppError; delayMs: number } | undefined;
+  const isWorthAnotherTry = (error: unknown): boolean => {
+    if (!isAppError(error) || signal.aborted) return false;
+    const askedMs = askedWaitMs(error);
+    const pausedMs = maxAttempts === Infinity ? pausedForMs(error) : undefined;
+    if (pausedMs !== undefined) {
+      // Whoever wants to go on for as long as it takes waits for the moment in which somebody may look again.
+      next = { error, delayMs: Math.max(pausedMs, pollMs) };
+      return true;
+    }
+    const isRateLimit = error.code === "rate_limit";
+    const decision = handle(error, "same_way", {
+      ...(isRateLimit ? { tries: rateLimits } : { tries, maxTries: failedToStream(error) ? mayStream : maxAttempts }),
+      ...(delays === undefined ? {} : { delays }),
+      askedWaitMs: askedMs,
+      hasBegun: hasBegun(error),
+    });
+    if (decision.kind !== "retry") return false;
+    tries += 1;
+    if (isRateLimit) rateLimits += 1;
+    next = { error, delayMs: askedMs ?? decision.delayMs * (1 - spread * Math.random()) };
+    return true;
+  };
+  // The policy counts; the wait is ours, because the policy's own does not end with the signal.
+  const policy = retry(handleWhen(isWorthAnotherTry), { maxAttempts });
+  const attempts = policy.execute(async ({ attempt }) => {
+    if (attempt > 0 && next !== undefined) {
+      options.onRetry?.(attempt, next.error, next.delayMs);
+      await wait(next.delayMs, undefined, { signal });
+    }
+    signal.throwIfAborted();
+    try {
+      return await work(signal);
+    } catch (error) {
+      throw signal.aborted ? abortError(signal) : toModelError(error, options.target);
+    }
+  });
+  try {
+    return await unlessAborted(attempts, signal);
+  } catch (error) {
+    throw signal.aborted ? abortError(signal) : error;
+  }
+}
+
+/** Whether a reader had already seen the beginning of the answer that failed (SVC-05). */
+export function hasBegun(error: AppError): boolean {
+  return brokeMidStream(error) || brokeMidStream(error.cause);
+}
+
+/** The wait a 429 asks for (`Retry-After`: seconds or a date), in milliseconds; `undefined` when it asks for none. */
+export function askedWaitMs(error: unknown): number | undefined {
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  const headers: unknown =
+    typeof cause === "object" && cause !== null && "headers" in cause ? cause.headers : undefined;
+  const value = headers instanceof Headers ? headers.get("retry-after")?.trim() : undefined;
+  if (value === undefined || value === "") return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** Why a signal stopped us, as one of our errors. */
+export function abortError(signal: AbortSignal): AppError {
+  const reason: unknown = signal.reason;
+  if (isAppError(reason)) return reason;
+  if (reason instanceof Error && reason.name === "TimeoutError") {
+    return new AppError("timeout", "The time for this turn ran out while the model was answering.", { cause: reason });
+  }
+  return new AppError("cancelled", "The model call was stopped.", { cause: reason });
+}

@@ -1,0 +1,75 @@
+import type { ErrorCode } from "../../errors.ts";
+
+/** How the requests to one service went since the process began (SVC-06). Times in milliseconds. */
+export interface Statistics {
+  /** Requests that were made; those that are under way are not in it yet. */
+  calls: number;
+  succeeded: number;
+  failed: number;
+  /** Stopped by whoever asked: neither success nor failure. */
+  cancelled: number;
+  /** Not made, because the service was left alone. */
+  refused: number;
+  /** Of those that came to an end; `null` before the first. */
+  success_rate: number | null;
+  /** Of those that succeeded. */
+  mean_duration_ms: number | null;
+  /** Until the first words, of all that began to answer. */
+  mean_first_token_ms: number | null;
+  failures: Partial<Record<ErrorCode, number>>;
+  last_failure: { error: ErrorCode; at: string } | null;
+}
+
+/** What is counted of one service. */
+export interface Counter {
+  begun(firstTokenMs: number): void;
+  succeeded(durationMs: number): void;
+  failed(code: ErrorCode): void;
+  cancelled(): void;
+  refused(): void;
+  read(): Statistics;
+}
+
+/** A counter that has counted nothing yet. */
+export function createCounter(): Counter {
+  const count = { begun: 0, succeeded: 0, failed: 0, cancelled: 0, refused: 0 };
+  const sum = { firstToken: 0, duration: 0 };
+  const failures: Partial<Record<ErrorCode, number>> = {};
+  let last: Statistics["last_failure"] = null;
+  return {
+    begun(firstTokenMs) {
+      count.begun += 1;
+      sum.firstToken += firstTokenMs;
+    },
+    succeeded(durationMs) {
+      count.succeeded += 1;
+      sum.duration += durationMs;
+    },
+    failed(code) {
+      count.failed += 1;
+      failures[code] = (failures[code] ?? 0) + 1;
+      last = { error: code, at: new Date().toISOString() };
+    },
+    cancelled: () => void (count.cancelled += 1),
+    refused: () => void (count.refused += 1),
+    read() {
+      const { begun, succeeded, failed, cancelled, refused } = count;
+      return {
+        calls: succeeded + failed + cancelled,
+        succeeded,
+        failed,
+        cancelled,
+        refused,
+        success_rate: share(succeeded, succeeded + failed),
+        mean_duration_ms: share(sum.duration, succeeded),
+        mean_first_token_ms: share(sum.firstToken, begun),
+        failures: { ...failures },
+        last_failure: last,
+      };
+    },
+  };
+}
+
+function share(part: number, of: number): number | null {
+  return of === 0 ? null : part / of;
+}

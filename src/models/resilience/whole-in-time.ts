@@ -1,0 +1,47 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { ChatResult } from "@langchain/core/outputs";
+import { AppError } from "../../errors.ts";
+import { mostCharacters, tooLong } from "./watch-stream.ts";
+
+/**
+ * Waits for an answer that comes in one piece: ends at once with the signal, after `totalMs` with `timeout`, and with
+ * `too_large` where it is longer than any model writes. Clients listen to their time-outs only until the headers.
+ */
+export async function wholeInTime(
+  totalMs: number,
+  signal: AbortSignal | undefined,
+  ask: (signal: AbortSignal) => Promise<ChatResult>,
+): Promise<ChatResult> {
+  const stop = new AbortController();
+  const ended = Promise.withResolvers<never>();
+  const end = (reason: unknown): void => {
+    ended.reject(reason);
+    stop.abort(reason);
+  };
+  const onAbort = (): void => end(signal?.reason);
+  const timer = setTimeout(() => end(late(totalMs)), totalMs);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    const result = await Promise.race([ask(stop.signal), ended.promise]);
+    if (result.generations.some(({ message }) => lengthOf(message) > mostCharacters)) throw tooLong();
+    return result;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** The arguments as they came: what was read from them may be nested too deeply to be written again. */
+function lengthOf({ text, additional_kwargs }: BaseMessage): number {
+  const raw = additional_kwargs.tool_calls?.reduce((sum, call) => sum + call.function.arguments.length, 0) ?? 0;
+  return text.length + raw;
+}
+
+function late(totalMs: number): AppError {
+  return new AppError("timeout", `The model gave no whole answer in ${totalMs / 1000} s.`, {
+    suggestion:
+      "Try again, or allow it more time (total_seconds of the model); a smaller or less busy model may answer faster.",
+    recoverable: true,
+  });
+}

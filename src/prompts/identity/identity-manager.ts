@@ -1,0 +1,239 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { checkContent, checkValues, hasError, type PromptProblem } from "../check-content.ts";
+import type { Profile } from "../../state.ts";
+import { builtInIdentities } from "./identity-profiles.ts";
+import { messagesOf, refused, type PromptSource, type PromptVerdict } from "../manager.ts";
+import { OverrideFile, type Found, type WarnOfFile } from "../override-file.ts";
+import { identityText } from "../prompts.ts";
+import { variableName, type Value } from "../template.ts";
+
+const names = z.array(z.string()).max(100);
+
+/** A custom identity as its file holds it (PROMPT-18). Only `content` must be there, so that it can be written by hand. */
+const StoredIdentity = z.object({
+  version: z.literal("1").default("1"),
+  name: z.string().optional(),
+  description: z.string().optional(),
+  content: z.string(),
+  variables: names.optional(),
+  required_variables: names.optional(),
+  metadata: z.object({ created_at: z.string().optional(), updated_at: z.string().optional() }).default({}),
+});
+
+/** An identity: whose it is, its text, its variables, and whether somebody wrote it (PROMPT-18). */
+export interface IdentityRecord {
+  version: string;
+  profile: Profile;
+  name: string;
+  description: string;
+  content: string;
+  default_content: string;
+  variables: string[];
+  required_variables: string[];
+  source: PromptSource;
+  problems: PromptProblem[];
+  metadata: { created_at: string | null; updated_at: string | null; is_custom: boolean };
+}
+
+/** What can be changed of an identity; what is left out stays as it is (PROMPT-19). */
+export interface IdentityChange {
+  name?: string | undefined;
+  description?: string | undefined;
+  content?: string | undefined;
+  variables?: string[] | undefined;
+  required_variables?: string[] | undefined;
+}
+
+type Usable = Pick<
+  IdentityRecord,
+  "name" | "description" | "content" | "variables" | "required_variables" | "problems" | "metadata"
+>;
+
+/**
+ * The identities (L0) and what users have put in their place (PROMPT-18, PROMPT-19): `identity.json` in the folder for the
+ * general profile, `identity_<profile>.json` for the others. Reading never fails.
+ */
+export class IdentityManager {
+  readonly #files: Record<Profile, OverrideFile<Usable>>;
+  /** What was last said of missing values. */
+  readonly #warned = new Map<Profile, string>();
+  readonly #warnOfValues: (warning: { profile: Profile; problem: string }) => void;
+
+  constructor(
+    folder: string,
+    warn: { ofFile: WarnOfFile; ofValues: (warning: { profile: Profile; problem: string }) => void },
+  ) {
+    const file = (profile: Profile): OverrideFile<Usable> =>
+      new OverrideFile(join(folder, fileName(profile)), (text) => readIdentity(profile, text), warn.ofFile);
+    this.#files = {
+      general: file("general"),
+      document: file("document"),
+      chat: file("chat"),
+      circuit: file("circuit"),
+      planner: file("planner"),
+      agentic: file("agentic"),
+    };
+    this.#warnOfValues = warn.ofValues;
+  }
+
+  /** The filled identity; a required variable without a value is a warning, never a stop (PROMPT-07). */
+  filled(profile: Profile, values: Readonly<Record<string, Value>>): string {
+    const { content, variables, required_variables } = this.full(profile);
+    const missing = checkValues(values, { required: required_variables, missing: "warning" });
+    const problem = messagesOf(missing);
+    // Every call of the model asks for the identity; the log is told when something changes.
+    if (problem !== "" && problem !== this.#warned.get(profile)) this.#warnOfValues({ profile, problem });
+    this.#warned.set(profile, problem);
+    return identityText(content, variables, values);
+  }
+
+  /** The whole record with the unfilled text. */
+  full(profile: Profile): IdentityRecord {
+    const found = this.#files[profile].read();
+    const usable = found.kind === "value" ? found.value : builtIn(profile);
+    return {
+      ...usable,
+      version: "1",
+      profile,
+      default_content: builtInIdentities[profile].content,
+      source: sourceOf(found),
+      problems:
+        found.kind === "unusable" ? [{ kind: "unusable", severity: "error", message: found.problem }] : usable.problems,
+    };
+  }
+
+  /** What would become of an identity with these changes and values. */
+  validate(profile: Profile, change: IdentityChange, values?: Readonly<Record<string, unknown>>): PromptVerdict {
+    const next = changed(this.full(profile), change);
+    const problems = [
+      ...checkIdentity(next),
+      ...(values === undefined ? [] : checkValues(values, { required: next.required_variables, missing: "warning" })),
+    ];
+    return { valid: !hasError(problems), problems, text: identityText(next.content, next.variables, values ?? {}) };
+  }
+
+  /** Saves a custom identity, which counts from the next turn on. Throws `invalid_parameter` or `storage_*`. */
+  save(profile: Profile, change: IdentityChange, now: Date): IdentityRecord {
+    const former = this.full(profile);
+    const next = changed(former, change);
+    const problems = checkIdentity(next).filter(({ severity }) => severity === "error");
+    if (problems.length > 0) throw refused("The identity", problems);
+    const { name, description, content, variables, required_variables } = next;
+    const at = now.toISOString();
+    const stored = {
+      version: "1",
+      name,
+      description,
+      content,
+      variables,
+      required_variables,
+      metadata: { created_at: former.metadata.created_at ?? at, updated_at: at },
+    };
+    this.#files[profile].write(`${JSON.stringify(stored, null, 2)}\n`);
+    return this.full(profile);
+  }
+
+  /** Goes back to the built-in identity. Throws `storage_*`. */
+  reset(profile: Profile): IdentityRecord {
+    this.#files[profile].remove();
+    return this.full(profile);
+  }
+
+  /** Forgets what was read. */
+  reload(): void {
+    for (const file of Object.values(this.#files)) file.forget();
+  }
+}
+
+function fileName(profile: Profile): string {
+  return profile === "general" ? "identity.json" : `identity_${profile}.json`;
+}
+
+function sourceOf(found: Found<unknown>): PromptSource {
+  switch (found.kind) {
+    case "none":
+      return "builtin";
+    case "value":
+      return "custom";
+    case "unusable":
+      return "fallback";
+  }
+}
+
+function builtIn(profile: Profile): Usable {
+  const { title, description, content, required, optional } = builtInIdentities[profile];
+  return {
+    name: title.en,
+    description,
+    content,
+    variables: [...required, ...optional],
+    required_variables: [...required],
+    problems: [],
+    metadata: { created_at: null, updated_at: null, is_custom: false },
+  };
+}
+
+function changed(record: IdentityRecord, change: IdentityChange): IdentityRecord {
+  const variables = change.variables ?? record.variables;
+  return {
+    ...record,
+    name: change.name ?? record.name,
+    description: change.description ?? record.description,
+    content: change.content ?? record.content,
+    variables,
+    // A variable that is taken away cannot be required any longer, unless this very change says that it is.
+    required_variables:
+      change.required_variables ?? record.required_variables.filter((name) => variables.includes(name)),
+  };
+}
+
+function checkIdentity({
+  content,
+  variables,
+  required_variables: required,
+}: Pick<Usable, "content" | "variables" | "required_variables">): PromptProblem[] {
+  const odd = variables.filter((name) => !variableName.test(name));
+  const unknown = required.filter((name) => !variables.includes(name));
+  const duplicates = variables.filter((name, index) => variables.indexOf(name) !== index);
+  const problem = (variable: string, message: string): PromptProblem => ({
+    kind: "odd_name",
+    severity: "error",
+    message,
+    variable,
+  });
+  return [
+    ...checkContent(content, { variables, required, missing: "warning" }),
+    ...odd.map((name) => problem(name, `${JSON.stringify(name)} cannot be a variable: use letters, digits and _.`)),
+    ...unknown.map((name) => problem(name, `${name} is required and not among the variables: add it there.`)),
+    ...duplicates.map((name) => problem(name, `The variable ${name} is listed twice.`)),
+  ];
+}
+
+function readIdentity(profile: Profile, text: string): { value: Usable } | { problem: string } {
+  const parsed = StoredIdentity.safeParse(parseJson(text));
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "the file"}: ${message}`);
+    return { problem: `it is not an identity: ${issues.join("; ")}` };
+  }
+  const base = builtIn(profile);
+  const { name = base.name, description = base.description, content, metadata } = parsed.data;
+  const variables = parsed.data.variables ?? base.variables;
+  const required_variables =
+    parsed.data.required_variables ?? base.required_variables.filter((one) => variables.includes(one));
+  const problems = checkIdentity({ content, variables, required_variables });
+  const errors = problems.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) return { problem: messagesOf(errors) };
+  const { created_at = null, updated_at = null } = metadata;
+  const value = { name, description, content, variables, required_variables, problems };
+  return { value: { ...value, metadata: { created_at, updated_at, is_custom: true } } };
+}
+
+/** The JSON of a text, or the text itself, which no schema of an object accepts. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,11 @@
+import { defineTemplate } from "../template.ts";
+
+/** What the model is told about a call that was not run (GUARD-03, table 18.7). */
+export const blockedCall = defineTemplate({
+  name: "blocked_call",
+  title: { en: "Blocked call", zh: "被阻止的调用" },
+  description: "Why a tool call was not run, and what to do instead.",
+  required: ["reason"],
+  optional: ["suggestions"],
+  content: ["This call was not run: {reason}", "{suggestions}"].join("\n"),
+});

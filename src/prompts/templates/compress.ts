@@ -1,0 +1,32 @@
+import { builtInPrompts, type Prompts } from "../prompts.ts";
+import { defineTemplate } from "../template.ts";
+
+/** PROMPT_SUMMARIZE_CONVERSATION of table 18.7: the structured summary (COMP-05). */
+export const compress = defineTemplate({
+  name: "compress",
+  title: { en: "Summary of older messages", zh: "旧消息摘要" },
+  description: "Asks for the structured summary that stands for older messages.",
+  optional: ["previous"],
+  marker: "task: compress",
+  content: [
+    "Summarise the conversation so far, so that work can go on without the messages. Keep names of files, decisions, numbers",
+    "and open questions. At most 1000 characters in all.",
+    "It continues this earlier summary, which yours replaces: {previous}",
+    "Answer with JSON only:",
+    '{"goal": "…", "completed": ["…"], "todo": ["…"], "attempted_solutions": ["…"], "current_problem": "…", "key_decisions": ["…"]}',
+  ].join("\n"),
+});
+
+/** Asks for the structured summary of older messages (COMP-05); the answer is JSON. */
+export function compressPrompt({ previous }: { previous: string | null }, prompts: Prompts = builtInPrompts): string {
+  return prompts.text(compress, { previous });
+}
+
+/** Stands after the messages that are summed up: some providers refuse a conversation whose last words are a reply (CTX-20). */
+export const summariseNow = defineTemplate({
+  name: "compress_now",
+  title: { en: "Summary: the request", zh: "旧消息摘要：请求" },
+  description: "Ends the request for a summary.",
+  marker: "task: compress",
+  content: "Write the summary of the conversation above now.",
+});

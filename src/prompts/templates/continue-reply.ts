@@ -1,0 +1,19 @@
+import { builtInPrompts, type Prompts } from "../prompts.ts";
+import { defineTemplate } from "../template.ts";
+
+/** What takes a reply up where it was cut off (STOP-09, LOOP-15). */
+export const continuedReply = defineTemplate({
+  name: "continue_reply",
+  title: { en: "Rest of a reply that was cut off", zh: "续写中断的回复" },
+  description: "Asks for what is missing of the last reply, from its very next character.",
+  marker: "task: continue_reply",
+  content: [
+    "Your last reply was cut off. Write only what is missing, beginning with the very next character.",
+    "Repeat nothing of it, and say nothing about the interruption.",
+  ].join("\n"),
+});
+
+/** Asks for the rest of a reply that was cut off; it is appended as it comes (STOP-09). */
+export function continueReply(prompts: Prompts = builtInPrompts): string {
+  return prompts.text(continuedReply, {});
+}

@@ -1,0 +1,16 @@
+import { builtInPrompts, type Prompts } from "../prompts.ts";
+import { defineTemplate } from "../template.ts";
+
+/** L1 of a direct reply (CLAR-02). */
+export const reply = defineTemplate({
+  name: "reply",
+  title: { en: "Direct reply", zh: "直接回复" },
+  description: "A reply of a few sentences, without tools.",
+  marker: "layer: task",
+  content: "Reply directly, in a few sentences. No tools are at hand for this reply.",
+});
+
+/** L1 of a direct reply: no tools, a few sentences (CLAR-02). */
+export function replyPrompt(prompts: Prompts = builtInPrompts): string {
+  return prompts.text(reply, {});
+}

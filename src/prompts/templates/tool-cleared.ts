@@ -1,0 +1,10 @@
+import { defineTemplate } from "../template.ts";
+
+/** What stands for a tool result that was cut from the view (PRUNE-04). */
+export const toolCleared = defineTemplate({
+  name: "tool_cleared",
+  title: { en: "Cleared tool result", zh: "已清理的工具结果" },
+  description: "Stands in place of a tool result that was removed from the view.",
+  required: ["tool"],
+  content: "Content cleared to save tokens. Call {tool} again if it is needed.",
+});

@@ -1,0 +1,241 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  getCheckpointId,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type PendingWrite,
+} from "@langchain/langgraph-checkpoint";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import type { UnstoredEvents } from "../../storage.ts";
+import type { CacheLimits } from "../cache.ts";
+import { CheckpointStore } from "./checkpoint-store.ts";
+import { findSnapshot, storeCheckpoint, tupleOf } from "./checkpoints.ts";
+import { createCodec, type Codec } from "./codec.ts";
+import { isBusy, retryBusy, type Database } from "../database/database.ts";
+import { storeEvents } from "../events/events.ts";
+import { listCheckpoints } from "./list-checkpoints.ts";
+import { readWrites, storeWrites } from "./pending-writes.ts";
+import { pruneThread, removeRun } from "./prune.ts";
+import { Reader } from "../events/reader.ts";
+import { vacuum } from "../database/vacuum.ts";
+import { WriteGroups } from "../database/write-groups.ts";
+
+function textOf(value: unknown): string | undefined {
+  return (typeof value === "string" && value !== "") || typeof value === "number" ? String(value) : undefined;
+}
+
+function namespaceOf(config: RunnableConfig): string {
+  return textOf(config.configurable?.["checkpoint_ns"]) ?? "";
+}
+
+function runOf(config: RunnableConfig): string | undefined {
+  return textOf(config.configurable?.["run_id"] ?? config.metadata?.["run_id"]);
+}
+
+/**
+ * For the run that asks: LangGraph drops the input of a run where the state says that it is of the same run, and LangGraph's
+ * own savers do not say it. Whoever goes on with a run gives no input.
+ */
+function withoutRun(tuple: CheckpointTuple): CheckpointTuple {
+  if (tuple.metadata !== undefined && "run_id" in tuple.metadata) delete tuple.metadata.run_id;
+  return tuple;
+}
+
+function required(config: RunnableConfig, key: "thread_id" | "checkpoint_id"): string {
+  const value = textOf(config.configurable?.[key]);
+  if (value === undefined) throw new Error(`Missing "${key}" field in passed "config.configurable".`);
+  return value;
+}
+
+/** Whether the plain SqliteSaver has written into this file. */
+function hasLegacyTables(database: Database): boolean {
+  const sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'checkpoints'";
+  return database.raw.prepare(sql).get() !== undefined;
+}
+
+/**
+ * The checkpointer: a `SqliteSaver` that stores messages and list elements once and append-only, for any graph, so that
+ * a turn costs what is new in it (design.md, section 4). It passes LangChain's validation suite, reads what the plain
+ * SqliteSaver wrote, keeps the task path of every write, and knows which run wrote what.
+ */
+export class MillraceSaver extends SqliteSaver {
+  /** Values that refer to the messages of a thread, for other tables. */
+  readonly codec: Codec;
+  readonly #database: Database;
+  readonly #store: CheckpointStore;
+  readonly #legacy: boolean;
+  /** The writes of a run, each group with the events told before it; `undefined` where there is no run. */
+  readonly #groups: WriteGroups | undefined;
+
+  /**
+   * `database` must be open and migrated; whoever opened it closes it. `beside`: of the same rows as that one, but with
+   * the `events` told before a write in the transaction of that write, and with the writes of a step and the checkpoint
+   * after it in one. `limits`: of what memory holds.
+   */
+  constructor(database: Database, beside?: { saver: MillraceSaver; events: UnstoredEvents }, limits?: CacheLimits) {
+    super(database.raw);
+    this.#database = database;
+    this.#groups = beside && new WriteGroups((work) => this.#writeWithEvents(beside.events, work));
+    // What memory knows of the rows is known once.
+    const saver = beside?.saver;
+    this.#store = saver === undefined ? new CheckpointStore(database, limits) : saver.#store;
+    this.#legacy = saver === undefined ? hasLegacyTables(database) : saver.#legacy;
+    this.codec = saver?.codec ?? createCodec(this.#store);
+  }
+
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const threadId = textOf(config.configurable?.["thread_id"]);
+    if (threadId === undefined) return undefined;
+    const name = namespaceOf(config);
+    const id = textOf(getCheckpointId(config));
+    const tuple = await this.#read(threadId, (reader) => {
+      const state = this.#store.thread(threadId);
+      const at = state === undefined ? undefined : { store: this.#store, state, name };
+      const snapshot = at === undefined ? undefined : findSnapshot(at, id);
+      if (at === undefined || snapshot === undefined) return undefined;
+      const namespace = this.#store.namespace(at.state, name);
+      const found = tupleOf(at, snapshot, reader, namespace?.last === snapshot);
+      if (namespace !== undefined) this.#store.cache.touch(at.state, name, namespace);
+      // A copied state names its run in the metadata alone, and whoever reads it is no run.
+      return snapshot.run !== undefined && snapshot.run === runOf(config) ? withoutRun(found) : found;
+    });
+    if (tuple === undefined) return this.#legacy ? this.#legacyTuple(await super.getTuple(config)) : undefined;
+    return id === undefined ? tuple : { ...tuple, config };
+  }
+
+  override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    let { limit } = options;
+    for await (const tuple of listCheckpoints(this.#store, config, options)) {
+      if (limit !== undefined && limit-- <= 0) return;
+      yield tuple;
+    }
+    if (!this.#legacy || (limit !== undefined && limit <= 0)) return;
+    yield* super.list(config, { ...options, ...(limit === undefined ? {} : { limit }) });
+  }
+
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions = checkpoint.channel_versions,
+  ): Promise<RunnableConfig> {
+    const threadId = required(config, "thread_id");
+    const name = namespaceOf(config);
+    const place = { id: checkpoint.id, parent: textOf(getCheckpointId(config)), run: runOf(config) };
+    const work = (): void => {
+      const state = this.#store.openThread(threadId);
+      storeCheckpoint({ store: this.#store, state, name }, place, checkpoint, metadata, newVersions);
+    };
+    await (this.#groups?.now(work) ?? this.#write(work));
+    return { configurable: { thread_id: threadId, checkpoint_ns: name, checkpoint_id: checkpoint.id } };
+  }
+
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
+    const threadId = required(config, "thread_id");
+    const checkpointId = required(config, "checkpoint_id");
+    if (writes.length === 0) return;
+    const work = (): void => {
+      const state = this.#store.openThread(threadId);
+      const namespace = this.#store.openNamespace(state, namespaceOf(config));
+      const key = this.#store.openKey(namespace, checkpointId);
+      storeWrites(this.#store, state, key, { id: taskId, path: taskPath, run: runOf(config) }, writes);
+    };
+    await (this.#groups?.soon(work) ?? this.#write(work));
+  }
+
+  /** Removes everything of a thread, messages included. */
+  override async deleteThread(threadId: string): Promise<void> {
+    await this.#write(() => this.deleteThreadRows(threadId));
+  }
+
+  /** `deleteThread` inside the caller's transaction. */
+  deleteThreadRows(threadId: string): void {
+    this.#store.cache.delete(threadId);
+    this.#database.prepare("DELETE FROM checkpoint_threads WHERE thread_id = ?").run(threadId);
+    if (!this.#legacy) return;
+    this.#database.prepare("DELETE FROM checkpoints WHERE thread_id = ?").run(threadId);
+    this.#database.prepare("DELETE FROM writes WHERE thread_id = ?").run(threadId);
+  }
+
+  /** Whether the run left any checkpoint or write in the thread: if not, it has to start from its input. */
+  hasRun(threadId: string, runId: string): boolean {
+    return this.#database.read(() => {
+      const state = this.#store.thread(threadId);
+      return state !== undefined && this.#store.run(state, runId) !== undefined;
+    });
+  }
+
+  /** Removes the checkpoints and writes of one run, so that the thread is as it was before it. */
+  async deleteRun(threadId: string, runId: string): Promise<void> {
+    await this.#write(() => this.deleteRunRows(threadId, runId));
+  }
+
+  /** `deleteRun` inside the caller's transaction. */
+  deleteRunRows(threadId: string, runId: string): void {
+    const state = this.#store.thread(threadId);
+    if (state !== undefined) removeRun(this.#store, state, runId);
+    this.#store.cache.delete(threadId);
+  }
+
+  /** Removes all but the newest `keepLatest` (at least 1) checkpoints of each namespace. Messages stay. */
+  async prune(threadId: string, options: { keepLatest: number }): Promise<void> {
+    await this.#write(() => {
+      const state = this.#store.thread(threadId);
+      if (state !== undefined) pruneThread(this.#store, state, Math.max(1, options.keepLatest));
+      this.#store.cache.delete(threadId);
+    });
+  }
+
+  /** Gives back what deleted and pruned threads have left free in the file. */
+  async vacuum(): Promise<void> {
+    await vacuum(this.#database);
+  }
+
+  /** A checkpoint of the plain SqliteSaver, with what we wrote at it since. */
+  async #legacyTuple(tuple: CheckpointTuple | undefined): Promise<CheckpointTuple | undefined> {
+    if (tuple === undefined) return undefined;
+    const threadId = required(tuple.config, "thread_id");
+    const ours = await this.#read(threadId, (reader) => {
+      const state = this.#store.thread(threadId);
+      const namespace = state === undefined ? undefined : this.#store.namespace(state, namespaceOf(tuple.config));
+      if (namespace === undefined) return [];
+      const key = this.#store.findKey(namespace, tuple.checkpoint.id);
+      return key === undefined ? [] : readWrites(this.#store, threadId, key, reader);
+    });
+    return { ...tuple, pendingWrites: [...(tuple.pendingWrites ?? []), ...ours] };
+  }
+
+  #read<T>(threadId: string, build: (reader: Reader) => T): Promise<T> {
+    const items = this.#database.read(() => this.#store.thread(threadId)?.items);
+    const reader = new Reader(this.#database, threadId, items);
+    return reader.build(() => build(reader));
+  }
+
+  /** `#write` together with the events told before. */
+  async #writeWithEvents(events: UnstoredEvents, work: () => void): Promise<void> {
+    await events.carry((group) =>
+      this.#write(() => {
+        storeEvents(this.#database, this.codec, group);
+        work();
+      }),
+    );
+  }
+
+  /** One transaction, tried at once; only when another process holds the lock does it wait, without blocking. */
+  async #write(work: () => void): Promise<void> {
+    try {
+      this.#database.transaction(work);
+    } catch (error) {
+      if (!isBusy(error instanceof Error ? (error.cause ?? error) : error)) throw error;
+      await retryBusy(() => this.#database.transaction(work));
+    }
+  }
+}

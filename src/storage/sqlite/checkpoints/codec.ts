@@ -1,0 +1,44 @@
+import type { CheckpointStore } from "./checkpoint-store.ts";
+import { ItemWriter, type WriterOptions } from "./item-writer.ts";
+import { Reader } from "../events/reader.ts";
+
+/**
+ * Turns values into rows and back. Messages are not written into the row but once per thread into the items; the row
+ * holds references, so a value that contains a long history costs O(1) bytes. A message chunk that is no item is
+ * written where it stands.
+ */
+export interface Codec {
+  /**
+   * The row for `value`. Writes new messages to the thread's items, so call it inside `Database.transaction` or
+   * `GroupCommit.durably`, together with the statement that keeps the row. Functions and symbols are left out.
+   */
+  encode(threadId: string, value: unknown): string | Buffer;
+  /** The same, but no new items: what is not stored yet is written where it stands, and goes with the row. */
+  encodeHere(threadId: string, value: unknown): string | Buffer;
+  /** The value of a row of `encode`: fresh objects. Throws `storage_corrupt`, naming the thread, when items are missing. */
+  decode(threadId: string, data: string | Buffer): Promise<unknown>;
+}
+
+/** The codec over a checkpointer's items. */
+export function createCodec(store: CheckpointStore): Codec {
+  const { database } = store;
+  const write = (threadId: string, value: unknown, inline: WriterOptions["inline"]): string | Buffer => {
+    const state = store.openThread(threadId);
+    const writer = new ItemWriter(database, state.items, { inline, verify: false });
+    const data = writer.encode(value);
+    writer.flush();
+    return data;
+  };
+  return {
+    // Most callers are in a transaction already, and encode many values in it.
+    encode: (threadId, value) =>
+      database.raw.inTransaction
+        ? write(threadId, value, "chunks")
+        : database.transaction(() => write(threadId, value, "chunks")),
+    encodeHere: (threadId, value) => write(threadId, value, "all"),
+    decode: (threadId, data) => {
+      const reader = new Reader(database, threadId, store.thread(threadId)?.items);
+      return reader.build(() => reader.decoder.decode(data));
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { AppError } from "../../errors.ts";
+
+/** Keeps calls that touch the same things apart (LOOP-08, QUEUE-03), and bounds how many run at once (QUEUE-04). */
+export interface Locks {
+  /**
+   * Runs `work` while holding every key. Rejects with `cancelled` when `signal` aborts before its turn came. Work that
+   * holds keys must not ask for more: it would wait for itself.
+   */
+  withLocks<T>(keys: string[], signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  /** Runs `work` when fewer than `limit` others run in this group (a session). Rejects like `withLocks`. */
+  withSlot<T>(group: string, limit: number, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+}
+
+/** A lock, parsed. `path` is set for `read:<path>` and `write:<path>`; any other key excludes only itself. */
+interface Key {
+  shared: boolean;
+  text: string;
+  isPath: boolean;
+}
+
+interface Request {
+  keys: Key[];
+  /** Earlier requests it waits for. All keys are taken in one step, so no two requests can wait for each other. */
+  blockers: Set<Request>;
+  grant: () => void;
+}
+
+/**
+ * First come, first served: a request waits for every earlier one it conflicts with, held or waiting, so none starves.
+ * `read:` keys share, `write:` keys exclude, and a folder conflicts with everything below it. Upper and lower case are
+ * the same, since they are on some file systems.
+ */
+export function createLocks(): Locks {
+  const requests = new Set<Request>();
+  const groups = new Map<string, { running: number; waiting: Set<() => void> }>();
+
+  function release(request: Request): void {
+    requests.delete(request);
+    for (const other of requests) {
+      if (other.blockers.delete(request) && other.blockers.size === 0) other.grant();
+    }
+  }
+
+  return {
+    async withLocks(keys, signal, work) {
+      const request: Request = { keys: keys.map(toKey), blockers: new Set(), grant: () => undefined };
+      for (const earlier of requests) if (areInConflict(earlier, request)) request.blockers.add(earlier);
+      requests.add(request);
+      try {
+        await turn(
+          signal,
+          (grant) => {
+            request.grant = grant;
+            if (request.blockers.size === 0) grant();
+          },
+          () => release(request),
+        );
+        return await work();
+      } finally {
+        release(request);
+      }
+    },
+
+    async withSlot(group, limit, signal, work) {
+      const slots = groups.get(group) ?? { running: 0, waiting: new Set() };
+      groups.set(group, slots);
+      if (slots.running < limit) slots.running += 1;
+      else {
+        // A freed slot is handed over: `running` stays, so that no newcomer can slip in between.
+        let ticket: () => void = () => undefined;
+        await turn(
+          signal,
+          (grant) => slots.waiting.add((ticket = grant)),
+          () => slots.waiting.delete(ticket),
+        );
+      }
+      try {
+        return await work();
+      } finally {
+        const [next] = slots.waiting;
+        if (next) {
+          slots.waiting.delete(next);
+          next();
+        } else {
+          slots.running -= 1;
+          if (slots.running === 0) groups.delete(group);
+        }
+      }
+    },
+  };
+}
+
+/**
+ * Waits for a turn: `enter` gets the callback that grants it, `leave` gives the place in the queue back when `signal`
+ * aborts first. Granting and leaving exclude each other.
+ */
+async function turn(signal: AbortSignal, enter: (grant: () => void) => void, leave: () => void): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const stop = () => {
+    leave();
+    reject(new AppError("cancelled", "Cancelled while waiting for its turn."));
+  };
+  if (signal.aborted) stop();
+  else {
+    signal.addEventListener("abort", stop, { once: true });
+    enter(() => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    });
+  }
+  await promise;
+}
+
+function toKey(key: string): Key {
+  const path = /^(read|write):(.*)$/s.exec(key);
+  if (!path) return { shared: false, text: key, isPath: false };
+  const text = (path[2] ?? "").normalize("NFC").toLowerCase().replace(/\/+$/, "");
+  return { shared: path[1] === "read", text: `${text}/`, isPath: true };
+}
+
+function areInConflict(first: Request, second: Request): boolean {
+  return first.keys.some((one) => second.keys.some((other) => excludes(one, other)));
+}
+
+function excludes(one: Key, other: Key): boolean {
+  if (one.isPath !== other.isPath || (one.shared && other.shared)) return false;
+  if (!one.isPath) return one.text === other.text;
+  return one.text.startsWith(other.text) || other.text.startsWith(one.text);
+}

@@ -1,0 +1,119 @@
+import { AppError } from "../../errors.ts";
+import type { EffectClass } from "../../storage/records.ts";
+import { parameterSchema } from "./parameters.ts";
+import { failure } from "./result.ts";
+import type { Tool, ToolResult } from "./tool.ts";
+
+/** What prompts and GET /tools say of a tool. `parameters` is a JSON Schema; the time is in seconds. */
+export interface ToolDescription {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  effect: EffectClass;
+  timeout_seconds: number;
+  is_default: boolean;
+  example: { title: string; body: string } | null;
+  guideline: string | null;
+}
+
+/** A tool as `bindTools` of a LangChain model takes it: OpenAI's function format. */
+export interface ToolDefinition {
+  type: "function";
+  function: { name: string; description: string; parameters: Record<string, unknown> };
+}
+
+/** All tools of a server, by name (TOOL-02). */
+export interface Registry {
+  get(name: string): Tool | undefined;
+  /** In the order of registration. */
+  list(): Tool[];
+  /** Throws `conflict` when the name is taken. */
+  register(tool: Tool): void;
+  /** Removes every trace; false when there was none. */
+  unregister(name: string): boolean;
+  /** What a run gets that names no tools. */
+  defaults(): Tool[];
+  /** Only the named ones, in that order, each once. Throws `tool_not_found` for a name nobody registered. */
+  restrict(names: string[]): Tool[];
+  describe(): ToolDescription[];
+}
+
+/** A registry that starts with the given tools. */
+export function createRegistry(tools: Iterable<Tool> = []): Registry {
+  const byName = new Map<string, Tool>();
+
+  const registry: Registry = {
+    get: (name) => byName.get(name),
+    list: () => [...byName.values()],
+    register(tool) {
+      if (byName.has(tool.name)) {
+        throw new AppError("conflict", `A tool named "${tool.name}" is registered already.`, {
+          suggestion: "Give it another name, or unregister the first one.",
+        });
+      }
+      byName.set(tool.name, tool);
+    },
+    unregister: (name) => byName.delete(name),
+    defaults: () => [...byName.values()].filter((tool) => tool.isDefault ?? true),
+    restrict(names) {
+      return [...new Set(names)].map((name) => {
+        const tool = byName.get(name);
+        if (tool) return tool;
+        throw new AppError("tool_not_found", unknownTool(name, [...byName.keys()]), {
+          suggestion: "Use the names of the list.",
+        });
+      });
+    },
+    describe: () => [...byName.values()].map(describeTool),
+  };
+  for (const tool of tools) registry.register(tool);
+  return registry;
+}
+
+/** The answer to a call of a tool that is not there (TOOL-06). */
+export function toolNotFound(name: string, available: string[]): ToolResult {
+  return failure(
+    "tool_not_found",
+    unknownTool(name, available),
+    "Call one of these instead, or answer without a tool.",
+    {
+      available,
+    },
+  );
+}
+
+const definitions = new WeakMap<Tool, ToolDefinition>();
+
+/** The definitions a model is bound to; of the same tool always the same object. */
+export function toLangChainTools(tools: readonly Tool[]): ToolDefinition[] {
+  return tools.map((tool) => {
+    const known = definitions.get(tool);
+    if (known !== undefined) return known;
+    const { name, description } = tool;
+    const made: ToolDefinition = {
+      type: "function",
+      function: { name, description, parameters: parameterSchema(tool) },
+    };
+    definitions.set(tool, made);
+    return made;
+  });
+}
+
+function unknownTool(name: string, available: string[]): string {
+  const list = available.length === 0 ? "no tools are available" : `available tools: ${available.join(", ")}`;
+  return `There is no tool named "${name}"; ${list}.`;
+}
+
+/** What is told of one tool. */
+export function describeTool(tool: Tool): ToolDescription {
+  return {
+    name: tool.name,
+    description: tool.description,
+    parameters: parameterSchema(tool),
+    effect: tool.effect,
+    timeout_seconds: tool.timeoutSeconds,
+    is_default: tool.isDefault ?? true,
+    example: tool.example ?? null,
+    guideline: tool.guideline ?? null,
+  };
+}

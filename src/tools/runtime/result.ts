@@ -1,0 +1,79 @@
+import { toolAdvice } from "../../error-strategy.ts";
+import { errorMessage, isAppError, type ErrorCode } from "../../errors.ts";
+import { systemCode } from "../../system-code.ts";
+import type { ToolResult } from "./tool.ts";
+
+/** A result of success (TOOL-05). `content` is what the model reads; without it the message is. */
+export function success(message: string, more: { content?: string; data?: unknown } = {}): ToolResult {
+  return { success: true, code: "OK", message, content: message, ...more };
+}
+
+/** A result of failure (TOOL-05, table 18.3): `message` says what was expected and what came, `suggestion` what to do. */
+export function failure(errorType: ErrorCode, message: string, suggestion?: string, data?: unknown): ToolResult {
+  return {
+    success: false,
+    code: errorType.toUpperCase(),
+    message,
+    content: suggestion === undefined ? message : `${message} ${suggestion}`,
+    errorType,
+    ...(suggestion === undefined ? {} : { suggestion }),
+    ...(data === undefined ? {} : { data }),
+  };
+}
+
+/** All that the model may read of a result: its content, or the message with its data. */
+export function resultText({ success: isSuccess, content, data, message, errorType }: ToolResult): string {
+  const text = content ?? (data === undefined ? message : `${message}\n${JSON.stringify(data)}`);
+  return isSuccess ? text : `Error (${errorType ?? "execution_failed"}): ${text}`;
+}
+
+/** What the codes of the operating system mean to the model. Their own messages would tell it machine paths. */
+const systemFailures: Record<string, [ErrorCode, string]> = {
+  ENOENT: ["not_found", "A file or folder of that name is not there (any more)."],
+  ENOTDIR: ["not_found", "A part of the path is a file, not a folder."],
+  EACCES: ["permission", "The operating system does not allow it."],
+  EPERM: ["permission", "The operating system does not allow it."],
+  EROFS: ["permission", "The workspace is on a read-only file system."],
+  ELOOP: ["permission", "Refused: the path became a link, or its links go round in a circle."],
+  ENXIO: ["permission", "Refused: this is not a regular file."],
+  EEXIST: ["conflict", "Something of that name exists already."],
+  ENOTEMPTY: ["conflict", "The folder is not empty."],
+  EBUSY: ["conflict", "The file or folder is in use."],
+  EXDEV: ["execution_failed", "The two places are on different file systems."],
+  EISDIR: ["invalid_parameter", "A file is expected, this is a folder."],
+  ENAMETOOLONG: ["invalid_parameter", "The path is too long for the file system."],
+  EINVAL: ["invalid_parameter", "The file system does not accept this path."],
+  EFBIG: ["too_large", "The file is too large for the file system."],
+  ENOSPC: ["storage_full", "The disk is full."],
+  EDQUOT: ["storage_full", "The disk quota is used up."],
+  EIO: ["storage_io", "The disk reported an error."],
+  EMFILE: ["execution_failed", "Too many files are open at the moment."],
+  ETIMEDOUT: ["timeout", "The connection timed out."],
+  ECONNREFUSED: ["network", "The connection was refused."],
+  ECONNRESET: ["network", "The connection was interrupted."],
+  ENOTFOUND: ["network", "The host name was not found."],
+};
+
+/** The result for an expected failure (an `AppError` or a code of the operating system), `undefined` for anything else. */
+export function expectedFailure(error: unknown): ToolResult | undefined {
+  if (isAppError(error)) return failure(error.code, error.message, error.suggestion);
+  const code = systemCode(error);
+  const known = systemFailures[code];
+  return known && failure(known[0], `${known[1]} (${code})`, toolAdvice[known[0]]);
+}
+
+/** The result for anything thrown; what nobody expected is `execution_failed` with its own words. */
+export function toFailure(error: unknown): ToolResult {
+  return expectedFailure(error) ?? failure("execution_failed", `The tool failed: ${errorMessage(error)}`);
+}
+
+/** Runs the work of a tool: its expected failures become results, a bug or an abort goes on as an exception. */
+export async function answering(work: () => Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    return await work();
+  } catch (error) {
+    const result = expectedFailure(error);
+    if (result) return result;
+    throw error;
+  }
+}

@@ -1,0 +1,200 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { jsonrepair } from "jsonrepair";
+import { z } from "zod";
+import { isTransient } from "../../error-strategy.ts";
+import { AppError, errorMessage, isAppError } from "../../errors.ts";
+import type { Locks } from "./locks.ts";
+import { convertParameters, parameterSchema } from "./parameters.ts";
+import type { Rate } from "../../rates.ts";
+import { failure, toFailure } from "./result.ts";
+import type { Tool, ToolContext, ToolResult } from "./tool.ts";
+
+/** A call that may run, or the answer that says why it may not. */
+export type PreparedCall = { kind: "ready"; input: Record<string, unknown> } | { kind: "invalid"; result: ToolResult };
+
+/**
+ * Brings raw arguments (an object, or the JSON text a model wrote) into the form of the tool's schema (TOOL-03): repair,
+ * convert, validate. Never throws; the result of a failure names the parameter and the expected form.
+ */
+export function prepareCall(tool: Tool, rawArguments: unknown): PreparedCall {
+  const read = readArguments(tool, rawArguments);
+  if (read.kind === "invalid") return read;
+  const given = convertParameters(tool, read.input);
+  const parsed = tool.schema.safeParse(given);
+  if (parsed.success) return { kind: "ready", input: parsed.data };
+  return { kind: "invalid", result: explain(tool, given, parsed.error) };
+}
+
+/** The longest wait that a timer can hold, in milliseconds (25 days); with a longer one it would be over at once. */
+const longestTimer = 0x7fff_ffff;
+
+/** The limits around one prepared call. */
+export interface RunToolOptions {
+  /** How long one attempt may take; default is the tool's own (TOOL-09). */
+  timeoutSeconds?: number;
+  /** Further attempts after the first, for pure tools only (LOOP-03). Default 2. */
+  retries?: number;
+  locks: Locks;
+  /** Calls of one session that may run at once (QUEUE-04). Default 3. */
+  maxParallel?: number;
+  /** How many calls of all sessions may begin in a second (QUEUE-04); without it nothing bounds them. */
+  rate?: Rate | undefined;
+  /** Told before each further attempt, counted from 1. */
+  onRetry?: (attempt: number, reason: string) => void;
+  /** Waits between two attempts; default is the real time. */
+  pause?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Runs a prepared call under its locks, with a time limit, and answers with a result, whatever happens: it never throws.
+ * An abort gives `cancelled`, a time-out `timeout`, a resource that stays taken for that long `conflict`.
+ */
+export async function runTool(
+  tool: Tool,
+  input: Record<string, unknown>,
+  context: ToolContext,
+  options: RunToolOptions,
+): Promise<ToolResult> {
+  const seconds = options.timeoutSeconds ?? tool.timeoutSeconds;
+  const retries = tool.effect === "pure" ? (options.retries ?? 2) : 0;
+  const pause = options.pause ?? ((time, signal) => delay(time, undefined, { signal }));
+  try {
+    return await options.locks.withSlot(context.sessionId, options.maxParallel ?? 3, context.signal, async () => {
+      for (let attempt = 1; ; attempt += 1) {
+        await options.rate?.take(context.signal);
+        const result = await attemptOnce(tool, input, context, seconds, options.locks);
+        // Only tools without effects are tried again (law 4): the others have no retries.
+        const mayRepeat = result.errorType !== undefined && isTransient(result.errorType);
+        if (!mayRepeat || attempt > retries || context.signal.aborted) return result;
+        options.onRetry?.(attempt, result.message);
+        await pause(200 * 2 ** (attempt - 1), context.signal);
+      }
+    });
+  } catch (error) {
+    return context.signal.aborted ? cancelled(tool) : toFailure(error);
+  }
+}
+
+/** One attempt. The locks are held until the tool has really ended, also when its time is over: it may still be writing. */
+async function attemptOnce(
+  tool: Tool,
+  input: Record<string, unknown>,
+  context: ToolContext,
+  seconds: number,
+  locks: Locks,
+): Promise<ToolResult> {
+  const timeUp = new AbortController();
+  const signal = AbortSignal.any([context.signal, timeUp.signal]);
+  const ended = Promise.withResolvers<never>();
+  const stop = () => ended.reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  const timer = setTimeout(() => timeUp.abort(), Math.min(seconds * 1000, longestTimer));
+  let hasBegun = false;
+  try {
+    signal.throwIfAborted();
+    const work = locks.withLocks(tool.resources(input, context), signal, async () => {
+      // A stop between the grant and here: nothing begins after a stop was answered.
+      signal.throwIfAborted();
+      hasBegun = true;
+      return tool.run(input, { ...context, signal });
+    });
+    return await Promise.race([work, ended.promise]);
+  } catch (error) {
+    if (context.signal.aborted) return cancelled(tool);
+    if (!timeUp.signal.aborted) return toFailure(error);
+    return hasBegun
+      ? failure(
+          "timeout",
+          `${tool.name} took longer than ${seconds} seconds and was stopped.`,
+          "Ask for less at a time.",
+        )
+      : failure("conflict", `Other calls kept what ${tool.name} needs for ${seconds} seconds.`, "Try again later.");
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function cancelled(tool: Tool): ToolResult {
+  return failure("cancelled", `${tool.name} was stopped before it had finished.`);
+}
+
+/** Lists and objects that may stand in one another in the arguments of a call. */
+const mostLevels = 100;
+
+/** Made once: a schema costs more than what it checks here. */
+const JsonObject = z.record(z.string(), z.unknown());
+
+function readArguments(tool: Tool, raw: unknown): PreparedCall {
+  let value: unknown = raw ?? {};
+  if (typeof value === "string") {
+    const text = value.trim();
+    try {
+      value = text === "" ? {} : parseOrRepair(tool, text);
+    } catch (error) {
+      const why = isAppError(error) ? error.message : `They are not valid JSON: ${errorMessage(error)}.`;
+      return malformed(tool, why);
+    }
+  }
+  const object = JsonObject.safeParse(value);
+  if (object.success && isTooDeep(object.data)) {
+    return malformed(tool, `They are nested more than ${mostLevels} levels deep.`);
+  }
+  if (object.success) return { kind: "ready", input: object.data };
+  const came = Array.isArray(value) ? "a list" : `a ${typeof value}`;
+  return malformed(tool, `A JSON object is expected, ${came} came.`);
+}
+
+/** Whether something has more levels than what handles it, from the ledger to the checkpoints, can walk down. */
+function isTooDeep(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > mostLevels) return true;
+    level = level.flatMap((item) => (typeof item === "object" && item !== null ? Object.values(item) : []));
+  }
+  return false;
+}
+
+/**
+ * Parses JSON text; what is broken is repaired once. A text that was cut off in the middle would be "repaired" into half
+ * a file content, so only a tool without effects may run on it.
+ */
+function parseOrRepair(tool: Tool, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    if (tool.effect !== "pure" && !/\}\s*(```)?$/.test(text)) {
+      throw new AppError(
+        "invalid_format",
+        "They break off before the closing brace; probably the answer was too long.",
+      );
+    }
+    return JSON.parse(jsonrepair(text));
+  }
+}
+
+function malformed(tool: Tool, why: string): PreparedCall {
+  const expected = JSON.stringify(parameterSchema(tool));
+  const suggestion = `Call ${tool.name} again with a JSON object of this schema: ${expected}`;
+  return { kind: "invalid", result: failure("invalid_format", `The arguments cannot be read. ${why}`, suggestion) };
+}
+
+function explain(tool: Tool, given: Record<string, unknown>, error: z.ZodError): ToolResult {
+  const problems = error.issues.map((issue) => {
+    const name = issue.path.join(".") || "(arguments)";
+    const isMissing = issue.path.length === 1 && given[name] === undefined;
+    const field: z.ZodType | undefined = Object.hasOwn(tool.schema.shape, name) ? tool.schema.shape[name] : undefined;
+    const meaning = field?.description === undefined ? "" : ` (${field.description})`;
+    return { name, isMissing, text: `"${name}"${meaning}: ${isMissing ? "is missing" : issue.message}` };
+  });
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(tool.schema.shape, name));
+  const isMissing = problems.some((problem) => problem.isMissing);
+  const extra = unknown.length === 0 ? "" : ` It has no parameter ${unknown.map((name) => `"${name}"`).join(", ")}.`;
+  const example = tool.example === undefined ? "Correct the call." : `Example: ${tool.example.body}`;
+  const kind = isMissing ? "missing" : "wrong";
+  const listed = problems.map((problem) => problem.text).join("; ");
+  const message = `A parameter of ${tool.name} is ${kind}: ${listed}.${extra}`;
+  return failure(isMissing ? "missing_parameter" : "invalid_parameter", message, example, {
+    parameters: problems.map((problem) => problem.name),
+  });
+}

@@ -1,0 +1,65 @@
+import { z } from "zod";
+import type { ToolCallRecord } from "../../storage/records.ts";
+
+/** One call of a tool in a session (TOOL-12). `unknown`: it was begun, the server stopped, and nobody saw its end. */
+export interface ToolHistoryEntry {
+  call_id: string;
+  message_id: string;
+  run_id: string;
+  tool: string;
+  status: "executing" | "completed" | "failed" | "unknown";
+  /** The whole result, also where the model saw only a part of it (TOOL-10). */
+  result: unknown;
+  started_at: string;
+  finished_at: string | null;
+  duration_ms: number | null;
+}
+
+/** What came of the calls of one tool (TOOL-07). Times are milliseconds, without the waiting for locks. */
+export interface ToolStatistics {
+  tool: string;
+  calls: number;
+  successes: number;
+  failures: number;
+  total_ms: number;
+  longest_ms: number;
+}
+
+const Ended = z.object({ success: z.boolean() });
+
+/** The ledger's rows as a person reads them, in the order of the calls. `runningId` is the run that is under way, if any. */
+export function toolHistory(rows: readonly ToolCallRecord[], runningId: string | undefined): ToolHistoryEntry[] {
+  return rows.map((row) => ({
+    call_id: row.tool_call_id,
+    message_id: row.tool_call_id.slice(0, Math.max(0, row.tool_call_id.lastIndexOf("/"))),
+    run_id: row.run_id,
+    tool: row.tool,
+    status: statusOf(row, runningId),
+    result: row.result,
+    started_at: row.started_at,
+    finished_at: row.finished_at,
+    duration_ms: row.finished_at === null ? null : Date.parse(row.finished_at) - Date.parse(row.started_at),
+  }));
+}
+
+/** Calls, successes and times by tool, by name. What has not ended counts as a call only. */
+export function toolStatistics(history: readonly ToolHistoryEntry[]): ToolStatistics[] {
+  return [...Map.groupBy(history, ({ tool }) => tool)]
+    .map(([tool, calls]) => {
+      const times = calls.map(({ duration_ms }) => duration_ms ?? 0);
+      return {
+        tool,
+        calls: calls.length,
+        successes: calls.filter(({ status }) => status === "completed").length,
+        failures: calls.filter(({ status }) => status === "failed").length,
+        total_ms: times.reduce((sum, time) => sum + time, 0),
+        longest_ms: times.reduce((longest, time) => Math.max(longest, time), 0),
+      };
+    })
+    .toSorted((one, other) => (one.tool < other.tool ? -1 : 1));
+}
+
+function statusOf(row: ToolCallRecord, runningId: string | undefined): ToolHistoryEntry["status"] {
+  if (row.state === "started") return row.run_id === runningId ? "executing" : "unknown";
+  return Ended.safeParse(row.result).data?.success === true ? "completed" : "failed";
+}

@@ -1,0 +1,215 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { z } from "zod";
+import type { BackgroundAgents } from "../../agents/background.ts";
+import type { Assignment, DelegationMode } from "../../agents/delegation.ts";
+import type { ErrorCode } from "../../errors.ts";
+import type { ResultMode, SessionFacts } from "../../state.ts";
+import type { EffectClass, FileChange } from "../../storage/records.ts";
+import type { TaskStore } from "../../storage/task-store.ts";
+import type { Web } from "../../web/open-web.ts";
+import type { DiffLine } from "../undo/line-diff.ts";
+import type { Engine } from "../../simulation/engine.ts";
+import type { Shell } from "../shell/shell.ts";
+
+/** The uniform result of every tool (TOOL-05). A failing tool sets `errorType`; `content` is what the model reads. */
+export interface ToolResult {
+  success: boolean;
+  code: string;
+  message: string;
+  data?: unknown;
+  content?: string;
+  errorType?: ErrorCode;
+  /** What can be done about a failure, one sentence (ERR-01). */
+  suggestion?: string;
+  /** Measured values of a simulation or the like, by name; the loop sees whether they get better (GUARD-04). */
+  metrics?: Record<string, number>;
+  /** What the session is to know of it beyond its words: the node that called the loop takes it over. */
+  session?: SessionFacts;
+  /** The new text of the document in the client's editor, which is told of it (DOC-05). */
+  document?: DocumentEdit;
+  /** What the call changed in the workspace, set by the runtime (MSG-14). */
+  operation?: OperationNote;
+}
+
+/** A change of the document in the client's editor: the whole new text, and the lines that differ with those around them. */
+export interface DocumentEdit {
+  path: string;
+  instruction: string | null;
+  content: string;
+  lines_added: number;
+  lines_removed: number;
+  first_line: number | null;
+  diff: DiffLine[];
+  /** Lines of the difference that are not in `diff`. */
+  more: number;
+}
+
+/** A recorded change of the workspace, as results and events tell it. Whether it can be undone now is asked elsewhere. */
+export interface OperationNote {
+  operation_id: string;
+  /** `edit`: the document in the client's editor, no file. */
+  type: "create" | "modify" | "delete" | "move" | "edit";
+  path: string;
+  lines_added: number | null;
+  lines_removed: number | null;
+  first_line: number | null;
+}
+
+/** Kinds of work, for confirmation (CONF-02). */
+export type Operation =
+  | { type: "DeleteFile"; path: string }
+  | { type: "DeleteFolder"; path: string; entries: number }
+  | { type: "ModifyCriticalFile"; path: string }
+  | { type: "BatchOperation"; count: number }
+  | { type: "IrreversibleOperation"; path: string; overwrites: boolean }
+  /** `what` is English; `what_zh` says it to Chinese readers. */
+  | { type: "HighRiskOperation"; what: string; what_zh?: string | undefined }
+  /** `preview` are the first lines that differ. */
+  | { type: "EditDocument"; path: string; lines_added: number; lines_removed: number; preview: string }
+  | { type: "Query" | "Create" | "SimpleModify" };
+
+/** What a tool may touch: the workspace folder (an absolute path, links resolved), the planner's tasks, and the signal. */
+export interface ToolContext {
+  workspace: string;
+  tasks: TaskStore;
+  sessionId: string;
+  /** The run that the call belongs to; absent for a call by hand. */
+  runId?: string;
+  /** Names this very call in its session, the same after a crash; empty while `operation` looks. */
+  callId: string;
+  /** Patterns of files that the operator has marked as critical (CONF-04). Default none. */
+  criticalFiles?: readonly string[];
+  /** The operator wants to be asked before a task is deleted (CONF-10). Default no. */
+  confirmTasks?: boolean;
+  /** A crash came between an earlier start of this very call and its end: the effect may already be there. */
+  repeated: boolean;
+  /** What the call was about to change when it was first started, for `reconcile`. */
+  begun?: FileChange;
+  /** The agents of the session in the background; absent where nobody keeps any, and for agents. */
+  background?: BackgroundAgents;
+  /** Runs commands; absent where nobody does. */
+  shell?: Shell;
+  /** Simulates circuits; absent where the one that comes along does. */
+  simulator?: Engine;
+  /** What the session has said and done before this turn; absent for a call by hand. */
+  history?: SessionHistory;
+  /** The document in the client's editor; absent where its text did not come with the run. */
+  document?: EditorBuffer;
+  /** The web, as far as the operator has set it up; absent where nobody has. */
+  web?: Web | undefined;
+  signal: AbortSignal;
+}
+
+/** A document that the client's editor shows. `text` is what it holds now, changes of this run included. */
+export interface EditorBuffer {
+  /** As the client calls it; empty for one without a name. */
+  path: string;
+  /** The message of the user that the changes are for. */
+  turn: string;
+  isEditable: boolean;
+  text(): Promise<string>;
+}
+
+/** What a tool may read again of a session: its messages, oldest first, and what a call gave, whole (LOOP-09). */
+export interface SessionHistory {
+  messages: readonly BaseMessage[];
+  /** By the ledger's name of the call; `undefined` when the session has no such result. */
+  result(callId: string): Promise<ToolResult | undefined>;
+}
+
+/** What a call changes: what lies at a path of the workspace, where something lies, or the document in the editor. */
+export type Touched =
+  | { kind: "write"; path: string; lastLink: "follow" | "keep" }
+  | { kind: "move"; from: string; to: string }
+  | { kind: "document"; content: string };
+
+/** Whether an earlier start of a call had its effect. */
+export type Reconciled = { kind: "done"; result: ToolResult } | { kind: "not_done" } | { kind: "unknown" };
+
+/**
+ * What a call asks the user (LOOP-14, API-13). `options` are answers to choose from; any other words are an answer too.
+ * `client_tool` asks the client's program: the words are the result of the call.
+ */
+export interface UserQuestion {
+  kind: "followup" | "plan_review" | "client_tool";
+  question: string;
+  options: string[];
+  /** Of a call that the client carries out: with what. */
+  args?: Record<string, unknown>;
+}
+
+/** The work that a call hands to agents (AGENT-04); `timeout_seconds` is the working time of each. */
+export interface Delegation {
+  mode: DelegationMode;
+  subagents: Assignment[];
+  timeout_seconds: number;
+}
+
+/** What a tool may know of the conversation that calls it: short ids of messages (MSG-06). */
+export interface Conversation {
+  /** Those that the model does not want to see any more, in the order in which it said so (PRUNE-02). */
+  deletions: readonly string[];
+  /** Those of all messages. */
+  known: ReadonlySet<string>;
+}
+
+/**
+ * What a call locks (QUEUE-03): `read:<absolute path>` (shared), `write:<absolute path>` (exclusive; a folder conflicts with
+ * everything below it), or a class such as `web` or `tasks`.
+ */
+export type Resource = string;
+
+/**
+ * One tool, whole (TOOL-01). `run` never sees unvalidated arguments; it answers with a result, and throws only for bugs.
+ * `operation` looks without touching: it decides whether a person is asked.
+ */
+export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
+  name: string;
+  /** For the model: what it does, when to use it, limits. */
+  description: string;
+  schema: Schema;
+  effect: EffectClass;
+  /** TOOL-09: files 30 s, the editor 5 s, network 10 s, other 60 s. */
+  timeoutSeconds: number;
+  resources(input: z.infer<Schema>, context: ToolContext): Resource[];
+  operation(input: z.infer<Schema>, context: ToolContext): Promise<Operation>;
+  /** The kinds of work that `operation` may find (CONF-02), for who looks at the tool; left out: not known. */
+  kinds?: readonly Operation["type"][];
+  run(input: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
+  /** What it changes in the workspace. What is named here is kept before the call, and can be undone (TOOL-18). */
+  touches?(input: z.infer<Schema>): Touched;
+  /** For a `reconcilable` tool: looks, without touching, whether an earlier start that never ended had its effect. */
+  reconcile?(input: z.infer<Schema>, context: ToolContext): Promise<Reconciled>;
+  example?: { title: string; body: string };
+  guideline?: string;
+  /** The JSON Schema of its arguments where it came as one; without it `schema` is written as one. */
+  parameters?: Record<string, unknown>;
+  /** Whether a run gets it without naming it. Default true. */
+  isDefault?: boolean;
+  /** What the server, or the run, has to have for it: a run without gets it only by name, and it says what is missing. */
+  needs?: "web_search" | "web_pages" | "open_document";
+  /** Offered to the model only while something of the conversation is not shown to it. */
+  forHidden?: true;
+  /** Asking it again and again with the same arguments is its purpose: such calls are no loop. */
+  polling?: true;
+  /** What becomes of a success: the model reads it and goes on (default), or it is the reply that ends the turn (LOOP-23). */
+  resultMode?: ResultMode;
+  /** A success says that the whole task is done; it is refused while other calls are open or have failed (LOOP-13). */
+  completes?: true;
+  /** The question that this call puts to the user; the answer is its result, and `run` is not called (LOOP-14). */
+  asks?(input: z.infer<Schema>): UserQuestion;
+  /** The result where it can be read off the conversation: in a turn, `run` is not called. It has no effects. */
+  reads?(input: z.infer<Schema>, conversation: Conversation): ToolResult;
+  /**
+   * The work that this call hands to agents within the turn; their reports are its result, and `run` is not called
+   * (AGENT-04). `undefined` when it hands over none, but runs like any other.
+   */
+  delegates?(input: z.infer<Schema>): Delegation | undefined;
+  /** Only for who hands work to agents: agents have it never, and a run without agents only by name. */
+  forCallers?: true;
+}
+
+/** Gives a tool its argument types from its schema. */
+export function defineTool<Schema extends z.ZodObject>(tool: Tool<Schema>): Tool<Schema> {
+  return tool;
+}

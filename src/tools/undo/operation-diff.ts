@@ -1,0 +1,78 @@
+import type { OperationRecord } from "../../storage/records.ts";
+import type { OperationStore } from "../../storage/storage.ts";
+import { documentTexts } from "../documents/document-texts.ts";
+import { diffLines, nearChanges, type DiffLine } from "./line-diff.ts";
+import { noteOf, textOfState } from "./record-operation.ts";
+
+/** The difference that an operation made. Without one (`lines` empty) `reason` says why. */
+export interface OperationDiff {
+  operation_id: string;
+  path: string;
+  added: number;
+  removed: number;
+  lines: DiffLine[];
+  /** Lines of the difference that are not in `lines`. */
+  more: number;
+  reason: "not_text" | "not_kept" | "moved" | "pending" | null;
+}
+
+/** Lines around a difference that are shown with it. */
+const contextLines = 3;
+
+/** The first `limit` lines that an operation changed, with those around them; of a document those of its text (TOOL-19). */
+export async function diffOf(
+  operation: OperationRecord,
+  store: OperationStore,
+  limit: number,
+  signal: AbortSignal,
+): Promise<OperationDiff> {
+  const plain = await difference(operation, store);
+  const found = plain === "not_text" ? await documentDifference(operation, store, signal) : plain;
+  const all = typeof found === "string" ? [] : found;
+  const shown = nearChanges(all, contextLines);
+  return {
+    operation_id: operation.operation_id,
+    path: noteOf(operation).path,
+    added: all.filter(({ kind }) => kind === "added").length,
+    removed: all.filter(({ kind }) => kind === "removed").length,
+    lines: shown.slice(0, limit),
+    more: Math.max(0, shown.length - limit),
+    reason: typeof found === "string" ? found : null,
+  };
+}
+
+/** All lines that an operation changed in a text file, with those around them; none where it is no text, or not kept. */
+export async function linesShown(operation: OperationRecord, store: OperationStore): Promise<DiffLine[]> {
+  const lines = await difference(operation, store);
+  return typeof lines === "string" ? [] : nearChanges(lines, contextLines);
+}
+
+async function difference(
+  { operation_id, change }: OperationRecord,
+  store: OperationStore,
+): Promise<DiffLine[] | NonNullable<OperationDiff["reason"]>> {
+  if (change.kind === "move") return "moved";
+  if (change.after === null) return "pending";
+  const states = [change.before, change.after];
+  const texts = await Promise.all(
+    states.map((state) => textOfState(state, (hash) => store.content(operation_id, hash))),
+  );
+  const [before, after] = texts;
+  if (before !== undefined && after !== undefined) return diffLines(before, after);
+  const kept = await Promise.all(
+    states.map(async (state) => state.kind !== "file" || (await store.content(operation_id, state.hash)) !== undefined),
+  );
+  return kept.includes(false) ? "not_kept" : "not_text";
+}
+
+/** What differs in the text of a document, such as one of Word. */
+async function documentDifference(
+  { operation_id, change }: OperationRecord,
+  store: OperationStore,
+  signal: AbortSignal,
+): Promise<DiffLine[] | "not_text"> {
+  if (change.kind !== "write" || change.after === null) return "not_text";
+  const states = [change.before, change.after];
+  const texts = await documentTexts(change.path, states, (hash) => store.content(operation_id, hash), signal);
+  return texts === undefined ? "not_text" : diffLines(texts[0] ?? "", texts[1] ?? "");
+}

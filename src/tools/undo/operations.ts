@@ -1,0 +1,215 @@
+import { AppError } from "../../errors.ts";
+import type { OperationRecord } from "../../storage/records.ts";
+import type { OperationStore, Page } from "../../storage/storage.ts";
+import { undoChange } from "../files/undo-change.ts";
+import type { DiffLine } from "./line-diff.ts";
+import type { Locks } from "../runtime/locks.ts";
+import { diffOf, linesShown, type OperationDiff } from "./operation-diff.ts";
+import { noteOf, textOfState } from "./record-operation.ts";
+import type { OperationNote } from "../runtime/tool.ts";
+
+/** What a client needs to show one change (TOOL-19): what was done, to what, how it ended, and whether it can be undone. */
+export interface OperationCard extends OperationNote {
+  run_id: string;
+  message_id: string;
+  tool: string;
+  status: OperationRecord["status"];
+  /** Where something was that was moved. */
+  old_path: string | null;
+  can_undo: boolean;
+  /** What the client's editor is to show again, once a change of its document is undone (DOC-05). */
+  content?: string;
+  created_at: string;
+  updated_at: string;
+}
+
+/** What a run did to one file (MSG-15). `content` is the text it left there; `null` when it is no text, or gone. */
+export interface FileChanges {
+  type: "added" | "modified";
+  diffs: string[];
+  content: string | null;
+}
+
+/** Recorded changes of a workspace, and the way back. */
+export interface Operations {
+  list(
+    sessionId: string,
+    query: Page & { run_id?: string | undefined; message_id?: string | undefined },
+  ): Promise<{ operations: OperationCard[]; total: number }>;
+  /** The first `limit` lines that differ, with those around them. Throws `not_found`, and the signal's reason. */
+  diff(sessionId: string, operationId: string, limit: number, signal: AbortSignal): Promise<OperationDiff>;
+  /**
+   * Puts back what the operation replaced, byte for byte; undoing it again changes nothing. Throws `not_found`,
+   * `invalid_state` for one that cannot be undone, `conflict` when the file has changed since, with nothing touched.
+   */
+  undo(sessionId: string, operationId: string, signal: AbortSignal): Promise<OperationCard>;
+  /** What a run has changed, by path. */
+  changes(sessionId: string, runId: string): Promise<Record<string, FileChanges>>;
+}
+
+/**
+ * Changes of one workspace. `locks` are those that tools take, so that an undo waits for them and they for it. `onUndone` is
+ * told of each undo once it is on disk (TOOL-18).
+ */
+export function createOperations(parts: {
+  store: OperationStore;
+  locks: Locks;
+  workspace: string;
+  onUndone?: (sessionId: string, card: OperationCard) => void;
+}): Operations {
+  const { store } = parts;
+  const require = async (sessionId: string, operationId: string): Promise<OperationRecord> => {
+    const operation = await store.get(sessionId, operationId);
+    if (operation === undefined) throw new AppError("not_found", `Operation ${operationId} not found`);
+    return operation;
+  };
+  return {
+    async list(sessionId, query) {
+      const { operations, total } = await store.list(sessionId, query);
+      return { operations: operations.map(cardOf), total };
+    },
+
+    async diff(sessionId, operationId, limit, signal) {
+      return await diffOf(await require(sessionId, operationId), store, limit, signal);
+    },
+
+    undo: async (sessionId, operationId, signal) => {
+      const keys = lockKeys(await require(sessionId, operationId), parts.workspace);
+      return parts.locks.withLocks(keys, signal, async () => {
+        // Another undo may have come first while this one waited.
+        const operation = await require(sessionId, operationId);
+        if (operation.status === "undone") return cardOf(operation);
+        if (!canUndo(operation)) throw notUndoable(operation);
+        if (operation.change.kind === "document") return await undoEdit(operation, parts);
+        // An earlier undo of it may have been cut off by a crash.
+        const context = { workspace: parts.workspace, repeated: true, signal };
+        await undoChange(context, operation.change, (hash) => keptContent(store, operation, hash));
+        await store.settle(operationId, { ...operation, status: "undone" }, new Map());
+        const card = cardOf(await require(sessionId, operationId));
+        parts.onUndone?.(sessionId, card);
+        return card;
+      });
+    },
+
+    changes: async (sessionId, runId) => {
+      // A file may have the name of something that every object has.
+      const found = new Map<string, FileChanges>();
+      for (const operation of (await everyOne(store, sessionId, runId)).toReversed()) {
+        if (operation.status !== "undone") await addChange(found, operation, store);
+      }
+      return Object.fromEntries(found);
+    },
+  };
+}
+
+function cardOf(operation: OperationRecord): OperationCard {
+  const { run_id, message_id, tool, status, change, created_at, updated_at } = operation;
+  return {
+    ...noteOf(operation),
+    run_id,
+    message_id,
+    tool,
+    status,
+    old_path: change.kind === "move" ? change.from : null,
+    can_undo: canUndo(operation),
+    created_at,
+    updated_at,
+  };
+}
+
+/** A failed call may have changed something too, such as half of a folder. */
+function canUndo({ status, change, is_kept }: OperationRecord): boolean {
+  const isOver = status === "success" || status === "failed";
+  return isOver && is_kept && (change.kind === "move" || change.after !== null);
+}
+
+function notUndoable(operation: OperationRecord): AppError {
+  const isPending = operation.status === "pending";
+  return new AppError(
+    "invalid_state",
+    isPending
+      ? `Operation ${operation.operation_id} has no known end yet; it cannot be undone.`
+      : `Operation ${operation.operation_id} cannot be undone: it changed nothing, or what it replaced is not kept.`,
+    { suggestion: isPending ? "Try again when its run is over." : "Only small files and recent operations are kept." },
+  );
+}
+
+async function keptContent(store: OperationStore, operation: OperationRecord, hash: string): Promise<Uint8Array> {
+  const bytes = await store.content(operation.operation_id, hash);
+  if (bytes === undefined) throw notUndoable(operation);
+  return bytes;
+}
+
+/** Gives back the text of the editor's document of before: the client puts it there. Only the last change can go first. */
+async function undoEdit(
+  operation: OperationRecord,
+  { store, onUndone }: Pick<Parameters<typeof createOperations>[0], "store" | "onUndone">,
+): Promise<OperationCard> {
+  const { change, operation_id, session_id } = operation;
+  if (change.kind !== "document") throw notUndoable(operation);
+  const later = (await everyOne(store, session_id)).find(
+    (other) => other.change.kind === "document" && other.change.path === change.path && other.status === "success",
+  );
+  if (later !== undefined && later.operation_id !== operation_id) {
+    throw new AppError("conflict", "The document in the editor has been changed again since this operation.", {
+      suggestion: "Undo the later operations on it first.",
+    });
+  }
+  const content = await textOfState(change.before, (hash) => keptContent(store, operation, hash));
+  if (content === undefined) throw notUndoable(operation);
+  await store.settle(operation_id, { ...operation, status: "undone" }, new Map());
+  const card = { ...cardOf({ ...operation, status: "undone" }), content };
+  onUndone?.(session_id, card);
+  return card;
+}
+
+function lockKeys({ change, session_id }: OperationRecord, workspace: string): string[] {
+  if (change.kind === "document") return [`editor:${session_id}`];
+  const paths = change.kind === "move" ? [change.from, change.to] : [change.path];
+  return paths.map((path) => `write:${workspace}/${path}`);
+}
+
+/** Newest first; of one run, or of all. */
+async function everyOne(store: OperationStore, sessionId: string, runId?: string): Promise<OperationRecord[]> {
+  // One that is added meanwhile moves the pages: then one of the former page comes again.
+  const all = new Map<string, OperationRecord>();
+  for (let offset = 0; ;) {
+    const page = await store.list(sessionId, { run_id: runId, limit: 100, offset });
+    for (const operation of page.operations) all.set(operation.operation_id, operation);
+    offset += page.operations.length;
+    if (page.operations.length === 0 || offset >= page.total) return [...all.values()];
+  }
+}
+
+/** "added" stays; the newest content counts; differences are appended (MSG-15). */
+async function addChange(
+  found: Map<string, FileChanges>,
+  operation: OperationRecord,
+  store: OperationStore,
+): Promise<void> {
+  const { change } = operation;
+  // What the editor shows is no file until the user saves it.
+  if (change.kind === "document") return;
+  if (change.kind === "move") {
+    // It failed, or its end is not known, and nothing is to be taken back: nothing has moved.
+    if (operation.status !== "success" && !canUndo(operation)) return;
+    const moved = found.get(change.from);
+    found.delete(change.from);
+    found.set(change.to, moved ?? { type: "added", diffs: [], content: null });
+    return;
+  }
+  if (change.after === null || (change.before.kind === "absent" && change.after.kind === "absent")) return;
+  const lines = await linesShown(operation, store);
+  const isNew = change.before.kind === "absent";
+  const known: FileChanges = found.get(change.path) ?? { type: isNew ? "added" : "modified", diffs: [], content: null };
+  found.set(change.path, known);
+  if (lines.length > 0) known.diffs.push(lines.map(diffText).join("\n"));
+  known.content =
+    change.after.kind === "file"
+      ? ((await textOfState(change.after, (hash) => store.content(operation.operation_id, hash))) ?? null)
+      : null;
+}
+
+function diffText({ kind, text }: DiffLine): string {
+  return `${{ same: " ", removed: "-", added: "+" }[kind]}${text}`;
+}

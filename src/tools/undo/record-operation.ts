@@ -1,0 +1,232 @@
+import { createHash } from "node:crypto";
+import { v7 as newId } from "@langchain/core/utils/uuid";
+import type { FileChange, OperationRecord } from "../../storage/records.ts";
+import type { OperationStore } from "../../storage/storage.ts";
+import { identityOf, isSameState, missingFolders, snapshot, type Snapshot } from "../files/snapshot.ts";
+import { locate } from "../files/workspace-path.ts";
+import { diffLines } from "./line-diff.ts";
+import { expectedFailure } from "../runtime/result.ts";
+import type { OperationNote, Tool, ToolContext, ToolResult, Touched } from "../runtime/tool.ts";
+
+/** Whose call it is, for the record. */
+export interface OperationOwner {
+  run_id: string;
+  message_id: string;
+}
+
+/** What is known before a call: its change without an end, and the bytes that would restore what it replaces. */
+interface Beginning {
+  change: FileChange;
+  contents: ReadonlyMap<string, Uint8Array>;
+  isWhole: boolean;
+}
+
+const nothing: ReadonlyMap<string, Uint8Array> = new Map();
+
+/**
+ * Runs a tool that names what it touches between two looks at it: what was there is stored before the tool begins (on
+ * disk), what is there afterwards when it has ended, also when it failed or was stopped in the middle. To be called
+ * under the locks of the call. A call that is repeated after a crash keeps what was found before its first start.
+ */
+export async function recordOperation(
+  tool: Tool,
+  input: Record<string, unknown>,
+  context: ToolContext,
+  owner: OperationOwner,
+  store: OperationStore,
+): Promise<ToolResult> {
+  const touched = tool.touches?.(input);
+  const beginning = touched === undefined ? undefined : await lookBefore(touched, context);
+  if (beginning === undefined) return tool.run(input, context);
+  const now = new Date().toISOString();
+  const draft: OperationRecord = {
+    operation_id: newId(),
+    session_id: context.sessionId,
+    ...owner,
+    tool_call_id: context.callId,
+    tool: tool.name,
+    status: "pending",
+    change: beginning.change,
+    lines_added: null,
+    lines_removed: null,
+    first_line: null,
+    is_kept: beginning.isWhole,
+    created_at: now,
+    updated_at: now,
+  };
+  const begun = await store.begin(draft, beginning.isWhole ? beginning.contents : nothing);
+  let result: ToolResult | undefined;
+  try {
+    context.signal.throwIfAborted();
+    result = await tool.run(input, context);
+  } finally {
+    const note = await settle(begun, result?.success === true, context, store, touched);
+    if (result !== undefined && note !== undefined) result = { ...result, operation: note };
+  }
+  return result;
+}
+
+/**
+ * Writes down the end of a call of before a crash, which was found to have had its effect, so that it can be undone. Gives
+ * its result with what to tell of it.
+ */
+export async function settleFound(
+  begun: OperationRecord,
+  result: ToolResult,
+  context: ToolContext,
+  store: OperationStore,
+): Promise<ToolResult> {
+  if (begun.status !== "pending") return begun.is_kept ? { ...result, operation: noteOf(begun) } : result;
+  const note = await settle(begun, result.success, context, store);
+  return note === undefined ? result : { ...result, operation: note };
+}
+
+/** Looks at what a call touches. `undefined` for a path that is refused or leads nowhere: the tool will say so itself. */
+async function lookBefore(touched: Touched, context: ToolContext): Promise<Beginning | undefined> {
+  try {
+    if (touched.kind === "document") {
+      const { document } = context;
+      if (document === undefined || !document.isEditable) return undefined;
+      const { state, contents } = textState(await document.text());
+      const { path, turn } = document;
+      const change: FileChange = { kind: "document", path, turn, before: state, after: null };
+      return { change, contents, isWhole: true };
+    }
+    if (touched.kind === "write") {
+      const found = await snapshot(context, touched.path, touched.lastLink);
+      const change: FileChange = {
+        kind: "write",
+        path: found.path,
+        before: found.state,
+        after: null,
+        made: found.missing,
+      };
+      return { change, contents: found.contents, isWhole: found.isWhole };
+    }
+    const from = await locate(context.workspace, touched.from, "keep");
+    const to = await locate(context.workspace, touched.to, "keep");
+    const identity = await identityOf(context, touched.from);
+    const made = missingFolders(context.workspace, to);
+    return { change: { kind: "move", from: from.path, to: to.path, identity, made }, contents: nothing, isWhole: true };
+  } catch (error) {
+    if (expectedFailure(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+/** Writes down how the call ended. Gives what to tell of it; `undefined` when it changed nothing. */
+async function settle(
+  begun: OperationRecord,
+  succeeded: boolean,
+  context: ToolContext,
+  store: OperationStore,
+  touched?: Touched,
+): Promise<OperationNote | undefined> {
+  // A stop must not keep the end from being seen.
+  const looking = { ...context, signal: new AbortController().signal };
+  const status = succeeded ? "success" : "failed";
+  const unknown = { lines_added: null, lines_removed: null, first_line: null };
+  if (begun.change.kind === "move") {
+    const { change } = begun;
+    const isMoved = await hasMoved(looking, change);
+    await store.settle(begun.operation_id, { status, change, ...unknown, is_kept: isMoved }, nothing);
+    return isMoved ? noteOf({ ...begun, ...unknown }) : undefined;
+  }
+  const found =
+    begun.change.kind === "document"
+      ? documentAfter(begun.change, succeeded ? touched : undefined)
+      : await lookAfter(looking, begun.change.path);
+  if (found === undefined) {
+    await store.settle(begun.operation_id, { status, change: begun.change, ...unknown, is_kept: false }, nothing);
+    return undefined;
+  }
+  const change = { ...begun.change, after: found.state };
+  const isChanged = !isSameState(change.before, found.state);
+  const lines = isChanged ? await countLines(begun, found, store) : unknown;
+  const end = { status, change, ...lines, is_kept: begun.is_kept && isChanged } as const;
+  await store.settle(begun.operation_id, end, found.contents);
+  return isChanged ? noteOf({ ...begun, ...end }) : undefined;
+}
+
+/** What a call has left in the editor: what it gave it, or what was there. */
+function documentAfter(
+  { before }: FileChange & { kind: "document" },
+  touched: Touched | undefined,
+): Pick<Snapshot, "state" | "contents"> {
+  return touched?.kind === "document" ? textState(touched.content) : { state: before, contents: new Map() };
+}
+
+/** A text that is no file, as the state of one. */
+function textState(text: string): Pick<Snapshot, "state" | "contents"> {
+  const bytes = Buffer.from(text);
+  const hash = createHash("sha256").update(bytes).digest("hex");
+  return { state: { kind: "file", mode: 0, size: bytes.length, hash }, contents: new Map([[hash, bytes]]) };
+}
+
+async function hasMoved(context: ToolContext, change: FileChange & { kind: "move" }): Promise<boolean> {
+  try {
+    if (change.identity === null || (await identityOf(context, change.to)) !== change.identity) return false;
+    return (await identityOf(context, change.from)) !== change.identity;
+  } catch (error) {
+    if (expectedFailure(error) === undefined) throw error;
+    return false;
+  }
+}
+
+/** `undefined` when it cannot be seen any more; the call has ended all the same. */
+async function lookAfter(context: ToolContext, path: string): Promise<Snapshot | undefined> {
+  try {
+    return await snapshot(context, path, "keep");
+  } catch (error) {
+    if (expectedFailure(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+async function countLines(
+  begun: OperationRecord,
+  found: Pick<Snapshot, "state" | "contents">,
+  store: OperationStore,
+): Promise<Pick<OperationRecord, "lines_added" | "lines_removed" | "first_line">> {
+  const unknown = { lines_added: null, lines_removed: null, first_line: null };
+  if (begun.change.kind === "move") return unknown;
+  const before = await textOfState(begun.change.before, (hash) => store.content(begun.operation_id, hash));
+  const after = await textOfState(found.state, async (hash) => found.contents.get(hash));
+  if (before === undefined || after === undefined) return unknown;
+  const changed = diffLines(before, after).filter((line) => line.kind !== "same");
+  const first = changed[0];
+  return {
+    lines_added: changed.filter((line) => line.kind === "added").length,
+    lines_removed: changed.filter((line) => line.kind === "removed").length,
+    first_line: first?.new_line ?? first?.old_line ?? null,
+  };
+}
+
+/** The text of a file's state, empty where no file was; `undefined` for what is no text or is not kept. */
+export async function textOfState(
+  state: (FileChange & { kind: "write" })["before"],
+  content: (hash: string) => Promise<Uint8Array | undefined>,
+): Promise<string | undefined> {
+  if (state.kind === "absent") return "";
+  const bytes = state.kind === "file" ? await content(state.hash) : undefined;
+  if (bytes === undefined || bytes.includes(0)) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What results and events tell of an operation. */
+export function noteOf(operation: OperationRecord): OperationNote {
+  const { operation_id, change, lines_added, lines_removed, first_line } = operation;
+  return { operation_id, ...kindOf(change), lines_added, lines_removed, first_line };
+}
+
+function kindOf(change: FileChange): Pick<OperationNote, "type" | "path"> {
+  if (change.kind === "move") return { type: "move", path: change.to };
+  if (change.kind === "document") return { type: "edit", path: change.path };
+  const { path, before, after } = change;
+  if (before.kind === "absent") return { type: "create", path };
+  return { type: after?.kind === "absent" ? "delete" : "modify", path };
+}
