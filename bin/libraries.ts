@@ -5,7 +5,7 @@ import { prepareFolders } from "../src/folders.ts";
 import { createLibraries, type LoadedLibraries } from "../src/library-docs/libraries.ts";
 import { createLogger } from "../src/logger.ts";
 
-/** The documentation of libraries that models are given to read, by command: `npm run libraries` (EXT-04). */
+/** The documentation of libraries that models are given to read, by command: `npm run libraries`. */
 
 const usage = `npm run libraries                               lists them, and their documents
 npm run libraries -- add <user/library>         adds one; the first time the repository is cloned

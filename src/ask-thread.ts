@@ -14,9 +14,9 @@ export interface ThreadWork {
 }
 
 /**
- * The first message of a thread that is started for it and has ended when this returns: what takes for ever, or all memory, takes
- * neither from the process. The thread gets nothing of the process: no environment, no arguments, no output. Throws what
- * the work says, and the signal's reason. It asks for no place: do that before.
+ * The first message of a thread that is started for it and has ended when this returns: what takes for ever, or all
+ * memory, takes neither from the process. The thread gets nothing of the process: no environment, no arguments, no
+ * output. Throws what the work says, and the signal's reason. It asks for no place: do that before.
  */
 export async function askThread(work: ThreadWork, signal: AbortSignal): Promise<unknown> {
   signal.throwIfAborted();

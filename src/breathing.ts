@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /**
- * For long loops: call it often; after 15 ms of work it lets other work run, and then throws when `signal` has aborted
- * (QUEUE-08).
+ * For long loops: call it often; after 15 ms of work it lets other work run, and then throws when `signal` has aborted.
  */
 export function breathing(signal: AbortSignal): () => Promise<void> | undefined {
   let since = performance.now();

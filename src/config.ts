@@ -15,7 +15,7 @@ const optionalText = z
   .string()
   .optional()
   .transform((text) => (text === undefined || text.trim() === "" ? undefined : text.trim()));
-/** The name of a namespace, such as a project's; the usual one is `default` (SESS-11). */
+/** The name of a namespace, such as a project's; the usual one is `default`. */
 export const NamespaceName = z
   .string()
   .min(1)
@@ -269,8 +269,8 @@ export function setVariables(values: Record<string, string>): void {
 let current: Config | undefined;
 
 /**
- * The process's configuration: the environment, then `.env` of the working folder, then `defaults`, read once at the first
- * call. The graph uses it too when it runs under another server.
+ * The process's configuration: the environment, then `.env` of the working folder, then `defaults`, read once at the
+ * first call. The graph uses it too when it runs under another server.
  */
 export function currentConfig(defaults: Record<string, string> = {}): Config {
   if (current === undefined) {

@@ -2,7 +2,7 @@ import { userText } from "./error-texts.ts";
 import type { AppError, ErrorCode } from "./errors.ts";
 
 /**
- * How a failure ends if nobody does anything (ERR-09): `fatal` stays as it is until somebody changes something outside,
+ * How a failure ends if nobody does anything: `fatal` stays as it is until somebody changes something outside,
  * `recoverable` may pass by itself or after a correction, `partly` leaves another way.
  */
 export type ErrorClass = "fatal" | "recoverable" | "partly";
@@ -11,14 +11,14 @@ export type ErrorClass = "fatal" | "recoverable" | "partly";
 export const alternativePlans = ["shorter_context", "summary", "without_tools", "other_model"] as const;
 export type AlternativePlan = (typeof alternativePlans)[number];
 
-/** What may be chosen where a person decides about a failure (table 18.1). */
+/** What may be chosen where a person decides about a failure. */
 export const userOptions = ["Retry", "TryAlternative", "Skip", "Cancel"] as const;
 export type UserOption = (typeof userOptions)[number];
 
-/** The three stages of ERR-03: the same again, another way, a person. */
+/** The three stages: the same again, another way, a person. */
 export type Stage = "same_way" | "another_way" | "ask_user";
 
-/** What is to be done about a failure (table 18.1). Delays in milliseconds; texts in English. */
+/** What is to be done about a failure. Delays in milliseconds; texts in English. */
 export type HandlingDecision =
   | { kind: "retry"; delayMs: number }
   | { kind: "retry_with_alternative"; plan: AlternativePlan; delayMs: number }
@@ -32,7 +32,7 @@ export type HandlingDecision =
     }
   | { kind: "fail"; message: string; suggestion: string };
 
-/** One row of the strategy matrix (ERR-02, ERR-05..08; table 18.3). */
+/** One row of the strategy matrix. */
 interface Strategy {
   class: ErrorClass;
   /** Further tries in the same way where the failure says that it may pass; 0 for what never does. */
@@ -52,7 +52,7 @@ function strategy(
   return { class: errorClass, retries, automatic, offered };
 }
 
-/** What is done about each kind of failure; SVC-02 gives 3 tries, C-19 two after a 429. */
+/** What is done about each kind of failure; 3 tries, two after a 429. */
 export const strategies: Record<ErrorCode, Strategy> = {
   rate_limit: strategy("recoverable", 2, ["other_model"]),
   auth: strategy("fatal", 0, [], ["other_model"]),
@@ -60,7 +60,7 @@ export const strategies: Record<ErrorCode, Strategy> = {
   network: strategy("recoverable", 3, ["other_model"]),
   timeout: strategy("recoverable", 3, ["other_model"], ["shorter_context"]),
   server: strategy("recoverable", 3, ["other_model"], ["shorter_context", "without_tools"]),
-  // SVC-03: known to be down, so the same again is pointless for a while.
+  // Known to be down, so the same again is pointless for a while.
   service_paused: strategy("recoverable", 0, ["other_model"]),
   empty_result: strategy("partly"),
   invalid_format: strategy("recoverable"),
@@ -72,7 +72,7 @@ export const strategies: Record<ErrorCode, Strategy> = {
   not_found: strategy("partly", 0, ["other_model"]),
   permission: strategy("fatal"),
   conflict: strategy("recoverable"),
-  // ERR-07, COMP-15: smart cut, then a summary, then advice.
+  // Smart cut, then a summary, then advice.
   context_overflow: strategy("partly", 0, ["shorter_context", "summary", "other_model"]),
   too_large: strategy("partly"),
   blocked: strategy("partly"),
@@ -91,7 +91,7 @@ export const strategies: Record<ErrorCode, Strategy> = {
 /** Failures about which nobody is asked: somebody has already decided, or an answer could change nothing. */
 const neverAsked = new Set<ErrorCode>(["cancelled", "denied", "blocked", "invalid_state"]);
 
-/** The first and the longest wait between two tries in the same way (SVC-02); each is three times the one before (ERR-04). */
+/** The first and the longest wait between two tries in the same way; each is three times the one before. */
 const usualDelays = { initialMs: 1000, maxMs: 30_000 };
 /** A service that asks for a longer wait is told to the user instead. Milliseconds. */
 const longestAskedWaitMs = 60_000;
@@ -103,9 +103,9 @@ export interface Situation {
   /** Further tries at most, where the caller has a limit of its own. */
   maxTries?: number | undefined;
   delays?: { initialMs: number; maxMs: number };
-  /** The wait that the service asks for (ERR-05). */
+  /** The wait that the service asks for. */
   askedWaitMs?: number | undefined;
-  /** A reader has already seen the beginning: then nothing is repeated unasked (SVC-05). */
+  /** A reader has already seen the beginning: then nothing is repeated unasked. */
   hasBegun?: boolean;
   /** Other ways that are possible here and have not been tried. */
   plans?: readonly AlternativePlan[];
@@ -113,7 +113,7 @@ export interface Situation {
   mayAsk?: boolean;
 }
 
-/** The strategy matrix (ERR-02..08): what to do about a failure, beginning at a stage; a stage that has nothing passes on. */
+/** The strategy matrix: what to do about a failure, beginning at a stage; a stage that has nothing passes on. */
 export function handle(
   error: Pick<AppError, "code" | "message" | "suggestion" | "recoverable">,
   stage: Stage,
@@ -151,7 +151,7 @@ export function isTransient(code: ErrorCode): boolean {
   return strategies[code].retries > 0;
 }
 
-/** What a model is told to do about a tool's failure, where the tool itself does not say (ERR-06). */
+/** What a model is told to do about a tool's failure, where the tool itself does not say. */
 export const toolAdvice: Partial<Record<ErrorCode, string>> = {
   not_found: "The path may be wrong: look at the folder, then try again.",
   permission: "Do not repeat the call. Tell the user to check the permissions, or propose another place.",

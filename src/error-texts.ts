@@ -12,8 +12,8 @@ function text(message: string, suggestion: string): UserText {
 }
 
 /**
- * What a user is told of each failure (ERR-08, ERR-10, ERR-14, ERR-17): no technical words, nothing of what a provider or
- * the operating system said; that stands in the log.
+ * What a user is told of each failure: no technical words, nothing of what a provider or the operating system said;
+ * that stands in the log.
  */
 const texts: Record<ErrorCode, Record<Language, UserText>> = {
   rate_limit: {
@@ -153,7 +153,7 @@ const texts: Record<ErrorCode, Record<Language, UserText>> = {
   },
 };
 
-/** The question to a person about a model call that failed for good (ERR-03); `hasOther`: there is another way to try. */
+/** The question to a person about a model call that failed for good; `hasOther`: there is another way to try. */
 export function errorQuestion(code: ErrorCode, hasOther: boolean, language: Language): string {
   const what = userSentence(code, language);
   if (language === "zh") {

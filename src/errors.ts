@@ -1,5 +1,5 @@
 /**
- * Every kind of expected failure, in the words of the error table (requirements, section 18.3), plus those that only
+ * Every kind of expected failure, in the words of the error table (section 18.3), plus those that only
  * the server itself meets (`service_paused`, `config`, `storage_*`). Closed: a new code does not compile without a status in `http/errors.ts`.
  */
 export const errorCodes = [

@@ -4,7 +4,7 @@ import type { CompressionLevel, ConversationState, LoopPhase, Orchestration, Too
 
 type TurnState = Orchestration["state"];
 
-/** The stream modes a client may ask for (wire contract, section 3). */
+/** The stream modes a client may ask for. */
 export const streamModes = [
   "values",
   "updates",
@@ -22,9 +22,9 @@ export type StreamMode = (typeof streamModes)[number];
 
 /**
  * Everything a client may see of a run, in order. `id` is the run's own sequence, from 0. `namespace` is the path of
- * subgraphs (`node:task`), empty at the root. Values inside may hold live LangChain messages; `http/wire.ts` writes them
- * out, `storage/` keeps them by value. `at` is when it was told, in milliseconds since 1970 and never before what was told
- * earlier; logs of former versions have no times.
+ * subgraphs (`node:task`), empty at the root. Values inside may hold live LangChain messages; `http/wire.ts` writes
+ * them out, `storage/` keeps them by value. `at` is when it was told, in milliseconds since 1970 and never before what
+ * was told earlier; logs of former versions have no times.
  */
 export type RunEvent = { id: number; at?: number } & (
   | { event: "metadata"; data: { run_id: string; attempt: number } }
@@ -40,7 +40,7 @@ export type RunEvent = { id: number; at?: number } & (
   | { event: "debug"; namespace: string[]; data: unknown }
   | { event: "tasks"; namespace: string[]; data: unknown }
   | { event: "checkpoints"; namespace: string[]; data: unknown }
-  /** A tool of LangGraph's own begins, says something, ends (wire contract, section 3). */
+  /** A tool of LangGraph's own begins, says something, ends. */
   | { event: "tools"; namespace: string[]; data: unknown }
   /** Which checkpoint the `values` after it belong to; only in runs of the event protocol, never on a stream of a run. */
   | { event: "checkpoint"; namespace: string[]; data: unknown }
@@ -54,7 +54,7 @@ export type RunEvent = { id: number; at?: number } & (
   | { event: "error"; data: { error: string; message: string; advice?: Record<Language, string> | undefined } }
 );
 
-/** Where a subgraph is in its life (wire contract, section 3). */
+/** Where a subgraph is in its life. */
 export interface Lifecycle {
   event: "started" | "completed" | "failed" | "interrupted";
   namespace: string[];
@@ -69,13 +69,13 @@ export type SessionNews = {
   type: "operation_undone";
   operation_id: string;
   path: string;
-  /** The text that the client's editor is to show again, where the operation had changed that (DOC-05). */
+  /** The text that the client's editor is to show again, where the operation had changed that. */
   content?: string | undefined;
   time: string;
 };
 
 /**
- * What happens to the files of the workspace, whoever changes them (ARCH-17), and, first and whenever it changes, how they are
+ * What happens to the files of the workspace, whoever changes them, and, first and whenever it changes, how they are
  * watched. Paths are relative to the workspace, with slashes. `time` is ISO-8601.
  */
 export type FileNews =
@@ -93,7 +93,7 @@ export type FileNews =
       | { path: string; event_type: "moved"; dest_path: string }
     ));
 
-/** What the loop and the nodes tell on the `custom` stream (requirements, section 18.4). `type` says which. */
+/** What the loop and the nodes tell on the `custom` stream (section 18.4). `type` says which. */
 export type CustomEvent =
   | { type: "agentic_loop.started"; node: string; max_iterations: number }
   | {
@@ -104,7 +104,7 @@ export type CustomEvent =
       /** Who called the loop, and where its turn is now. */
       context: { node: string; turn_state: TurnState };
     }
-  /** After each model call; the tokens are those of the whole loop so far (LOOP-24). */
+  /** After each model call; the tokens are those of the whole loop so far. */
   | {
       type: "agentic_loop.iteration";
       iteration: number;
@@ -118,7 +118,7 @@ export type CustomEvent =
       tool_call_id: string;
       tool_name: string;
       status: ToolCallStatus;
-      /** Told again and again of a call that takes long (TOOL-09). */
+      /** Told again and again of a call that takes long. */
       elapsed_seconds?: number;
     }
   | {
@@ -128,7 +128,7 @@ export type CustomEvent =
       success: boolean;
       result_preview: string;
     }
-  /** A call changed the workspace; the change is kept and can be undone (TOOL-18). Lines are those of a text, else `null`. */
+  /** A call changed the workspace; the change is kept and can be undone. Lines are those of a text, else `null`. */
   | {
       type: "operation_recorded";
       tool_call_id: string;
@@ -140,8 +140,8 @@ export type CustomEvent =
       first_line: number | null;
     }
   /**
-   * The client's editor is to show this text from now on (DOC-05): `content` is all of it, `diff` the lines that differ with those
-   * around them, of which `more` are left out. `operation_id` is `null` where it cannot be undone.
+   * The client's editor is to show this text from now on: `content` is all of it, `diff` the lines that differ with
+   * those around them, of which `more` are left out. `operation_id` is `null` where it cannot be undone.
    */
   | {
       type: "document_edited";
@@ -157,11 +157,11 @@ export type CustomEvent =
       more: number;
     }
   | { type: "token_usage"; input_tokens: number; output_tokens: number; total_tokens: number; cached_tokens: number }
-  /** Estimated tokens of the whole conversation, and of the part the model saw; the messages before this reply (LOOP-17). */
+  /** Estimated tokens of the whole conversation, and of the part the model saw; the messages before this reply. */
   | { type: "window_length"; tokens_used: number; pruned_tokens_used: number; conversation_round: number }
-  /** Asked for the next piece of an output that the length limit had cut (LOOP-15). */
+  /** Asked for the next piece of an output that the length limit had cut. */
   | { type: "output_continued"; round: number; max_rounds: number }
-  /** The model is asked again because its reply does not end the turn; `count` of this turn (TASK-04). */
+  /** The model is asked again because its reply does not end the turn; `count` of this turn. */
   | { type: "forced_continuation"; kind: string; count: number }
   | { type: "loop_detected"; rule: string; stage: "warn" | "block" | "finish"; reason: string }
   | { type: "task_progress"; task: string; verdict: string; done: number; total: number; remaining: string[] }
@@ -177,7 +177,7 @@ export type CustomEvent =
       to_remove: number;
     }
   /**
-   * An agent begins its part of the work of a call, and is through with it (AGENT-04). In between, what it does is told with
+   * An agent begins its part of the work of a call, and is through with it. In between, what it does is told with
    * `agent: {name, id}` beside the fields of each event. `cost` is `null` where no price is known.
    */
   | { type: "subagent_started"; agent_id: string; agent_name: string; task: string }
@@ -192,17 +192,17 @@ export type CustomEvent =
       cost: number | null;
       duration_ms: number;
     }
-  /** The web is searched before the model is asked (SEARCH-06), and what came of it. `engine` is `null` where there is none. */
+  /** The web is searched before the model is asked, and what came of it. `engine` is `null` where there is none. */
   | { type: "web_search_started"; phase: "searching"; engine: string; query: string }
   | { type: "web_search_complete"; engine: string; count: number; results: FoundOnWeb[] }
   | { type: "web_search_error"; engine: string | null; error_type: string; message: string; suggestion: string | null }
-  /** There is no room for this documentation in the model's window, which it is therefore not given (CTX-02). */
+  /** There is no room for this documentation in the model's window, which it is therefore not given. */
   | { type: "documentation_dropped"; kinds: string[] }
-  /** The user has said more since than is shown: messages that are left out for it (CTX-23). */
+  /** The user has said more since than is shown: messages that are left out for it. */
   | { type: "context_rounds"; left_out: number; max_rounds: number }
   /**
-   * The view would have taken more than 90 % of the window: how far less is shown of it (COMP-14). `early`: more than a
-   * conversation about a document should (COMP-16). Estimated tokens.
+   * The view would have taken more than 90 % of the window: how far less is shown of it. `early`: more than a
+   * conversation about a document should. Estimated tokens.
    */
   | {
       type: "context_overflow";
@@ -212,12 +212,12 @@ export type CustomEvent =
       limit: number;
     }
   | { type: "context_warning"; source: string; reason: string }
-  /** What goes to a model, or came from it, is not as it should be (CTX-20); the turn goes on. */
+  /** What goes to a model, or came from it, is not as it should be; the turn goes on. */
   | { type: "context_check"; moment: string; severity: "warning" | "error"; problem: string }
   | { type: "retry"; what: string; attempt: number; reason: string }
-  /** The model is asked in another way because the usual one failed; the rest of the turn stays with it (ERR-13). */
+  /** The model is asked in another way because the usual one failed; the rest of the turn stays with it. */
   | { type: "degraded"; plan: AlternativePlan | "without_streaming"; error_type: string; reason: string }
-  /** What the request wants (CLAR-02) and where the turn goes with it. */
+  /** What the request wants and where the turn goes with it. */
   | {
       type: "intent";
       route: string;
@@ -228,15 +228,15 @@ export type CustomEvent =
       implicit_needs: string[];
     }
   | { type: "orchestration_changed"; from_state: TurnState; to_state: TurnState }
-  /** Another model is asked than the one that answered last (LLM-19). */
+  /** Another model is asked than the one that answered last. */
   | { type: "model_changed"; from_model: string; to_model: string }
   | { type: "work_mode_changed"; from_mode: string; to_mode: string }
-  /** A run begins to work on the session, and works on it no more; between them the mode is not switched (STATE-11). */
+  /** A run begins to work on the session, and works on it no more; between them the mode is not switched. */
   | { type: "workflow_locked" | "workflow_unlocked" }
-  /** The conversation has changed (STATE-01); the first one of each attempt is `Idle`, from where it begins. */
+  /** The conversation has changed; the first one of each attempt is `Idle`, from where it begins. */
   | ({ type: "conversation_state" } & ConversationState)
   | { type: "plan"; plan: unknown }
-  /** So many messages are no longer shown, and stand in the summary; tokens are estimates of the conversation (COMP-03). */
+  /** So many messages are no longer shown, and stand in the summary; tokens are estimates of the conversation. */
   | {
       type: "compressed";
       messages: number;
@@ -249,7 +249,7 @@ export type CustomEvent =
       summary_by: "model" | "plain";
       summary: unknown;
     }
-  /** Compression could not bring the conversation below its target; a new one would be better (COMP-10). */
+  /** Compression could not bring the conversation below its target; a new one would be better. */
   | { type: "suggest_new_conversation"; tokens: number; limit: number; ratio: number; attempts: number }
   | { type: "agentic_loop.complete"; iterations: number; total_tokens: number; end_reason: string; duration_ms: number }
   | { type: "agentic_loop.error"; error_type: string; message: string; suggestion?: string }
@@ -259,17 +259,17 @@ export type CustomEvent =
       stop_reason: StopReason;
       /** What the model had said so far of the answer that was cut off; `null` when it had not begun one. */
       partial: PartialAnswer | null;
-      /** Calls of the stopped turn that have a result, and those that have none (LOOP-22). */
+      /** Calls of the stopped turn that have a result, and those that have none. */
       tool_calls_executed: string[];
       tool_calls_pending: string[];
     };
 
-/** Why a run was stopped (STOP-02). */
+/** Why a run was stopped. */
 export type StopReason = "user_requested" | "timeout" | "error" | "session_switch" | "app_shutdown";
 
 /**
- * An answer that a stop cut off (STOP-07). `is_stored` says whether it is kept as a message of the session: short ones
- * are told here only (C-38). `tokens_generated` is an estimate.
+ * An answer that a stop cut off. `is_stored` says whether it is kept as a message of the session: short ones are told
+ * here only. `tokens_generated` is an estimate.
  */
 export interface PartialAnswer {
   message_id: string;

@@ -11,15 +11,15 @@ export function prepareFolders(config: Config): string {
   return workspace;
 }
 
-/** Where the program keeps what is its own, which nothing that it runs may see: data, keys and conversations (SESS-17). */
+/** Where the program keeps what is its own, which nothing that it runs may see: data, keys and conversations. */
 export function ownFolders({ dataDir, conversations }: Pick<Config, "dataDir" | "conversations">): string[] {
   return conversations.folder === undefined ? [dataDir] : [dataDir, conversations.folder];
 }
 
 /**
- * What no command in a sandbox sees, also where the program lies among those of the machine: the folders above, and the files
- * from which it has its keys: `langgraph.json`, that of the MCP servers, and `.env` and its like where the program was started
- * and beside `langgraph.json` (S11 in reliability.md). A file that `env` there names otherwise is not among them.
+ * What no command in a sandbox sees, also where the program lies among those of the machine: the folders above, and the
+ * files from which it has its keys: `langgraph.json`, that of the MCP servers, and `.env` and its like where the
+ * program was started and beside `langgraph.json`. A file that `env` there names otherwise is not among them.
  */
 export function hiddenPlaces(config: Pick<Config, "dataDir" | "conversations" | "graphs" | "mcpFile">): string[] {
   const folders = new Set([resolve("."), dirname(config.graphs)]);

@@ -28,8 +28,8 @@ export interface Heap {
 }
 
 /**
- * Gives back what work has taken of the machine's memory once it is over (PERF-01): V8 keeps it, above all the space for
- * new objects, and a process that does nothing allocates nothing, so that nothing would ever begin a collection. It happens
+ * Gives back what work has taken of the machine's memory once it is over: V8 keeps it, above all the space for new
+ * objects, and a process that does nothing allocates nothing, so that nothing would ever begin a collection. It happens
  * only while `isIdle`: as soon as the start is over, then after half a minute in which nothing was done, and not again
  * before the heap has grown. Answers with what ends it; it keeps no process alive.
  */

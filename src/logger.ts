@@ -6,8 +6,8 @@ export type Logger = PinoLogger;
 const secretFields = ["apiKey", "api_key", "apiKeys", "authorization", "x-api-key", "cookie", "password", "token"];
 
 /**
- * Lines of JSON, each with its time and level, an error with type, message and stack (LOG-01); on standard output unless a
- * `destination` is given. Fields that hold secrets are replaced (SEC-01).
+ * Lines of JSON, each with its time and level, an error with type, message and stack (LOG-01); on standard output
+ * unless a `destination` is given. Fields that hold secrets are replaced.
  */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {

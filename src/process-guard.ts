@@ -7,9 +7,9 @@ import type { Logger } from "./logger.ts";
 export const exitProcess: (code: number) => never = process.exit.bind(process);
 
 /**
- * Keeps the modules of users, which run in this process, from ending it or changing its folder for all others: what they call for that
- * throws, and what they throw when nobody waits for it is logged. A failure in this program's own code still ends it, as `onOwnFailure`
- * says. Stands before the first of their modules is loaded.
+ * Keeps the modules of users, which run in this process, from ending it or changing its folder for all others: what
+ * they call for that throws, and what they throw when nobody waits for it is logged. A failure in this program's own
+ * code still ends it, as `onOwnFailure` says. Stands before the first of their modules is loaded.
  */
 export function guardProcess(logger: Logger, onOwnFailure: (error: unknown) => never): void {
   const instead = "Throw an error instead.";

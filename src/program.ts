@@ -14,8 +14,8 @@ interface Running {
 }
 
 /**
- * The program: starts by the environment, where `defaults` stand for variables that nobody has set, says where it listens,
- * and drains on SIGTERM or SIGINT; a second one exits at once.
+ * The program: starts by the environment, where `defaults` stand for variables that nobody has set, says where it
+ * listens, and drains on SIGTERM or SIGINT; a second one exits at once.
  */
 export async function runProgram(
   start: (config: Config, logger: Logger) => Promise<Running>,

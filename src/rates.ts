@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { unlessAborted } from "./unless-aborted.ts";
 
-/** Bounds how often something begins (QUEUE-04). */
+/** Bounds how often something begins. */
 export interface Rate {
   /** Waits for its turn, first come, first served. Rejects with the signal's reason when it aborts before. */
   take(signal: AbortSignal): Promise<void>;
@@ -19,8 +19,8 @@ const realTime: RateClock = {
 };
 
 /**
- * A token bucket: as many at once as may begin in a second, then one by one at that rate. Who gives up while waiting takes
- * nothing.
+ * A token bucket: as many at once as may begin in a second, then one by one at that rate. Who gives up while waiting
+ * takes nothing.
  */
 export function createRate(perSecond: number, clock: RateClock = realTime): Rate {
   const most = Math.max(1, perSecond);

@@ -126,7 +126,7 @@ async function startAt(port: Port, config: Config, workspace: string, logger: Lo
         ollama.close();
         unbindClient();
         await Promise.all([learning.stop(), clockwork.stop(), titles.stop(), webhooks.stop(), files?.close()]);
-        // While runs finish, their readers stay and new runs are refused with 503 (R7 in reliability.md).
+        // While runs finish, their readers stay and new runs are refused with 503.
         await runs.drain(config.drainSeconds * 1_000);
         await port.close();
         await storage.close();
@@ -159,8 +159,8 @@ interface Port {
 }
 
 /**
- * The port is taken first, so that a second start by mistake touches no run, and no module of a user has it; requests wait until
- * they are admitted.
+ * The port is taken first, so that a second start by mistake touches no run, and no module of a user has it; requests
+ * wait until they are admitted.
  */
 async function takePort(config: Config): Promise<Port> {
   const { promise, resolve: admit } = Promise.withResolvers<ReturnType<typeof createApi>>();
@@ -255,7 +255,7 @@ function lentServices(
   };
 }
 
-/** Everything that outlives the process is in one file, in the data folder or where conversations were said to be (SESS-17). */
+/** Everything that outlives the process is in one file, in the data folder or where conversations were said to be. */
 function openStorage({ dataDir, conversations, planner }: Config, workspace: string): SqliteStorage {
   const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");

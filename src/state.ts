@@ -16,7 +16,7 @@ export { PlanStep, TaskPlan } from "./state/task-plan.ts";
 export { SessionFacts } from "./state/session-facts.ts";
 export { WorkMode } from "./state/work-mode.ts";
 
-/** Where the turn is (STATE-04). While `requires_confirm` is set, the next tool call is refused. */
+/** Where the turn is. While `requires_confirm` is set, the next tool call is refused. */
 export const Orchestration = z.object({
   state: z.enum(["idle", "plan", "tool_call", "tool_result", "decide", "respond"]),
   requires_confirm: z.boolean(),
@@ -26,8 +26,8 @@ export const Orchestration = z.object({
 export type Orchestration = z.infer<typeof Orchestration>;
 
 /**
- * What the workflow knows of a session (ARCH-02): its messages, and only references and light summaries beside them.
- * Bulk data is a file, named by its path.
+ * What the workflow knows of a session: its messages, and only references and light summaries beside them. Bulk data is
+ * a file, named by its path.
  */
 export const GraphState = new StateSchema({
   messages: MessageList,
@@ -57,5 +57,5 @@ export const GraphState = new StateSchema({
 });
 export type GraphState = typeof GraphState.State;
 
-/** A node of the workflow: a plain function from state to a part of the state (ARCH-11). */
+/** A node of the workflow: a plain function from state to a part of the state. */
 export type WorkflowNode = GraphNode<{ InputSchema: typeof GraphState; OutputSchema: typeof GraphState }>;

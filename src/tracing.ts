@@ -6,7 +6,7 @@ import { createAnonymizer } from "langsmith/anonymizer";
 import type { Config } from "./config.ts";
 import { isSecret } from "./settings/is-secret.ts";
 
-/** What looks like a secret wherever it stands (TRACE-03, SEC-01). */
+/** What looks like a secret wherever it stands. */
 const secretPatterns = [
   { pattern: /\b(?:sk|pk|lsv2|ghp|xox[abp])[-_][A-Za-z0-9_-]{12,}/gu, replace: "[redacted]" },
   { pattern: /\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*/giu, replace: "Bearer [redacted]" },
@@ -24,9 +24,9 @@ export interface Tracing {
 }
 
 /**
- * Tracing for the process, or `undefined` without a key. Spans leave in batches beside the work; a server that cannot be
- * reached costs nothing but the spans. The environment's secrets are replaced before anything leaves, and `usedKeys`,
- * which may change at any time.
+ * Tracing for the process, or `undefined` without a key. Spans leave in batches beside the work; a server that cannot
+ * be reached costs nothing but the spans. The environment's secrets are replaced before anything leaves, and
+ * `usedKeys`, which may change at any time.
  */
 export function createTracing(config: Config, usedKeys: () => readonly string[] = () => []): Tracing | undefined {
   if (!config.langsmith.enabled) return undefined;
@@ -64,7 +64,7 @@ export function createTracing(config: Config, usedKeys: () => readonly string[] 
   };
 }
 
-/** Runs a tool call inside a span `tool_<name>` (TRACE-01) when the run is traced; otherwise just runs it. */
+/** Runs a tool call inside a span `tool_<name>` when the run is traced; otherwise just runs it. */
 export async function toolSpan<Result>(
   tool: string,
   input: Record<string, unknown>,
@@ -82,7 +82,7 @@ export async function toolSpan<Result>(
   return result as Result;
 }
 
-/** What the span of a loop says it was given (TRACE-02), where the run is traced; else nothing is counted. */
+/** What the span of a loop says it was given, where the run is traced; else nothing is counted. */
 export function spanInput(
   config: RunnableConfig,
   { history, tools }: { history: readonly unknown[]; tools: readonly unknown[] },
@@ -104,9 +104,9 @@ const contextVariablesKey = Symbol.for("lc:context_variables");
 type StepStore = { tracingEnabled: false; extra: { [childConfigKey]: unknown }; [contextVariablesKey]?: unknown };
 
 /**
- * Spares each step the span that LangChain builds although nobody is tracing: a fifth of the time of a superstep and more.
- * Only for a process without tracing; a run that brings a tracer of its own still gets its spans. Does nothing, and says
- * `false`, when the library is not shaped as the version this was written for (@langchain/core 1.4).
+ * Spares each step the span that LangChain builds although nobody is tracing: a fifth of the time of a superstep and
+ * more. Only for a process without tracing; a run that brings a tracer of its own still gets its spans. Does nothing,
+ * and says `false`, when the library is not shaped as the version this was written for (@langchain/core 1.4).
  */
 export function skipIdleTracing(): boolean {
   const provider = AsyncLocalStorageProviderSingleton;

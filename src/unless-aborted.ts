@@ -1,6 +1,6 @@
 /**
- * What `work` comes to, or the signal's reason as soon as that aborts. The work itself goes on, for whoever else waits for
- * it; a failure that nobody waits for any more is not an unhandled one.
+ * What `work` comes to, or the signal's reason as soon as that aborts. The work itself goes on, for whoever else waits
+ * for it; a failure that nobody waits for any more is not an unhandled one.
  */
 export async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const aborted = Promise.withResolvers<never>();

@@ -1,11 +1,11 @@
 import { z } from "zod";
 
-/** What the user's editor shows (CTX-06); whatever is missing is not spoken of. Paths are for the model to read. */
+/** What the user's editor shows; whatever is missing is not spoken of. Paths are for the model to read. */
 export const EditorDocument = z.object({
   path: z.string().max(3000).optional(),
   /** The text of the document, or its beginning; the model is shown some 1,000 characters. */
   preview: z.string().max(200_000).optional(),
-  /** The whole text as the editor has it; only with it can the assistant change the document (DOC-05). */
+  /** The whole text as the editor has it; only with it can the assistant change the document. */
   content: z.string().max(1_000_000).optional(),
   selected_text: z.string().max(100_000).optional(),
   workspace_path: z.string().max(3000).optional(),
@@ -22,7 +22,7 @@ export const EditorDocument = z.object({
 });
 export type EditorDocument = z.infer<typeof EditorDocument>;
 
-/** Something that the user refers to, with its whole content (MSG-09). */
+/** Something that the user refers to, with its whole content. */
 export const UserReference = z.object({
   type: z.string().min(1).max(50).describe("text, file, folder, …"),
   source: z.string().max(3000),
@@ -33,7 +33,7 @@ export type UserReference = z.infer<typeof UserReference>;
 const share = z.number().min(0).max(1);
 
 /**
- * How what a model may read is shared (CTX-16); what a source leaves unused goes to the history. Together at most 1: whoever
+ * How what a model may read is shared; what a source leaves unused goes to the history. Together at most 1: whoever
  * wants more for one takes it from another. `rag` is for what is found by searching.
  */
 export const ContextShares = z

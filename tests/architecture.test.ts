@@ -1,5 +1,14 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { filesBelow, importedFile, parseSource, readSource, type SourceFile } from "./support/source-files.ts";
+import {
+  filesBelow,
+  importedFile,
+  parseSource,
+  projectFolder,
+  readSource,
+  type SourceFile,
+} from "./support/source-files.ts";
 
 /**
  * The arrows of ARCHITECTURE.md as data. A unit is a folder of `src/` or a file at its root. An import goes to the same
@@ -77,6 +86,9 @@ const tooFull = new Set([
   "src/tools/documents",
   "src/web",
 ]);
+/** The number of a requirement, or another document of those who wrote the program. */
+const citation =
+  /\b(ARCH|API|CFG|CIRC|CLAR|CODE|COMP|CONF|CTX|DECOMP|DOC|ERR|EVENT|EXT|GUARD|LLM|LOOP|MEM|MSG|PERF|PLANNER|PROMPT|PRUNE|QUEUE|RULE|SEARCH|SEC|SESS|STATE|STOP|SVC|TASK|TOKEN|TOOL|TRACE|XML|AGENT)-\d\d\b|\btable 18\.|\bwire contract\b|\b(reliability|design|performance)\.md\b/;
 /** A migration begins with its number, which is its order. */
 const migration = /^src\/storage\/sqlite\/migrations\/\d{3}-[a-z-]+\.ts$/;
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "core", "types", "lib", "services", "misc"];
@@ -208,6 +220,12 @@ describe("the architecture", () => {
     expect(fullFolders(files.map(({ path }) => path))).toEqual([]);
     const still = [...tooFull].filter((folder) => filesIn(folder) <= mostFiles);
     expect(still, "these are no longer too full").toEqual([]);
+  });
+
+  it("cites no document that is not in the repository", () => {
+    const pages = [...filesBelow("docs", ".md"), "README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", ".env.example"];
+    const texts = [...files.map(({ path }) => path), ...pages.filter((path) => path !== "docs/requirements.md")];
+    expect(texts.filter((path) => citation.test(readFileSync(join(projectFolder, path), "utf8")))).toEqual([]);
   });
 
   it("exports by name, and says what each export is", () => {

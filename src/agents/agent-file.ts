@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readFrontMatter } from "../extensions/front-matter.ts";
 
-/** An agent that work can be handed to (AGENT-01). */
+/** An agent that work can be handed to. */
 export interface Agent {
   name: string;
   /** For the model that hands work over: what it is good for. */
@@ -42,8 +42,8 @@ const FrontMatter = z.object(
 const allTools = /^(tools[ \t]*:[ \t]*)\*[ \t]*$/mu;
 
 /**
- * Reads an agent file: YAML between lines of `---`, then the system prompt. `tools` may be a comma text or a list; `*` and
- * no such field mean all tools of the caller, an empty one none (C-25). `knownTools` are the names that may stand there.
+ * Reads an agent file: YAML between lines of `---`, then the system prompt. `tools` may be a comma text or a list; `*`
+ * and no such field mean all tools of the caller, an empty one none. `knownTools` are the names that may stand there.
  */
 export function readAgentFile(text: string, knownTools: ReadonlySet<string>): ReadAgent {
   const head = readFrontMatter(text, (yaml) => yaml.replace(allTools, '$1"*"'));

@@ -28,7 +28,7 @@ const largestFile = 256 * 1024;
 /** How many of the folders lie in the workspace. */
 const projectFolders = 2;
 
-/** The folders in which agents are looked for, the first one first (AGENT-02). */
+/** The folders in which agents are looked for, the first one first. */
 export function agentFolders({ workspace, home }: Pick<AgentFoldersOptions, "workspace" | "home">): string[] {
   const ofUser = join(home, ".auto-coder", ".autocoderagents");
   return [
@@ -40,9 +40,8 @@ export function agentFolders({ workspace, home }: Pick<AgentFoldersOptions, "wor
 }
 
 /**
- * The agents of all folders; of several with one name the first counts (AGENT-02). Files are looked at when somebody asks
- * and read when they have changed. A file or folder that cannot be used is left out and told once, with the reason
- * (AGENT-01); the others still count.
+ * The agents of all folders; of several with one name the first counts. Files are looked at when somebody asks
+ * and read when they have changed. A file or folder that cannot be used is left out and told once, with the reason; the others still count.
  */
 export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
   const { logger, workspace } = options;

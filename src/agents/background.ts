@@ -12,7 +12,7 @@ export interface BackgroundReport {
   cost: number | null;
 }
 
-/** An agent that works in the background, in a session of its own (AGENT-04). */
+/** An agent that works in the background, in a session of its own. */
 export interface BackgroundAgent {
   session_id: string;
   /** Its newest run; `null` when a stop came before it was begun. */
@@ -45,8 +45,8 @@ export type SentAgent =
 /** Sends agents to the background, and finds those that were sent from its session. */
 export interface BackgroundAgents {
   /**
-   * Resolves when their work is on disk. The same call again sends nobody twice. Throws `invalid_parameter` for a name that
-   * no agent has.
+   * Resolves when their work is on disk. The same call again sends nobody twice. Throws `invalid_parameter` for a name
+   * that no agent has.
    */
   send(subagents: readonly Assignment[], timeoutSeconds: number): Promise<SentAgent[]>;
   /** Oldest first, without those that were put away. */

@@ -2,7 +2,7 @@ import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
 import { subAgents } from "../prompts/templates/sub-agents.ts";
 import type { Agent } from "./agent-file.ts";
 
-/** What a model is told of the agents that it can hand work to (AGENT-03); empty when there are none. */
+/** What a model is told of the agents that it can hand work to; empty when there are none. */
 export function subAgentsSection(agents: readonly Agent[], prompts: Prompts = builtInPrompts): string {
   if (agents.length === 0) return "";
   const sorted = agents.toSorted((left, right) => (left.name < right.name ? -1 : 1));

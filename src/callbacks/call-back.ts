@@ -4,8 +4,8 @@ import type { Callback, CallbackPoint, CallbackPoints } from "./callback.ts";
 export type CallBack = <Point extends CallbackPoint>(point: Point, told: CallbackPoints[Point]) => void;
 
 /**
- * Calls the callbacks in their order, each also when another has failed. What one throws or rejects with goes to `onProblem`
- * and is felt by nobody else.
+ * Calls the callbacks in their order, each also when another has failed. What one throws or rejects with goes to
+ * `onProblem` and is felt by nobody else.
  */
 export function createCallBack(
   callbacks: readonly Callback[],

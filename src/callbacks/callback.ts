@@ -16,7 +16,7 @@ export interface Loaded extends InRun {
   problems: number;
 }
 
-/** What is told at each point (EVENT-03, table 18.5). */
+/** What is told at each point. */
 export interface CallbackPoints {
   /** A run takes up the user's message. */
   conversation_start: InRun;

@@ -15,7 +15,7 @@ export interface AssembledItem {
   truncated: boolean;
 }
 
-/** What fits, in the order it was given in (CTX-14). */
+/** What fits, in the order it was given in. */
 export interface AssembledContext {
   items: AssembledItem[];
   total_tokens: number;
@@ -25,9 +25,9 @@ export interface AssembledContext {
 }
 
 /**
- * Shares a budget of tokens (C-10): first every item gets what is reserved for it, as far as it needs it and in order;
- * what is left, unused reservations too, goes to the items in order. The first item (diagnostics) is kept up to its
- * reservation even where that is more than the budget. What does not fit keeps its beginning and its end.
+ * Shares a budget of tokens: first every item gets what is reserved for it, as far as it needs it and in order; what is
+ * left, unused reservations too, goes to the items in order. The first item (diagnostics) is kept up to its reservation
+ * even where that is more than the budget. What does not fit keeps its beginning and its end.
  */
 export function assembleContext(gathered: readonly GatheredItem[], budget: number): AssembledContext {
   const needs = gathered.map(({ content }) => countText(content));
@@ -62,8 +62,8 @@ export function assembleContext(gathered: readonly GatheredItem[], budget: numbe
 const markTokens = 12;
 
 /**
- * The beginning (two thirds) and the end of a text within a number of tokens, in whole lines as far as they fit: of a line
- * that is longer than what its share has left, a piece. Empty where nothing fits.
+ * The beginning (two thirds) and the end of a text within a number of tokens, in whole lines as far as they fit: of a
+ * line that is longer than what its share has left, a piece. Empty where nothing fits.
  */
 export function cutToTokens(text: string, tokens: number): string {
   const room = tokens - markTokens;

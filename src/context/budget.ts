@@ -1,12 +1,12 @@
 import { ContextShares } from "../user-context.ts";
 
-/** How what a model may read is shared where the run does not say (CTX-16). */
+/** How what a model may read is shared where the run does not say. */
 export const usualShares = ContextShares.parse({});
 
-/** The share of a window that is kept for the answer (CTX-21). */
+/** The share of a window that is kept for the answer. */
 const outputReserve = 0.3;
 
-/** How a window of 128,000 tokens is thought to be filled (CTX-22), in percent; other windows alike. */
+/** How a window of 128,000 tokens is thought to be filled, in percent; other windows alike. */
 export const referenceSplit = { system: 15, history: 47, user_input: 4, output_reserve: 34 } as const;
 
 /** What a part of the window is for. */
@@ -17,7 +17,7 @@ export interface Allocation {
   category: BudgetCategory;
   tokens: number;
   percent: number;
-  /** What it takes as a rule (CTX-22). */
+  /** What it takes as a rule. */
   reference_percent: number;
   is_refused: boolean;
 }
@@ -29,7 +29,7 @@ export interface BudgetReport {
   allocations: Allocation[];
 }
 
-/** Watches over a number of tokens (CTX-21). */
+/** Watches over a number of tokens. */
 export interface BudgetMonitor {
   /** Takes tokens for a category; `false` where there are not so many left: then none are taken. */
   allocate(category: BudgetCategory, tokens: number): boolean;
@@ -68,17 +68,17 @@ export function windowBudget(
 }
 
 /**
- * Tokens of a window that may be read (CTX-16): those beside the longest answer. A window that an answer could nearly fill
- * keeps 30 % for it (CTX-21).
+ * Tokens of a window that may be read: those beside the longest answer. A window that an answer could nearly fill keeps
+ * 30 % for it.
  */
 export function inputTokens({ context, output }: { context: number; output: number }): number {
   return Math.max(0, context - output, Math.floor(context * (1 - outputReserve)));
 }
 
 /**
- * Tokens for the history where the shares bind (CTX-16): its own, and what all others leave of theirs. `others` is what they
- * take in all; what the user refers to is never cut (MSG-09), nor is the system text, so more than their shares is the
- * history's loss.
+ * Tokens for the history where the shares bind: its own, and what all others leave of theirs. `others` is what they
+ * take in all; what the user refers to is never cut, nor is the system text, so more than their shares is the history's
+ * loss.
  */
 export function historyTokens(readable: number, shares: ContextShares, others: number): number {
   const whole = Object.values(shares).reduce((sum, share) => sum + share, 0);
@@ -86,8 +86,8 @@ export function historyTokens(readable: number, shares: ContextShares, others: n
 }
 
 /**
- * Tokens for all that collectors find, of those that a model may read (CTX-16): their shares, and that of search results.
- * After a failed simulation the history lends its own, so that what failed is there whole.
+ * Tokens for all that collectors find, of those that a model may read: their shares, and that of search results. After
+ * a failed simulation the history lends its own, so that what failed is there whole.
  */
 export function collectedTokens(readable: number, shares: ContextShares, hasError: boolean): number {
   const { diagnostics, implicit, dependencies, rag, history } = shares;

@@ -19,8 +19,8 @@ export interface CollectOptions {
 }
 
 /**
- * Asks all collectors side by side (CTX-10) and gives their sections by priority, within the budget. One that
- * fails or takes too long gives nothing and is told of; a stop ends all of them.
+ * Asks all collectors side by side and gives their sections by priority, within the budget. One that fails or takes too
+ * long gives nothing and is told of; a stop ends all of them.
  */
 export async function collectContext(
   collectors: readonly Collector[],

@@ -7,7 +7,7 @@ export interface Failure {
   at: number;
 }
 
-/** The failures of circuits, since the process has begun (CIRC-05). */
+/** The failures of circuits, since the process has begun. */
 export interface FailureHistory {
   /** Adds a failure; the same again, as the newest, is the one that is known. */
   add(circuit: string, message: string, at: number): void;

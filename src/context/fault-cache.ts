@@ -1,4 +1,4 @@
-/** Files whose faults are remembered (CIRC-05). */
+/** Files whose faults are remembered. */
 const mostFiles = 100;
 
 /** What was found in a file when it was as it is. */
@@ -7,7 +7,7 @@ interface Checked<Found> {
   found: Found;
 }
 
-/** What a check has found in a file, until the file changes; the file longest unused is forgotten first (CIRC-05). */
+/** What a check has found in a file, until the file changes; the file longest unused is forgotten first. */
 export interface FaultCache<Found> {
   /** `check` is asked where the file was not checked yet with this time (milliseconds since 1970). */
   get(path: string, modified: number, check: () => Found): Found;

@@ -15,12 +15,12 @@ const begin = "[Hint: message_id: ";
 const hint = /(?<!\s)\s*\[Hint: message_id: [0-9a-f]{8}\]/gu;
 /** Estimated tokens of a hint at most. */
 export const hintTokens = 8;
-/** Characters that are held back at most while they may still become a hint (table 18.2). */
+/** Characters that are held back at most while they may still become a hint. */
 const longestTail = 100;
 
 const hinted = new WeakMap<BaseMessage, { id: string; copy: BaseMessage }>();
 
-/** A copy that ends with the hint by which the model names the message (MSG-06). Remembered per message object. */
+/** A copy that ends with the hint by which the model names the message. Remembered per message object. */
 export function withHint(message: BaseMessage, id: string): BaseMessage {
   const known = hinted.get(message);
   if (known?.id === id) return known.copy;
@@ -58,7 +58,7 @@ function appended(content: MessageContent, text: string): MessageContent {
   return content === "" ? text : `${content}\n\n${text}`;
 }
 
-/** The text without hints: a model that writes one repeats what it was shown, and no user is to read it (MSG-06). */
+/** The text without hints: a model that writes one repeats what it was shown, and no user is to read it. */
 export function withoutHints(text: string): string {
   return text.replaceAll(hint, "");
 }
@@ -76,8 +76,8 @@ export function withoutHintsIn(args: Record<string, unknown>): Record<string, un
 }
 
 /**
- * How much of the end of a text has to wait, because with what follows it may become a hint: white space before one, and the
- * beginning of one.
+ * How much of the end of a text has to wait, because with what follows it may become a hint: white space before one,
+ * and the beginning of one.
  */
 export function openHintLength(text: string): number {
   const tail = text.slice(-longestTail);

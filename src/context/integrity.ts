@@ -8,7 +8,7 @@ import {
 import { cutPrompt } from "../models/ollama/cut-prompt.ts";
 import { textOf } from "./tokens/tokens.ts";
 
-/** When a request to a model is looked at (CTX-20). */
+/** When a request to a model is looked at. */
 export type CheckMoment = "start" | "system_prompt" | "before_call" | "reply" | "end";
 
 /** Something that is not as it should be. An error means that a strict provider would refuse it, or that it does not fit. */
@@ -18,9 +18,9 @@ export interface IntegrityProblem {
   problem: string;
 }
 
-/** Tokens that a system text may have (CTX-23). */
+/** Tokens that a system text may have. */
 const systemTokens = 30_000;
-/** Shares of the window: from the first on it is said, above the second nothing more can be left out (C-11). */
+/** Shares of the window: from the first on it is said, above the second nothing more can be left out. */
 const [warnAt, overflowAt] = [0.8, 0.9];
 
 /** At the start: there is something to answer, and each tool can be told apart and is described. */

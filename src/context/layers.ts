@@ -5,24 +5,24 @@ import { documentReferences, referencesText } from "../prompts/templates/documen
 import type { ContextLayer } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 
-/** Characters of a document that the model is shown without being asked (CTX-06). */
+/** Characters of a document that the model is shown without being asked. */
 const previewLength = 1000;
 /** From this size on, in bytes, an editor speaks of a large file. */
 const largeFile = 1024 * 1024;
 
-/** A section: one heading, then its text (CTX-18). */
+/** A section: one heading, then its text. */
 export function layer(name: string, title: string, text: string): ContextLayer {
   return { name, text: `## ${title}\n\n${text}` };
 }
 
-/** A block of code or data (CTX-18). The fence is longer than any in the text, so that no text can end it. */
+/** A block of code or data. The fence is longer than any in the text, so that no text can end it. */
 export function fenced(language: string, text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/gu)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}${language}\n${text.replace(/\n$/u, "")}\n${fence}`;
 }
 
-/** What the editor shows (CTX-06); `null` where there is nothing to say of it. */
+/** What the editor shows; `null` where there is nothing to say of it. */
 export function documentLayer(document: EditorDocument | undefined, prompts: Prompts): ContextLayer | null {
   if (document === undefined) return null;
   const { path, content, preview = content, selected_text, workspace_path, unsaved_changes } = document;
@@ -38,7 +38,7 @@ export function documentLayer(document: EditorDocument | undefined, prompts: Pro
   return layer("document", "Editor", prompts.text(documentContext, values));
 }
 
-/** What the user refers to, whole and numbered (CTX-07, MSG-09); `null` where there is nothing. */
+/** What the user refers to, whole and numbered; `null` where there is nothing. */
 export function referencesLayer(references: readonly UserReference[], prompts: Prompts): ContextLayer | null {
   if (references.length === 0) return null;
   const listed = references.map(({ type, source, content }) => ({ kind: type, source, content: fenced("", content) }));
@@ -54,7 +54,7 @@ export interface AttachedFile {
   size: number;
 }
 
-/** What the user has attached (MSG-08), for a model to read itself; `null` where there is nothing. */
+/** What the user has attached, for a model to read itself; `null` where there is nothing. */
 export function attachmentsLayer(files: readonly AttachedFile[], prompts: Prompts): ContextLayer | null {
   if (files.length === 0) return null;
   return layer("attachments", "Attachments", prompts.text(attachments, { attachments: attachmentsText(files) }));

@@ -20,9 +20,9 @@ interface Scope {
 }
 
 /**
- * Nodes that only one element is connected to, and sub-circuits that nothing uses (CIRC-04). At the top of a file nodes are
- * looked at only where no other file is included, which may be connected to them, and unused sub-circuits only where the
- * file is no mere library.
+ * Nodes that only one element is connected to, and sub-circuits that nothing uses. At the top of a file nodes are
+ * looked at only where no other file is included, which may be connected to them, and unused sub-circuits only where
+ * the file is no mere library.
  */
 export function netlistWarnings(text: string): NetlistWarning[] {
   const [top, used]: [Scope, Set<string>] = [{ nodes: new Map() }, new Set()];

@@ -4,8 +4,8 @@ import { countMessages } from "./tokens/tokens.ts";
 import { chooseWindow, overflowAt } from "./view.ts";
 
 /**
- * What is done when a view would take more than 90 % of the window (COMP-14), mildest first: the oldest turns are left out,
- * then what of the system text is data, then texts of this turn are cut, then there is only the last reply and the request.
+ * What is done when a view would take more than 90 % of the window, mildest first: the oldest turns are left out, then
+ * what of the system text is data, then texts of this turn are cut, then there is only the last reply and the request.
  */
 type OverflowStep = "history" | "system_text" | "turn" | "extreme";
 
@@ -126,8 +126,8 @@ export interface ShownInForm {
 }
 
 /**
- * The messages in a form, from `first` on. Calls keep their results and the user's last request is word for word; the given
- * messages are not changed (law 5, law 6).
+ * The messages in a form, from `first` on. Calls keep their results and the user's last request is word for word; the
+ * given messages are not changed (law 5, law 6).
  */
 export function inForm(
   form: number | undefined,

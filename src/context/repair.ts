@@ -13,9 +13,9 @@ export const interruptedResult =
 
 /**
  * A list that a strict provider accepts (law 6): right after an assistant message with tool calls stands exactly one
- * result for each call, and no result stands anywhere else. Nothing valid is changed; a missing result says that the call
- * was interrupted, unless `missingResult` knows better. Applying it twice changes nothing. The given list is returned when
- * it is valid already.
+ * result for each call, and no result stands anywhere else. Nothing valid is changed; a missing result says that the
+ * call was interrupted, unless `missingResult` knows better. Applying it twice changes nothing. The given list is
+ * returned when it is valid already.
  */
 export function repairToolPairs(
   messages: BaseMessage[],

@@ -27,11 +27,11 @@ export const ContextSection: z.ZodType<ContextSection> = z.object({
   },
 });
 
-/** What a request to a model is made of (CTX-19), and how full the window was. */
+/** What a request to a model is made of, and how full the window was. */
 export interface ContextSnapshot {
   sections: ContextSection[];
   usage: { tokens: number; limit: number; ratio: number; level: "normal" | "hint" | "full" };
-  /** What each part takes of the window (CTX-21). */
+  /** What each part takes of the window. */
   budget: BudgetReport;
 }
 

@@ -4,8 +4,8 @@ const longestPiece = 512;
 const longestStretch = 128;
 
 /**
- * A text in pieces whose tokens add up to those of the whole (TOKEN-02): a piece ends before a space that follows something
- * else, since there a token always begins. No character is cut in half.
+ * A text in pieces whose tokens add up to those of the whole: a piece ends before a space that follows something else,
+ * since there a token always begins. No character is cut in half.
  */
 export function* textPieces(text: string): Generator<string> {
   let begin = 0;

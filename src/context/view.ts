@@ -2,7 +2,7 @@ import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { ConversationSummary } from "../state.ts";
 import { countMessage } from "./tokens/tokens.ts";
 
-/** Above this share of the window the oldest messages are left out of the view, down to `target` (COMP-14). */
+/** Above this share of the window the oldest messages are left out of the view, down to `target`. */
 export const overflowAt = 0.9;
 const target = 0.8;
 

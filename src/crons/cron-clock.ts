@@ -35,8 +35,8 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * Starts each run of a cron at its time, from now on, by one timer to the next one; what was due while nobody was here is
- * started at once, as one run of each cron. A run that is refused for good is passed over, and the log says so.
+ * Starts each run of a cron at its time, from now on, by one timer to the next one; what was due while nobody was here
+ * is started at once, as one run of each cron. A run that is refused for good is passed over, and the log says so.
  */
 export function startCronClock(parts: ClockParts): CronClock {
   const { storage, logger } = parts;

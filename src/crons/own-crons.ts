@@ -31,8 +31,8 @@ function dateOf(cron: NewCron): string | null {
 }
 
 /**
- * The way of one owner (`null`: of everybody, where no keys are asked for) to the crons; new ones are `maker`'s. Sessions are
- * the owner's to check.
+ * The way of one owner (`null`: of everybody, where no keys are asked for) to the crons; new ones are `maker`'s.
+ * Sessions are the owner's to check.
  */
 export function ownCrons({ crons }: Pick<Storage, "crons">, owner: string | null, maker = owner): OwnCrons {
   const orphans = owner === adminName;

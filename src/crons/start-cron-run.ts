@@ -60,8 +60,8 @@ export async function startCronRun(cron: Cron & { next_run_date: string }, parts
 }
 
 /**
- * Whose the runs are: the cron's, or who has changed what it asks for since, as the rules of `auth.path` were told then. Only
- * they have written that into the payload of a user's cron.
+ * Whose the runs are: the cron's, or who has changed what it asks for since, as the rules of `auth.path` were told
+ * then. Only they have written that into the payload of a user's cron.
  */
 function askerOf({ owner, payload }: Cron): string | null {
   if (!isUser(owner)) return owner;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { errorMessage } from "../errors.ts";
 import { hasCode } from "../system-code.ts";
 
-/** Where extensions are looked for, and what counts (EXT-07). */
+/** Where extensions are looked for, and what counts. */
 export interface FolderSearch {
   /** Absolute paths, the one that comes first in importance first. */
   folders: readonly string[];

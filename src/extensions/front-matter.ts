@@ -13,8 +13,8 @@ const longestFront = 16 * 1024;
 const parts = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n([\s\S]*))?$/u;
 
 /**
- * Reads YAML between lines of `---` at the beginning of a text. References are refused: they let a small text become a huge
- * value. `prepare` may mend the YAML where users commonly write what it does not take.
+ * Reads YAML between lines of `---` at the beginning of a text. References are refused: they let a small text become a
+ * huge value. `prepare` may mend the YAML where users commonly write what it does not take.
  */
 export function readFrontMatter(text: string, prepare: (yaml: string) => string = (yaml) => yaml): FrontMatter {
   const found = parts.exec(text);

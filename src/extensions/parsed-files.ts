@@ -15,8 +15,8 @@ export interface ParsedFilesOptions<T> {
 }
 
 /**
- * Files that users write for the program. Each is looked at whenever it is asked for and read again when it has changed, so
- * that an edit counts at once (RULE-04) and what has not changed stays the same object. Never throws.
+ * Files that users write for the program. Each is looked at whenever it is asked for and read again when it has
+ * changed, so that an edit counts at once and what has not changed stays the same object. Never throws.
  */
 export class ParsedFiles<T> {
   readonly #options: ParsedFilesOptions<T>;
@@ -26,7 +26,7 @@ export class ParsedFiles<T> {
     this.#options = options;
   }
 
-  /** What a file says now. Where a `root` is given, a link that leads out of that folder is not followed (SEC-02). */
+  /** What a file says now. Where a `root` is given, a link that leads out of that folder is not followed. */
   read(file: string, root?: string): T {
     const state = stateOf(file);
     const seen = this.#seen.get(file);

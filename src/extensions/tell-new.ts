@@ -1,6 +1,6 @@
 /**
- * Told all problems of this moment, it hands on those that were not among the last ones: what lasts is told once, and what
- * comes back is told again.
+ * Told all problems of this moment, it hands on those that were not among the last ones: what lasts is told once, and
+ * what comes back is told again.
  */
 export function createTellNew<Problem extends object>(
   tell: (problem: Problem) => void,

@@ -1,4 +1,4 @@
-/** Lines at the beginning of a file in which its help is looked for (EXT-02). */
+/** Lines at the beginning of a file in which its help is looked for. */
 const headLines = 50;
 /** Characters of a help text that are kept. */
 export const longestHelp = 4000;
@@ -8,8 +8,8 @@ const keywords = ["usage", "help", "description", "用法", "说明", "描述", 
 const opening = new RegExp(`(?:${keywords.join("|")})\\s*[:：]`, "iu");
 
 /**
- * The help in the comments at the head of a program: from the first one with a word such as `Usage:` on, up to two empty
- * comments or the end of the comments. Empty when there is none.
+ * The help in the comments at the head of a program: from the first one with a word such as `Usage:` on, up to two
+ * empty comments or the end of the comments. Empty when there is none.
  */
 export function commentHelp(text: string, extension: string): string {
   const marks = extension === ".php" ? ["#", "//"] : slashes.has(extension) ? ["//"] : ["#"];

@@ -4,16 +4,16 @@ import { environmentVariable } from "../config.ts";
 import { endGroup, keepGroup } from "../process-group.ts";
 import { longestHelp } from "./comment-help.ts";
 
-/** What programs are asked for their help with, one after the other (EXT-02). */
+/** What programs are asked for their help with, one after the other. */
 const requests = ["help", "-h", "--help"];
 
 /** How long a program may take for each. */
 const helpMilliseconds = 5000;
 
 /**
- * The help that a program gives when it is asked; `null` when it gives none in time. It runs in its own folder without input
- * and with nothing of our environment but the search path; when it has answered, or its time is up, its whole process group
- * is ended. Never throws.
+ * The help that a program gives when it is asked; `null` when it gives none in time. It runs in its own folder without
+ * input and with nothing of our environment but the search path; when it has answered, or its time is up, its whole
+ * process group is ended. Never throws.
  */
 export async function runHelp(
   file: string,

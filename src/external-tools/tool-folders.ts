@@ -8,7 +8,7 @@ import type { Logger } from "../logger.ts";
 import { commentHelp } from "./comment-help.ts";
 import { runHelp } from "./run-help.ts";
 
-/** A program that the user has put where tools are looked for (EXT-01). */
+/** A program that the user has put where tools are looked for. */
 export interface ExternalTool {
   /** Without its ending. */
   name: string;
@@ -40,14 +40,14 @@ export interface ToolFoldersOptions {
   /** The folder that tools work in, and the home of the user who runs the program: absolute paths. */
   workspace: string;
   home: string;
-  /** Names of the tools of the house: no external tool takes one of them (CTX-04). */
+  /** Names of the tools of the house: no external tool takes one of them. */
   houseTools: ReadonlySet<string>;
   /** Whether the programs are run to ask them for their help; else it is read from their comments. */
   runsHelp: boolean;
   logger: Pick<Logger, "warn">;
 }
 
-/** Endings of scripts, which must be readable; a program without one must be executable (EXT-01). */
+/** Endings of scripts, which must be readable; a program without one must be executable. */
 const scripts = new Set([".py", ".sh", ".js", ".rb", ".pl", ".php", ".go", ".rs"]);
 const mostTools = 100;
 /** Bytes at the beginning of a file in which its comments are looked for. */
@@ -55,7 +55,7 @@ const headBytes = 16 * 1024;
 /** How long a turn waits for the help of all tools together. */
 const allHelpMilliseconds = 15_000;
 
-/** The folders of external tools, the first one first (EXT-01). */
+/** The folders of external tools, the first one first. */
 export function toolFolders({ workspace, home }: Pick<ToolFoldersOptions, "workspace" | "home">): string[] {
   const ofUser = join(home, ".auto-coder", ".autocodertools");
   return [
@@ -138,7 +138,7 @@ function candidateOf(file: string, folder: string, root: string | undefined): Ca
   return { file, name: basename(file, extension), extension: extension.toLowerCase(), folder, root };
 }
 
-/** What is a tool; of several with one name the first counts, and one of the house counts before all (CTX-04). */
+/** What is a tool; of several with one name the first counts, and one of the house counts before all. */
 function choose(
   candidates: readonly Candidate[],
   options: ToolFoldersOptions,
@@ -164,7 +164,7 @@ function choose(
   return [...byName.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-/** The help of a tool: what it says itself, else its comments, else its name alone (EXT-02). */
+/** The help of a tool: what it says itself, else its comments, else its name alone. */
 async function findHelp(
   { file, name, extension, root }: Candidate,
   runsHelp: boolean,

@@ -1,6 +1,6 @@
 import type { ExternalTool } from "./tool-folders.ts";
 
-/** The tools as a model reads them: where each is, whether it can be executed as it is, and its help (EXT-03). */
+/** The tools as a model reads them: where each is, whether it can be executed as it is, and its help. */
 export function toolsText(tools: readonly ExternalTool[]): string {
   return tools
     .map(({ name, extension, path, executable, help }) =>

@@ -25,8 +25,8 @@ export function checkpointerFor(graph: object, saver: BaseCheckpointSaver): Base
 }
 
 /**
- * Another checkpointer, whose checkpoints have their sends where LangGraph below 0.4 looks for them: in `pending_sends`, and in
- * no channel. A version of that channel would make it pause again and again at a breakpoint.
+ * Another checkpointer, whose checkpoints have their sends where LangGraph below 0.4 looks for them: in
+ * `pending_sends`, and in no channel. A version of that channel would make it pause again and again at a breakpoint.
  */
 class FormerSaver extends BaseCheckpointSaver {
   readonly #saver: BaseCheckpointSaver;

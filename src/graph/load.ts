@@ -182,8 +182,8 @@ export class Graphs {
 }
 
 /**
- * Loads every graph of a `langgraph.json`, with its `env` set; each may take `limit` milliseconds. A graph that fails is left out and listed in `problems`; a
- * file that cannot be read throws `config`.
+ * Loads every graph of a `langgraph.json`, with its `env` set; each may take `limit` milliseconds. A graph that fails
+ * is left out and listed in `problems`; a file that cannot be read throws `config`.
  */
 export async function loadGraphs(
   langgraphJsonPath: string,

@@ -9,8 +9,8 @@ export interface WithChannels {
 }
 
 /**
- * Whether a channel's reducer is LangGraph's one for messages, or ours in its place. Asked by name: the graph may be made of
- * another copy of LangGraph. A reducer of a user's own is neither, whatever it keeps.
+ * Whether a channel's reducer is LangGraph's one for messages, or ours in its place. Asked by name: the graph may be
+ * made of another copy of LangGraph. A reducer of a user's own is neither, whatever it keeps.
  */
 export function holdsMessages({ channels }: WithChannels, name: string): boolean {
   const channel = Object.hasOwn(channels, name) ? channels[name] : undefined;

@@ -10,9 +10,9 @@ import { nextWork } from "../nodes/plan-progress.ts";
 import { GraphState, RunContext } from "../state.ts";
 
 /**
- * The workflow (ARCH-01, ARCH-19): compress when due, find the intent, ask when it is unclear, then reply, work freely, or plan and act; after an iteration
- * of a design, wait for what comes next. A builder:
- * whoever serves it compiles it with a checkpointer.
+ * The workflow: compress when due, find the intent, ask when it is unclear, then reply, work freely, or plan and act;
+ * after an iteration of a design, wait for what comes next. A builder: whoever serves it compiles it with a
+ * checkpointer.
  */
 export const workflow = new StateGraph(GraphState, { context: RunContext })
   .addNode("compress", nodes.compress, { subgraphs: [loop] })
@@ -56,7 +56,7 @@ function hasWork({ task_plan }: GraphState): boolean {
   return task_plan !== null && nextWork(task_plan).kind !== "over";
 }
 
-/** An iteration of a design is reviewed before anything else comes (CIRC-09). */
+/** An iteration of a design is reviewed before anything else comes. */
 function afterWork(state: GraphState, config: LangGraphRunnableConfig): "review_design" | typeof END {
   return reviewDue(state, runContext(config)) ? "review_design" : END;
 }

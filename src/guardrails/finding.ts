@@ -16,7 +16,7 @@ export type LoopRule =
 
 /**
  * What a rule has found. `warn`: a note for the model; `block`: this call is not run; `finish`: the model is not asked
- * for more calls (GUARD-09). `reason` and `suggestions` are English and for the model.
+ * for more calls. `reason` and `suggestions` are English and for the model.
  */
 export interface Finding {
   rule: LoopRule;
@@ -25,7 +25,7 @@ export interface Finding {
   suggestions: string[];
 }
 
-/** A rule over the whole turn: pure, without memory of its own (GUARD-10). */
+/** A rule over the whole turn: pure, without memory of its own. */
 export interface TurnRule {
   /** Before a model call. Only what the latest reply took part in is found, so that an old loop is not told again. */
   turn(history: History, limits: GuardLimits): Finding | null;

@@ -19,7 +19,7 @@ export const PathPattern = z
   .max(200)
   .refine(isPattern, { error: "expected a file pattern such as drafts/**/*.txt" });
 
-/** Whether a yes to this operation may be remembered: never for high risk or a folder with something in it (CONF-06). */
+/** Whether a yes to this operation may be remembered: never for high risk or a folder with something in it. */
 export function mayRemember(operation: Operation): boolean {
   switch (operation.type) {
     case "DeleteFile":
@@ -34,8 +34,8 @@ export function mayRemember(operation: Operation): boolean {
 }
 
 /**
- * Whether a remembered yes covers a call of `tool`. Every one of `paths` (the path as written, and the place it leads to)
- * has to match, so that a link does not widen a grant.
+ * Whether a remembered yes covers a call of `tool`. Every one of `paths` (the path as written, and the place it leads
+ * to) has to match, so that a link does not widen a grant.
  */
 export function grantCovers(
   grant: { tool: string; path_pattern: string },

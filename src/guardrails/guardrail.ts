@@ -7,7 +7,7 @@ export interface CheckedCall {
   operation: Operation;
   /** The user's own words of this turn. */
   userRequest: string;
-  /** The session waits for a confirmation that has not come (STATE-04). */
+  /** The session waits for a confirmation that has not come. */
   requiresConfirm: boolean;
 }
 

@@ -1,8 +1,8 @@
 /** What a run may choose of the rules against loops; both stand in `LoopLimits`. */
 export interface GuardLimits {
-  /** Failures of the same call before it is blocked: `LOOP_SAME_FAILURE_LIMIT`, 2 (GUARD-02). */
+  /** Failures of the same call before it is blocked: `LOOP_SAME_FAILURE_LIMIT`, 2. */
   same_failure_limit: number;
-  /** Sets of metrics over which something must get better: `LOOP_STAGNATION_THRESHOLD`, 3 (GUARD-04). */
+  /** Sets of metrics over which something must get better: `LOOP_STAGNATION_THRESHOLD`, 3. */
   stagnation_threshold: number;
 }
 
@@ -13,7 +13,7 @@ export interface Stages {
   finish: number;
 }
 
-/** Blocked attempts after which a rule stops asking the model (GUARD-09). Chosen here; docs/guardrails.md says why. */
+/** Blocked attempts after which a rule stops asking the model. Chosen here; docs/guardrails.md says why. */
 const blockedAttempts = 2;
 
 function stages(warn: number, block: number): Stages {
@@ -27,7 +27,7 @@ export function sameFailureStages({ same_failure_limit }: GuardLimits): Stages {
 
 /** So many times the limit of failures is forgiven when new changes elsewhere stood between them. */
 export const forgivenFailures = 3;
-/** The same call with the same result: soft at 3, the fifth is blocked, as other agents do it (GUARD-07). */
+/** The same call with the same result: soft at 3, the fifth is blocked, as other agents do it. */
 export const repeatedCallStages = stages(3, 4);
 /** The same result of a tool that is made for being asked again. */
 export const pollingStages = stages(15, 20);
@@ -43,13 +43,13 @@ export const shuffledCalls = 12;
 export const sameResultStages = stages(5, 8);
 /** Ways between two states that have been gone before. */
 export const flappingStages = stages(2, 3);
-/** Calls that count as short succession (GUARD-07). */
+/** Calls that count as short succession. */
 export const shortSuccession = 20;
-/** Replies that are compared (GUARD-06). */
+/** Replies that are compared. */
 export const comparedReplies = 6;
 /** How many replies that say the same are told and end the turn. */
 export const sameReplyStages = { warn: 3, finish: 5 };
-/** The part of a reply that must consist of the same key phrases for it to say the same (GUARD-06). */
+/** The part of a reply that must consist of the same key phrases for it to say the same. */
 export const samePhrases = 0.6;
 /** A metric that moves by less, as a part of its value, has not moved. */
 export const markedChange = 0.001;

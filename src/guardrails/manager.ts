@@ -10,8 +10,8 @@ import type { CallInTurn, Turn } from "./turn.ts";
 export type { Finding } from "./finding.ts";
 
 /**
- * The one door to the rules against loops (GUARD-10). Before each model call: what was found, `finish` first. A `warn` is a
- * note of that call; at a `finish` the model is called once more, without tools, and the turn ends (GUARD-09).
+ * The one door to the rules against loops. Before each model call: what was found, `finish` first. A `warn` is a note
+ * of that call; at a `finish` the model is called once more, without tools, and the turn ends.
  */
 export function reviewTurn(turn: Turn, limits: GuardLimits): Finding[] {
   const history = historyOf(turn);
@@ -20,8 +20,7 @@ export function reviewTurn(turn: Turn, limits: GuardLimits): Finding[] {
 }
 
 /**
- * Before a tool call: the finding that blocks it, if any; its result is then `{blocked: true, reason, suggestions}`
- * (GUARD-03). `call` holds the arguments as the model wrote them, for so they stand in the turn: see `callInTurn`.
+ * Before a tool call: the finding that blocks it, if any; its result is then `{blocked: true, reason, suggestions}`. `call` holds the arguments as the model wrote them, for so they stand in the turn: see `callInTurn`.
  */
 export function reviewCall(turn: Turn, call: CallInTurn, limits: GuardLimits): Finding | null {
   const history = historyOf(turn);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { assertNever } from "../errors.ts";
 import type { Language } from "../language.ts";
 
-/** The operations that a rule may ask about (CONF-02), as they stand in a stored question. */
+/** The operations that a rule may ask about, as they stand in a stored question. */
 export const AskedOperation = z.discriminatedUnion("type", [
   z.object({ type: z.literal("DeleteFile"), path: z.string() }),
   z.object({ type: z.literal("DeleteFolder"), path: z.string(), entries: z.number() }),
@@ -20,7 +20,7 @@ export const AskedOperation = z.discriminatedUnion("type", [
 ]);
 export type AskedOperation = z.infer<typeof AskedOperation>;
 
-/** The question to a person about an operation, in one sentence or two (CONF-01). */
+/** The question to a person about an operation, in one sentence or two. */
 export function questionFor(operation: AskedOperation, language: Language): string {
   const inEnglish = language === "en";
   switch (operation.type) {
@@ -65,10 +65,10 @@ export function questionFor(operation: AskedOperation, language: Language): stri
   }
 }
 
-/** Words of which each is a yes where a tool call waits for one (CONF-07, CONF-09), English and Chinese. */
+/** Words of which each is a yes where a tool call waits for one, English and Chinese. */
 export const confirmingWords = ["yes", "ok", "confirm", "是", "同意", "确认"] as const;
 
-/** The question about a further tool of a guarded turn, with the word that confirms (CONF-07, CONF-09). */
+/** The question about a further tool of a guarded turn, with the word that confirms. */
 export function chainQuestion(tool: string, language: Language): string {
   const name = shown(tool);
   return language === "en"
@@ -76,7 +76,7 @@ export function chainQuestion(tool: string, language: Language): string {
     : `本轮已执行过一个工具。回复“确认”即可继续执行 ${name}；其他回复视为拒绝。`;
 }
 
-/** A name without characters that could hide or turn round what a person reads (reliability S10). */
+/** A name without characters that could hide or turn round what a person reads. */
 function shown(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
     return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;

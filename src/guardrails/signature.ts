@@ -16,15 +16,15 @@ function remembered(
   };
 }
 
-/** What makes two calls the same: the tool and a hash of its canonical parameters, of which the path is one (GUARD-02). */
+/** What makes two calls the same: the tool and a hash of its canonical parameters, of which the path is one. */
 export const callKey = remembered((args) => args);
 
 const plainKey = remembered((args) => plainArguments(args, false));
 const plainKeyWithoutDials = remembered((args) => plainArguments(args, true));
 
 /**
- * What makes two calls nearly the same: case, white space, punctuation at the ends, the order of words and lists, and for
- * a call that changes nothing also how much is asked for. A number that says *which* (a page, a line, an id) stays.
+ * What makes two calls nearly the same: case, white space, punctuation at the ends, the order of words and lists, and
+ * for a call that changes nothing also how much is asked for. A number that says *which* (a page, a line, an id) stays.
  */
 export function similarKey(call: Pick<CallInTurn, "tool" | "args" | "changes">): string {
   return call.changes ? plainKey(call) : plainKeyWithoutDials(call);

@@ -10,8 +10,8 @@ export interface StateAfter {
 const remembered = new WeakMap<Record<string, unknown>, StateAfter | null>();
 
 /**
- * The state that a change leaves something in; `null` for a call that changes nothing, failed or has not run, and for one
- * whose name does not say that it makes, unmakes or sets something: a command may do anything.
+ * The state that a change leaves something in; `null` for a call that changes nothing, failed or has not run, and for
+ * one whose name does not say that it makes, unmakes or sets something: a command may do anything.
  */
 export function stateAfter(call: CallInTurn & Pick<PastCall, "outcome">): StateAfter | null {
   if (!call.changes || call.outcome === "failed" || call.outcome === "open") return null;

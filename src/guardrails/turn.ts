@@ -45,7 +45,7 @@ export interface Round {
 export interface Turn {
   userRequest: string;
   rounds: Round[];
-  /** One step of several: the summary comes at the end of the whole (TASK-09). */
+  /** One step of several: the summary comes at the end of the whole. */
   isPart?: boolean;
 }
 

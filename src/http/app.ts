@@ -174,7 +174,7 @@ export interface Api {
 
 /**
  * The API for all callers. Each owner has an app of their own, whose routes were given that owner's door: no route sees
- * who calls, and none can reach what is not the caller's (S4 in reliability.md). Apps are made at an owner's first request.
+ * who calls, and none can reach what is not the caller's. Apps are made at an owner's first request.
  */
 export function createApi(parts: ServerParts): Api {
   const { apiKeys, host, maxRequests, corsOrigins } = parts.config;

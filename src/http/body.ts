@@ -8,8 +8,8 @@ export const maximumDepth = 64;
 export const mostKeys = 100_000;
 
 /**
- * Reads a JSON body whatever its declared type is (Studio sends `text/plain`, wire contract, section 1). Empty is `{}`.
- * Throws 413 above the configured size, 400 for text that is not JSON, is nested too deeply or holds an object of too many keys.
+ * Reads a JSON body whatever its declared type is (Studio sends `text/plain`). Empty is `{}`. Throws 413 above the
+ * configured size, 400 for text that is not JSON, is nested too deeply or holds an object of too many keys.
  */
 export async function readJson(context: HttpContext): Promise<unknown> {
   const text = await readText(context, context.get("bodyLimit"));
@@ -31,8 +31,8 @@ export async function readJson(context: HttpContext): Promise<unknown> {
 const hiddenLetter = /\\u00(?:5f|6f|7[024])/iu;
 
 /**
- * JSON of a client. A key that would set an object's prototype when the object is copied by assignment is left out, however it
- * is written (S7 in reliability.md). Throws `SyntaxError`.
+ * JSON of a client. A key that would set an object's prototype when the object is copied by assignment is left out,
+ * however it is written. Throws `SyntaxError`.
  */
 export function parseJson(text: string): unknown {
   const mayHide = text.includes("__proto__") || (text.includes("\\u00") && hiddenLetter.test(text));

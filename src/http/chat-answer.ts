@@ -28,8 +28,8 @@ export interface AwaitedAnswer {
 }
 
 /**
- * The words of an answer, as its stream tells them, and what they took; `undefined` when the client has gone before. Throws
- * what the run failed with.
+ * The words of an answer, as its stream tells them, and what they took; `undefined` when the client has gone before.
+ * Throws what the run failed with.
  */
 export async function wholeAnswer(
   context: HttpContext,

@@ -5,10 +5,10 @@ import type { Question } from "../sessions/questions.ts";
 import type { RunError } from "../storage/records.ts";
 import { toWireRunError } from "./errors.ts";
 
-/** What a chat tells its reader, one after the other: words, what tools do, questions, and how it ended (table 18.8). */
+/** What a chat tells its reader, one after the other: words, what tools do, questions, and how it ended. */
 export type ChatItem =
   | { type: "text"; content: string }
-  /** A card: first with `running` and its parameters, then again under its id with what came of it (PLANNER-06). */
+  /** A card: first with `running` and its parameters, then again under its id with what came of it. */
   | { type: "tool"; id: string; name: string; status: "running"; params: unknown }
   | { type: "tool"; id: string; name: string; status: "success" | "error"; message: string }
   /** The conversation waits for an answer: in words, by the next message, or at `/threads/:id/approvals/:question_id`. */

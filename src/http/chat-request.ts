@@ -9,8 +9,8 @@ import { Id } from "./validate.ts";
 const ChatMessage = z.object({ role: z.enum(["user", "assistant"]), text: z.string() });
 
 /**
- * The body of both chat endpoints (table 18.8): `messages`, `system`, `max_tokens` and `stream` as their clients send them;
- * what stands below them is for clients that want more.
+ * The body of both chat endpoints: `messages`, `system`, `max_tokens` and `stream` as their clients send them; what
+ * stands below them is for clients that want more.
  */
 export const ChatBody = z
   .object({
@@ -49,8 +49,8 @@ export interface ChatPlace {
 }
 
 /**
- * The run that a chat asks for. Of a conversation that goes on only what follows the last reply is new; where a question
- * waits, words that answer it do.
+ * The run that a chat asks for. Of a conversation that goes on only what follows the last reply is new; where a
+ * question waits, words that answer it do.
  */
 export function toRunBody(body: ChatBody, place: ChatPlace): RunBody {
   const { messages, assistant_id } = body;

@@ -4,8 +4,8 @@ import type { WebhookSettings } from "../settings/webhook-settings.ts";
 import { readWebAddress } from "../web/web-address.ts";
 
 /**
- * Refuses a webhook that would not be told: no address of the web and no path of this server, or a host that is not in the
- * public internet and that the operator has not named (S13 in reliability.md).
+ * Refuses a webhook that would not be told: no address of the web and no path of this server, or a host that is not in
+ * the public internet and that the operator has not named.
  */
 export function checkWebhook(url: string, { allowed }: WebhookSettings): void {
   if (isOwnPath(url)) return;

@@ -63,7 +63,7 @@ export const CronSearch = CronFilter.extend({
   select: FieldNames.nullish(),
 });
 
-/** A cron as the wire shows it (wire contract, section 2). */
+/** A cron as the wire shows it. */
 export const CronShape = z
   .object({
     cron_id: z.string(),

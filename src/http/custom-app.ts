@@ -7,8 +7,8 @@ import { openAiPaths } from "./openai/problem.ts";
 import { markSent } from "./sse.ts";
 
 /**
- * Puts the routes and the middleware of `http.app` before ours: they see every request that has passed the gate, and may
- * answer it. Throws `config` for what is no Hono app.
+ * Puts the routes and the middleware of `http.app` before ours: they see every request that has passed the gate, and
+ * may answer it. Throws `config` for what is no Hono app.
  */
 export function mountCustomApp(app: HttpApp, custom: unknown): void {
   if (custom === undefined) return;
@@ -22,8 +22,8 @@ export function mountCustomApp(app: HttpApp, custom: unknown): void {
 }
 
 /**
- * What middleware sets after a handler can no longer reach an answer that this server has begun to send itself (streams and
- * long waits), and must not make a second one of it.
+ * What middleware sets after a handler can no longer reach an answer that this server has begun to send itself (streams
+ * and long waits), and must not make a second one of it.
  */
 const keepSent: MiddlewareHandler<HttpEnvironment> = async (context, next) => {
   await next();

@@ -12,7 +12,7 @@ import type { RunError } from "../storage/records.ts";
 import type { HttpContext } from "./environment.ts";
 import { languageOf } from "./language.ts";
 
-/** The status of every expected failure (API-09). A new code does not compile until it has one. */
+/** The status of every expected failure. A new code does not compile until it has one. */
 export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {
   rate_limit: 429,
   auth: 401,
@@ -51,7 +51,7 @@ export const mostIssues = 100;
 
 /**
  * Answers a failed validation as the peer does; what the client sent is not repeated. Who asks for JSON by name is told
- * what to do as well, and which parameters to correct (ERR-14).
+ * what to do as well, and which parameters to correct.
  */
 export function answerInvalid(error: z.ZodError, context: HttpContext): Response {
   const told = error.issues.slice(0, mostIssues);
@@ -78,7 +78,7 @@ const codeOf: Partial<Record<number, ErrorCode>> = {
 
 /**
  * Turns anything thrown into an answer: text with just the message for what we mean, 500 without details for the rest,
- * which is logged whole (wire contract, section 1). Who asks for JSON by name gets the uniform body of API-09 instead.
+ * which is logged whole. Who asks for JSON by name gets the uniform error body instead.
  */
 export function answerError(error: unknown, context: HttpContext, logger: Logger): Response {
   if (error instanceof Refusal) {
@@ -91,7 +91,7 @@ export function answerError(error: unknown, context: HttpContext, logger: Logger
   if (isAppError(error)) {
     const status = statusOf[error.code];
     if (status >= 500) logger.error({ err: error, ...request }, "request_failed");
-    // A refusal that passes by itself says when to come back (a draining server, a full queue; R7 and E8 in reliability.md).
+    // A refusal that passes by itself says when to come back (a draining server, a full queue).
     if (status === 503 || error.code === "rate_limit") context.header("Retry-After", "1");
     const message = wantsJson(context) ? error.message : explain(error);
     const { suggestion: en } = error;
@@ -118,7 +118,7 @@ function answer(
   return context.json(uniformBody(code, message, context, advice), status);
 }
 
-/** The uniform body of API-09. Most advice is in English only, and stands only where English is read. */
+/** The uniform error body. Most advice is in English only, and stands only where English is read. */
 function uniformBody(code: ErrorCode, message: string, context: HttpContext, advice: Partial<Advice> = {}): object {
   const language = languageOf(context);
   const own = advice[language] === undefined ? {} : { suggestion: advice[language] };
@@ -130,7 +130,7 @@ function wantsJson(context: HttpContext): boolean {
   return /\bapplication\/json\b/iu.test(context.req.header("accept") ?? "");
 }
 
-/** What of an error is for users: whether something can be done, what, and the whole in their language (ERR-14, ERR-17). */
+/** What of an error is for users: whether something can be done, what, and the whole in their language. */
 function forUser(
   code: ErrorCode,
   language: Language,
@@ -146,7 +146,7 @@ function forUser(
 
 /**
  * How a run failed, for a reader: with what to do about it in the reader's language where it is one of our kinds. What
- * other graphs throw stays as it is (wire contract, section 3).
+ * other graphs throw stays as it is.
  */
 export function toWireRunError({ advice, ...error }: RunError, language: Language): object {
   const code = errorCodes.find((known) => known === error.error);

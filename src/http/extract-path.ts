@@ -1,8 +1,8 @@
 const Step = /\.?([^.[\]]+)|\[(-?\d+)\]/gu;
 
 /**
- * What stands at a path such as `values.messages[-1].content`: keys by dots, places of lists in brackets, negative ones from
- * the end (wire contract, 2.3: `extract`). `null` where there is nothing.
+ * What stands at a path such as `values.messages[-1].content`: keys by dots, places of lists in brackets, negative ones
+ * from the end (`extract`). `null` where there is nothing.
  */
 export function extractPath(value: unknown, path: string): unknown {
   let at: unknown = value;

@@ -36,8 +36,8 @@ const encoded = new Renderings<{ end: string; bytes: Uint8Array }>();
 const renderedMetadata = new WeakMap<object, string>();
 
 /**
- * Makes one reader's writer of server-sent events (wire contract, section 3): event in, frame out, `""` for an event the
- * reader does not want. It keeps the state of the `messages` mode, where every frame holds the whole message so far.
+ * Makes one reader's writer of server-sent events: event in, frame out, `""` for an event the reader does not want. It
+ * keeps the state of the `messages` mode, where every frame holds the whole message so far.
  */
 export function createFrames(options: FrameOptions): (event: RunEvent) => Frame {
   const soFar = new Map<string, AIMessageChunk>();

@@ -6,7 +6,7 @@ import { AppError } from "../errors.ts";
 import { systemCode } from "../system-code.ts";
 import { acceptSockets, type Fetch, type Sockets } from "./sockets.ts";
 
-/** How long a request may take to arrive, and its headers alone: one that dribbles in gets 408 (S6 in reliability.md). */
+/** How long a request may take to arrive, and its headers alone: one that dribbles in gets 408. */
 function requestLimits({ requestSeconds }: Config): ServerOptions {
   const milliseconds = Math.ceil(requestSeconds * 1_000);
   return {
@@ -30,8 +30,8 @@ interface Listener {
 const flushMilliseconds = 500;
 
 /**
- * Listens at the address of the configuration. Throws `config` when the address is in use, or
- * is not this machine's or this user's.
+ * Listens at the address of the configuration. Throws `config` when the address is in use, or is not this machine's or
+ * this user's.
  */
 export async function listen(config: Config, fetch: Fetch): Promise<Listener> {
   const { host, port } = config;

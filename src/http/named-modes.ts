@@ -5,8 +5,8 @@ import type { HttpContext } from "./environment.ts";
 const Names = z.array(z.string());
 
 /**
- * The names under a key of the query; `undefined` without one. Several come by commas, as a repeated key (SDK 1.15), or as a
- * JSON array (SDK 2.0.0, which writes every value that is no text so).
+ * The names under a key of the query; `undefined` without one. Several come by commas, as a repeated key (SDK 1.15), or
+ * as a JSON array (SDK 2.0.0, which writes every value that is no text so).
  */
 export function namesInQuery(context: HttpContext, key: string): string[] | undefined {
   const names = (context.req.queries(key) ?? []).flatMap(namesIn).filter((name) => name !== "");

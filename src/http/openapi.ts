@@ -42,8 +42,8 @@ const ValidationError = z
   .describe("Which values are wrong, and why; what was sent is not repeated");
 
 /**
- * `/openapi.json`, made from the schemas that validate, and a page that shows it at `/docs`, both without a network. They
- * hold nobody's data and are open to all; the page asks for a key where calls need one.
+ * `/openapi.json`, made from the schemas that validate, and a page that shows it at `/docs`, both without a network.
+ * They hold nobody's data and are open to all; the page asks for a key where calls need one.
  */
 export function openApiRoutes(app: HttpApp, needsKey: boolean): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();

@@ -4,8 +4,8 @@ const mostKept = 32 * 1024 * 1024;
 const longFrom = 8 * 1024;
 
 /**
- * What was rendered of objects that several readers get, in the order in which they came. A run keeps its newest events for its
- * readers; each may be a state of megabytes, whose messages they share, and its text would not.
+ * What was rendered of objects that several readers get, in the order in which they came. A run keeps its newest events
+ * for its readers; each may be a state of megabytes, whose messages they share, and its text would not.
  */
 export class Renderings<Rendering> {
   readonly #known = new WeakMap<object, Rendering>();

@@ -15,8 +15,8 @@ const Checkpoint = z.looseObject({
 });
 
 /**
- * The body that starts a run (wire contract, section 2.4). Unknown fields are ignored, `null` is the same as absent, so
- * that every SDK's spelling is taken.
+ * The body that starts a run. Unknown fields are ignored, `null` is the same as absent, so that every SDK's spelling is
+ * taken.
  */
 export const RunBody = z
   .object({

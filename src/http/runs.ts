@@ -22,7 +22,7 @@ import { submissionOf } from "./submission.ts";
 import { sendWhenReady } from "./wait.ts";
 import { toWireJson } from "./wire.ts";
 
-/** The wire's Run (wire contract, section 2). */
+/** The wire's Run. */
 export function toWireRun(run: Run): object {
   const {
     stream_subgraphs,
@@ -46,7 +46,7 @@ export function toWireRun(run: Run): object {
   };
 }
 
-/** Says how many runs of the session come before this one, as long as it waits (API-10). */
+/** Says how many runs of the session come before this one, as long as it waits. */
 export function tellPosition({ runs }: HttpServices, context: HttpContext, run: Run): void {
   const position = runs.position(run);
   if (position === undefined) return;
@@ -76,9 +76,9 @@ export interface Arrival extends Pick<RunRequest, "submission" | "protocol"> {
 }
 
 /**
- * Admits a run; the same again under its `Idempotency-Key` gives the same run. 422 when the session is busy and the strategy
- * is `reject` (wire contract, 2.4), and for a key that came with another request. What the run configured becomes the
- * session's configuration. A session that was made for a run which cannot begin goes again.
+ * Admits a run; the same again under its `Idempotency-Key` gives the same run. 422 when the session is busy and the
+ * strategy is `reject`, and for a key that came with another request. What the run configured becomes the session's
+ * configuration. A session that was made for a run which cannot begin goes again.
  */
 export async function admitRun(
   services: HttpServices,
@@ -130,7 +130,7 @@ export async function checkRun(services: HttpServices, body: RunBody): Promise<v
   await checkedBody(services, body);
 }
 
-/** What a run of ours is given, as the rules for messages have it (MSG-18). */
+/** What a run of ours is given, as the rules for messages have it. */
 export async function checkedBody(
   { runnable, graphs }: Pick<HttpServices, "runnable" | "graphs">,
   body: RunBody,
@@ -146,7 +146,7 @@ export async function checkedBody(
   };
 }
 
-/** Without an input a run goes on after its last step, and compression is the first one: it would be passed over (COMP-11). */
+/** Without an input a run goes on after its last step, and compression is the first one: it would be passed over. */
 function refuseCompression({ context }: RunBody): void {
   const wanted = context?.["compress"];
   if (wanted === undefined || wanted === null || wanted === false) return;
@@ -169,7 +169,7 @@ export interface Following {
   cancels?: boolean;
 }
 
-/** Answers with a run's events, after a `gap` where the log does not go on from what the reader has (reliability E1). */
+/** Answers with a run's events, after a `gap` where the log does not go on from what the reader has. */
 export async function streamRun(
   services: HttpServices,
   context: HttpContext,

@@ -2,8 +2,8 @@
 const ofValues = "values.";
 
 /**
- * Only the fields of a ThreadState that were asked for; `values.<key>` is one key of its values (wire contract, 2.3). All of
- * them when nothing was asked for, `values` as a whole when that was.
+ * Only the fields of a ThreadState that were asked for; `values.<key>` is one key of its values. All of them when
+ * nothing was asked for, `values` as a whole when that was.
  */
 export function selectState(state: object, fields: readonly string[] | null | undefined): object {
   if (fields === null || fields === undefined) return state;

@@ -3,7 +3,7 @@ import { errorCodes } from "../errors.ts";
 import { JsonObject, MultitaskStrategy, PendingInterrupt, RunStatus, SessionStatus } from "../storage/records.ts";
 import { ThreadTtlShape } from "./thread-ttl.ts";
 
-/** The answers of the wire (wire contract, section 2), as `/openapi.json` describes them. */
+/** The answers of the wire, as `/openapi.json` describes them. */
 export const AssistantShape = z
   .object({
     assistant_id: z.string(),
@@ -95,7 +95,7 @@ export const RunShape = z
   })
   .meta({ ref: "Run" });
 
-/** A refused request, for whoever asks for JSON by name (API-09). */
+/** A refused request, for whoever asks for JSON by name. */
 export const ErrorShape = z
   .object({
     errorType: z.enum(errorCodes),

@@ -17,9 +17,9 @@ export interface Sockets {
 }
 
 /**
- * Lets routes answer with a WebSocket. The request passes the whole API like any other, so that a foreign page, a wrong key
- * and a wrong path are refused by the same rules. A browser does not see why a handshake fails: what is refused to somebody
- * who may speak to us is accepted and closed with 4000 and the HTTP status (wire contract, section 4).
+ * Lets routes answer with a WebSocket. The request passes the whole API like any other, so that a foreign page, a wrong
+ * key and a wrong path are refused by the same rules. A browser does not see why a handshake fails: what is refused to
+ * somebody who may speak to us is accepted and closed with 4000 and the HTTP status.
  */
 export function acceptSockets(server: ServerType, fetch: Fetch, bodyLimit: number): Sockets {
   let opening: Promise<WebSocketServer> | undefined;

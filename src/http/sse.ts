@@ -17,8 +17,8 @@ const stalledMilliseconds = 120_000;
 const batchCharacters = 64 * 1024;
 
 /**
- * A reader that does not take what was written while the run tells so many characters more is cut off: it comes back with
- * `Last-Event-ID` when it can (reliability E3). What it has not taken waits in the log meanwhile, not in memory.
+ * A reader that does not take what was written while the run tells so many characters more is cut off: it comes back
+ * with `Last-Event-ID` when it can. What it has not taken waits in the log meanwhile, not in memory.
  */
 const behindLimit = 1024 * 1024;
 /** So long it has at least: a run may tell megabytes before the connection of the quickest reader has been looked at again. */
@@ -32,8 +32,8 @@ export interface EventStream<Event> {
   /** Nothing may come for a long time: the reader is answered at once, not with the first event. */
   mayBeQuiet?: boolean;
   /**
-   * Opens the events, in batches as they are ready; the signal ends them when the reader goes. An error of the kind `server`
-   * says that there is more, after a restart.
+   * Opens the events, in batches as they are ready; the signal ends them when the reader goes. An error of the kind
+   * `server` says that there is more, after a restart.
    */
   open: (signal: AbortSignal) => AsyncIterable<Event[]>;
   /** What the run tells from now on; to see how far a reader that takes nothing falls behind. */
@@ -49,8 +49,8 @@ export interface EventStream<Event> {
 }
 
 /**
- * Answers with server-sent events, written straight to node's response: everything that is ready goes out in one
- * write, and a slow reader holds back only itself, until it is cut off. Ends when the events end; where they go on without
+ * Answers with server-sent events, written straight to node's response: everything that is ready goes out in one write,
+ * and a slow reader holds back only itself, until it is cut off. Ends when the events end; where they go on without
  * this reader the connection breaks, so that nobody takes them for all. A heartbeat comment is sent every 5 s.
  */
 export function sendEvents<Event>(context: HttpContext, stream: EventStream<Event>): Response {
@@ -169,8 +169,8 @@ function createOutput(outgoing: ServerResponse, opening: string) {
 }
 
 /**
- * Waits until the reader has taken what was written: true, or false as soon as it is too far behind. Throws the signal's
- * reason when it goes.
+ * Waits until the reader has taken what was written: true, or false as soon as it is too far behind. Throws the
+ * signal's reason when it goes.
  */
 async function keepsUp<Event>(
   { env: { outgoing } }: HttpContext,

@@ -4,7 +4,7 @@ import { masked } from "../models/registry/credentials.ts";
 /** It travels in a header. */
 const Key = z.string().regex(/^[\x21-\x7e]{1,1000}$/u, { error: "expected up to 1000 visible ASCII characters" });
 
-/** A key to be stored: it goes in and never comes out (SEC-01). */
+/** A key to be stored: it goes in and never comes out. */
 export const KeySave = z.strictObject({ key: Key.describe("Never shown again") }).meta({ ref: "ProviderKey" });
 
 /** What is told of a key: everything but the key. */

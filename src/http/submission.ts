@@ -15,8 +15,8 @@ function ordered(value: unknown): unknown {
 }
 
 /**
- * What makes a repeated request the same one (QUEUE-02, API-10): its `Idempotency-Key` and a hash of its parsed body, in
- * which the order of keys does not count. `undefined` without the header; 400 for a key that is empty or too long.
+ * What makes a repeated request the same one: its `Idempotency-Key` and a hash of its parsed body, in which the order
+ * of keys does not count. `undefined` without the header; 400 for a key that is empty or too long.
  */
 export function submissionOf(context: HttpContext, body: object): Submission | undefined {
   const key = context.req.header("idempotency-key");
@@ -32,7 +32,7 @@ export function submissionOf(context: HttpContext, body: object): Submission | u
 
 /**
  * The id of the session that a stateless run under this key has: the same key finds the same session, and in it the run
- * of that time. Keys belong to their owners, so two owners never meet in one (S4).
+ * of that time. Keys belong to their owners, so two owners never meet in one.
  */
 export function sessionIdOf({ key }: Submission, owner: string): string {
   const digest = createHash("sha256")

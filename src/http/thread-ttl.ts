@@ -4,7 +4,7 @@ import { SessionTtl, type SessionTtlStore } from "../storage/session-ttls.ts";
 
 const { strategy: Strategy } = SessionTtl.shape;
 
-/** How long a thread stays that nobody touches (wire contract, section 2.3): minutes, or minutes and what becomes of it. */
+/** How long a thread stays that nobody touches: minutes, or minutes and what becomes of it. */
 export const ThreadTtl = z
   .union([Minutes, z.object({ ttl: Minutes, strategy: Strategy.nullish() })])
   .describe(

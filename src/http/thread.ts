@@ -2,7 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { Session } from "../storage/records.ts";
 
-/** The wire's Thread (wire contract, section 2): `values` and `interrupts` are left out while there are none. */
+/** The wire's Thread: `values` and `interrupts` are left out while there are none. */
 export function toThread(session: Session, values: Record<string, unknown> | undefined): object {
   return {
     thread_id: session.session_id,

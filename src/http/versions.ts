@@ -15,7 +15,7 @@ function packageFolder(name: string): string {
   return entry.slice(0, entry.lastIndexOf(name) + name.length);
 }
 
-/** Who we are, whom we run on, and the version of the LangGraph API that we speak (wire contract, section 0). */
+/** Who we are, whom we run on, and the version of the LangGraph API that we speak. */
 export const versions = {
   millrace: versionIn(join(dirname(fileURLToPath(import.meta.url)), "../../package.json")),
   langgraph: versionIn(join(packageFolder("@langchain/langgraph"), "package.json")),

@@ -5,7 +5,7 @@ import type { HttpContext } from "./environment.ts";
 import { packedText } from "./pack.ts";
 import { writeHead } from "./sse.ts";
 
-/** A proxy or client must see that a long wait lives; a newline is nothing in JSON (wire contract, 2.4). */
+/** A proxy or client must see that a long wait lives; a newline is nothing in JSON. */
 const keepAliveMilliseconds = 1_000;
 
 /** What is awaited and how. */

@@ -3,7 +3,7 @@ import type { Run } from "../storage/records.ts";
 import { toWireRun } from "./runs.ts";
 import { toWireJson } from "./wire.ts";
 
-/** What is told of a run's end: the Run, its last values, how it failed, and when it worked (wire contract, 2.4). */
+/** What is told of a run's end: the Run, its last values, how it failed, and when it worked. */
 export function webhookBody(run: Run, { values, started_at, ended_at }: ToldEnd): string {
   return toWireJson({
     ...toWireRun(run),

@@ -6,8 +6,8 @@ import { withoutSealed } from "../models/sealed-field.ts";
 const maximumDepth = 100;
 
 /**
- * Any value as JSON text, as LangGraph's wire writes it: messages flattened (`{type, content, …}`), errors as
- * `{error, message}`, maps as objects, sets as arrays, bytes as base64, big integers as text.
+ * Any value as JSON text, as LangGraph's wire writes it: messages flattened (`{type, content, …}`), errors as `{error,
+ * message}`, maps as objects, sets as arrays, bytes as base64, big integers as text.
  */
 export function toWireJson(value: unknown): string {
   return JSON.stringify(toWire(value)) ?? "null";
@@ -55,8 +55,8 @@ function wireObject(object: object, depth: number): object {
 }
 
 /**
- * The fields of every kind of message, in LangChain's spelling; JSON leaves out those that are undefined. Thoughts that only
- * their vendor can read are for no client.
+ * The fields of every kind of message, in LangChain's spelling; JSON leaves out those that are undefined. Thoughts that
+ * only their vendor can read are for no client.
  */
 function wireMessage(message: BaseMessage, depth: number): Record<string, unknown> {
   // The kinds differ in their fields; reading one that a kind has not gives undefined.

@@ -13,8 +13,8 @@ export interface CloneLimits {
 export const cloneLimits: CloneLimits = { bytes: 512 * 1024 * 1024, files: 50_000 };
 
 /**
- * What is too large of a folder, `undefined` while nothing is. Looks no further than the limits. What goes while it looks
- * does not count: git moves its files about.
+ * What is too large of a folder, `undefined` while nothing is. Looks no further than the limits. What goes while it
+ * looks does not count: git moves its files about.
  */
 export async function tooLarge(folder: string, limits: CloneLimits): Promise<string | undefined> {
   let [bytes, files] = [0, 0];

@@ -43,8 +43,8 @@ type Ended = number | "stopped" | Error;
 
 /**
  * Clones the newest state of a repository into a folder that is not there yet, by the program `git`: without questions,
- * hooks, links and settings of this machine, and over the given protocols alone, also where it is sent elsewhere. Throws
- * `network` with what git says, `timeout`, `cancelled`, `too_large`, or `execution_failed` when there is no git.
+ * hooks, links and settings of this machine, and over the given protocols alone, also where it is sent elsewhere.
+ * Throws `network` with what git says, `timeout`, `cancelled`, `too_large`, or `execution_failed` when there is no git.
  */
 export async function cloneRepository(
   url: string,

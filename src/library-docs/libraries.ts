@@ -26,13 +26,13 @@ export interface LoadedLibraries {
   problems: readonly { file: string; problem: string }[];
 }
 
-/** The documentation of the libraries that a project uses (EXT-04). Changes come one after the other. */
+/** The documentation of the libraries that a project uses. Changes come one after the other. */
 export interface Libraries {
   /** Only what was added. `name` (`library` or `user/library`) restricts it. Never throws. */
   load(name?: string): LoadedLibraries;
   /**
-   * Adds a library; the first time the repository is cloned. Throws `not_found` when it has no such library, `conflict` when
-   * several have this name, and what keeps the repository from being cloned.
+   * Adds a library; the first time the repository is cloned. Throws `not_found` when it has no such library, `conflict`
+   * when several have this name, and what keeps the repository from being cloned.
    */
   add(name: string, signal: AbortSignal): Promise<LoadedLibraries>;
   /** Throws `not_found` when it was not added. */

@@ -1,7 +1,7 @@
 import { readdirSync, type Dirent } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** A library in a repository of documentation, whose layout is `domain/user/library` (EXT-04). */
+/** A library in a repository of documentation, whose layout is `domain/user/library`. */
 export interface Library {
   /** `user/library`. */
   name: string;

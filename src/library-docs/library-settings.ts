@@ -3,7 +3,7 @@ import { AppError, errorMessage } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { OverrideFile } from "../prompts/override-file.ts";
 
-/** Where documentation comes from when nobody says otherwise (EXT-04). */
+/** Where documentation comes from when nobody says otherwise. */
 const defaultRepository = "https://github.com/allwefantasy/llm_friendly_packages";
 
 const Settings = z.object({

@@ -1,9 +1,9 @@
 import type { Config } from "../config.ts";
 
 /**
- * The variables that can be changed while the server runs, and what of the configuration each is a part of: what nothing holds
- * on to for longer than a run. Who may call, the folders, the toolkits and the inner addresses whose pages may be opened are
- * the environment's alone.
+ * The variables that can be changed while the server runs, and what of the configuration each is a part of: what
+ * nothing holds on to for longer than a run. Who may call, the folders, the toolkits and the inner addresses whose
+ * pages may be opened are the environment's alone.
  */
 export const changeable: Readonly<Record<string, keyof Config>> = {
   MILLRACE_TOOL_RATE: "toolRate",

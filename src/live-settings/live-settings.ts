@@ -22,9 +22,9 @@ const Changed = z.record(Name, z.string().min(1));
 export type ChangedSettings = Readonly<Record<string, string>>;
 
 /**
- * The configuration with what was changed while the server runs (API-06). It is kept in a file, which is looked at whenever
- * somebody asks, so that a change, also one by hand, counts from the next use on; of a file that is broken the last good
- * state goes on to count.
+ * The configuration with what was changed while the server runs. It is kept in a file, which is looked at whenever
+ * somebody asks, so that a change, also one by hand, counts from the next use on; of a file that is broken the last
+ * good state goes on to count.
  */
 export class LiveSettings {
   readonly #started: Config;
@@ -51,8 +51,8 @@ export class LiveSettings {
   }
 
   /**
-   * Changes variables, all of them or none; `null` takes back what was changed. Throws `invalid_parameter` where the whole could not
-   * be started with, `conflict` while the file is broken, and what `OverrideFile.write` throws.
+   * Changes variables, all of them or none; `null` takes back what was changed. Throws `invalid_parameter` where the
+   * whole could not be started with, `conflict` while the file is broken, and what `OverrideFile.write` throws.
    */
   change(changes: Readonly<Record<string, string | null>>): void {
     const found = this.#file.read();
@@ -84,8 +84,8 @@ export class LiveSettings {
 }
 
 /**
- * Opens the settings of a data folder, whose file need not be there, and lets the log say as much as they want, also after a
- * change by hand.
+ * Opens the settings of a data folder, whose file need not be there, and lets the log say as much as they want, also
+ * after a change by hand.
  */
 export function openSettings(config: Config, logger: Pick<Logger, "error" | "level">): LiveSettings {
   const warn: WarnOfFile = (warning) => logger.error(warning, "settings_file_not_used");
@@ -135,7 +135,7 @@ function movedEngines({ given }: Config, changed: ChangedSettings): SearchEngine
   });
 }
 
-/** Inner addresses are the environment's to name (S13): those that were changed are none. */
+/** Inner addresses are the environment's to name: those that were changed are none. */
 function webOf({ allowed }: WebSettings, fresh: WebSettings, moved: readonly SearchEngineName[]): WebSettings {
   const told = (one: SearchSettings): SearchSettings => (moved.includes(one.engine) ? { ...one, isMoved: true } : one);
   return { ...fresh, allowed, search: fresh.search && told(fresh.search), lackKey: fresh.lackKey.map(told) };

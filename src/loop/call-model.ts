@@ -25,9 +25,9 @@ import type { ForcedRound, LoopState, LoopUpdate } from "./state.ts";
 import { tellVendorSearch } from "./model-call/vendor-search.ts";
 
 /**
- * One model call, with its retries (law 4) and other ways (ERR-03). A call that fails for good is put to a person where the
- * run wants that. Else it ends the run when nothing has been done or said yet, since nothing is lost then; later in the loop, and
- * at any limit, it ends the turn with what is known.
+ * One model call, with its retries (law 4) and other ways. A call that fails for good is put to a person where the run
+ * wants that. Else it ends the run when nothing has been done or said yet, since nothing is lost then; later in the
+ * loop, and at any limit, it ends the turn with what is known.
  */
 export async function callModel(before: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
@@ -102,7 +102,7 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
   );
 }
 
-/** A step of several owes no summary of its own (TASK-09). */
+/** A step of several owes no summary of its own. */
 function owedNow(round: ForcedRound | null, { isPart }: LoopCall): ForcedRound | null {
   return isPart && (round?.kind === "task_summary" || round?.kind === "file_summary") ? null : round;
 }

@@ -21,7 +21,7 @@ import { writtenArguments, type ToolTask } from "./tool-call/tool-task.ts";
 
 /**
  * One call, one result message (law 6). It has the effects and never interrupts (law 1); the ledger stands around the
- * effect (law 3). A failing tool is a result like any other (LOOP-10); only a stop of the run is thrown.
+ * effect (law 3). A failing tool is a result like any other; only a stop of the run is thrown.
  */
 export async function callTool(task: ToolTask, config: LangGraphRunnableConfig): Promise<Command> {
   const goto = task.beside_agents === true ? "delegate" : "assemble";
@@ -89,7 +89,7 @@ export function tellResult(call: AnsweredCall, result: ToolResult, config: LangG
   return message;
 }
 
-/** Why this result ends the turn, if it does (LOOP-13, LOOP-23): what the run says counts before what the tool says. */
+/** Why this result ends the turn, if it does: what the run says counts before what the tool says. */
 function endOf(tool: Tool, { success }: ToolResult, ofRun: ResultMode | undefined): EndReason | undefined {
   if (!success) return undefined;
   if (tool.completes === true) return "completed";
@@ -120,7 +120,7 @@ async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promis
   }
 }
 
-/** A tool of a source was there when the call was decided, and is not when the run goes on after a crash (EXT-05). */
+/** A tool of a source was there when the call was decided, and is not when the run goes on after a crash. */
 function toolLost(name: string): ToolResult {
   return {
     success: false,

@@ -42,7 +42,7 @@ async function outcomeOf(
   }
 }
 
-/** Waits for the word that confirms a further tool of this turn; anything else declines it (CONF-07). */
+/** Waits for the word that confirms a further tool of this turn; anything else declines it. */
 async function askForWord(requested: Omit<RuledCall, "ruling">, config: LangGraphRunnableConfig): Promise<Outcome> {
   const { call } = requested;
   const answer = readChainAnswer(interrupt(chainRequest(call)));
@@ -55,7 +55,7 @@ async function askForWord(requested: Omit<RuledCall, "ruling">, config: LangGrap
   return outcomeOf(await remembered(() => ruleOnInput(tool, prepared.input, config)), requested, config);
 }
 
-/** Puts the call's own question to the user (LOOP-14), and again until the answer can be used. */
+/** Puts the call's own question to the user, and again until the answer can be used. */
 function askUser(
   { call }: Pick<RuledCall, "call">,
   asked: UserQuestion,

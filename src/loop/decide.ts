@@ -13,15 +13,15 @@ export interface Standing {
   /** Forced continuations so far, and how many there may be; none where the program reads the reply. */
   forced: number;
   maxForced: number;
-  /** What is still owed (TASK-03); asked only where it matters. */
+  /** What is still owed; asked only where it matters. */
   owed: () => ForcedRound | null;
   /** Work is known to be left. */
   isIncomplete: () => boolean;
 }
 
 /**
- * The one place that says whether a reply ends the turn (law 7, LOOP-02). Calls are followed; an empty reply and one that
- * leaves something owed are asked again, within a limit (TASK-04); any other is the answer. A closing reply always ends.
+ * The one place that says whether a reply ends the turn (law 7). Calls are followed; an empty reply and one that leaves
+ * something owed are asked again, within a limit; any other is the answer. A closing reply always ends.
  */
 export function afterReply(reply: { text: string; calls: number }, standing: Standing): Decision {
   if (standing.closing !== null) return { kind: "end", reason: standing.closing };
@@ -29,7 +29,7 @@ export function afterReply(reply: { text: string; calls: number }, standing: Sta
   if (standing.maxForced === 0) return { kind: "end", reason: "answered" };
   const round = standing.forced < standing.maxForced ? standing.owed() : null;
   if (round !== null) return { kind: "force", round };
-  // Asked again and again, it did not get on (GUARD-06, GUARD-08).
+  // Asked again and again, it did not get on.
   const isStuck = standing.forced > 0 && (reply.text.trim() === "" || standing.isIncomplete());
   return { kind: "end", reason: isStuck ? "guardrail" : "answered" };
 }
@@ -37,8 +37,8 @@ export function afterReply(reply: { text: string; calls: number }, standing: Sta
 const Ending = z.object({ ends_turn: EndReason.optional().catch(undefined) });
 
 /**
- * Whether the results of the last calls are the reply (LOOP-13, LOOP-23): all went well, and one of them is to be shown.
- * `text` is what is shown.
+ * Whether the results of the last calls are the reply: all went well, and one of them is to be shown. `text` is what is
+ * shown.
  */
 export function afterTools(messages: readonly BaseMessage[]): { reason: EndReason; text: string } | null {
   const results = lastResults(messages);
@@ -55,7 +55,7 @@ export function afterTools(messages: readonly BaseMessage[]): { reason: EndReaso
 /** Errors of results by which nothing has failed: a person or a rule has refused the call. */
 const refusals: ReadonlySet<unknown> = new Set(["blocked", "denied"]);
 
-/** Whether a tool has failed among the last calls (LOOP-03). */
+/** Whether a tool has failed among the last calls. */
 export function hasFailed(messages: readonly BaseMessage[]): boolean {
   return lastResults(messages).some(
     ({ status, additional_kwargs }) => status === "error" && !refusals.has(additional_kwargs["errorType"]),

@@ -5,7 +5,7 @@ import type { RunServices } from "./services.ts";
 
 /**
  * The services of a server, of which what can be changed while it runs is what it is in the moment when it is asked for. A run
- * takes a copy when it begins or goes on, so a change counts from then on (API-06). `openWeb` opens the web anew where that changes.
+ * takes a copy when it begins or goes on, so a change counts from then on. `openWeb` opens the web anew where that changes.
  */
 export function withLiveSettings<Services extends RunServices>(
   services: Services,

@@ -19,8 +19,8 @@ import { LoopState, type EndReason } from "./state.ts";
 import { subAgent } from "./sub-agents/sub-agent.ts";
 
 /**
- * The steps of the agentic loop (LOOP-01): assemble → call model → check calls → call tools ↺ → finish. A model call that
- * fails for good may first ask a person. Each requested call is checked and run in a task of its own (law 2).
+ * The steps of the agentic loop: assemble → call model → check calls → call tools ↺ → finish. A model call that fails
+ * for good may first ask a person. Each requested call is checked and run in a task of its own (law 2).
  */
 function steps(afterTools: readonly string[]) {
   return new StateGraph(LoopState)
@@ -36,7 +36,7 @@ function steps(afterTools: readonly string[]) {
     .addEdge("finish", END);
 }
 
-/** The loop of a sub-agent: the same steps, without agents of its own (AGENT-04). */
+/** The loop of a sub-agent: the same steps, without agents of its own. */
 const agentLoop = steps(["assemble"]).compile({ name: "agentic_loop" });
 
 /** The agentic loop, a subgraph that every node calls. A call may hand work to agents, each in a task of its own. */
@@ -58,7 +58,7 @@ export interface LoopOutcome extends LoopReport {
   /** Tokens and money of all model calls, those of its agents too. */
   total_tokens: number;
   total_cost: number;
-  /** Where the turn is now (STATE-03). */
+  /** Where the turn is now. */
   turnState: TurnState;
 }
 

@@ -24,8 +24,8 @@ export interface LoopRecord {
 }
 
 /**
- * What a run has done beyond its last checkpoint, kept in memory so that a stop loses none of it (STOP-10). `heard` is
- * filled by whoever tells the readers, so what is kept is what was told, byte for byte.
+ * What a run has done beyond its last checkpoint, kept in memory so that a stop loses none of it. `heard` is filled by
+ * whoever tells the readers, so what is kept is what was told, byte for byte.
  */
 export interface Progress {
   readonly records: readonly LoopRecord[];

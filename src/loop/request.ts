@@ -19,27 +19,27 @@ import type { Shown } from "./view/shown.ts";
 import { servicesOf, taskPathOf, tellEvent } from "./services.ts";
 
 /**
- * What a node hands to the loop. It travels beside the loop's state, not in it: after a crash the node runs again from its
- * first line and hands over the same, so nothing of the history is stored a second time.
+ * What a node hands to the loop. It travels beside the loop's state, not in it: after a crash the node runs again from
+ * its first line and hands over the same, so nothing of the history is stored a second time.
  */
 export interface LoopRequest {
   /** The node that calls, for events. */
   node: string;
-  /** The system text, the same through all iterations (LOOP-05). */
+  /** The system text, the same through all iterations. */
   system: string;
-  /** The pieces that it was put together from, for whoever looks at it (CTX-19); absent: it is one piece. */
+  /** The pieces that it was put together from, for whoever looks at it; absent: it is one piece. */
   parts?: readonly SystemPart[];
-  /** What the model is given to read before the conversation (CTX-02); comes right after the system text. */
+  /** What the model is given to read before the conversation; comes right after the system text. */
   documentation?: BaseMessage[];
   /** What of the user's documentation that is, to be looked up when the loop begins; absent: none. */
   reading?: ReadingList;
   /** Where the notes of the loop come from; absent: the built-in texts. */
   prompts?: Prompts;
-  /** Pages that were found on the web for the turn; kept on its reply (SEARCH-05). */
+  /** Pages that were found on the web for the turn; kept on its reply. */
   found?: readonly SearchResult[];
-  /** What the client's editor shows; with its text, the model can change it (DOC-05). */
+  /** What the client's editor shows; with its text, the model can change it. */
   document?: EditorDocument;
-  /** The model's vendor searches the web by itself, where it can (SEARCH-01). */
+  /** The model's vendor searches the web by itself, where it can. */
   providerSearch?: boolean;
   history: BaseMessage[];
   summary: ConversationSummary | null;
@@ -47,19 +47,19 @@ export interface LoopRequest {
   instruction?: string;
   /** What the model may call; empty for a plain answer. */
   tools: Tool[];
-  /** The tool that must be called first (TOOL-08); once it was, there are only the others, each by the user's word. */
+  /** The tool that must be called first; once it was, there are only the others, each by the user's word. */
   forcedTool?: string;
   limits: LoopLimits;
-  /** How far the model may go with tools on its own (C-04); default `auto`. */
+  /** How far the model may go with tools on its own; default `auto`. */
   toolPolicy?: ToolPolicy;
-  /** What becomes of tool results, where the run says so (LOOP-23); else each tool knows. */
+  /** What becomes of tool results, where the run says so; else each tool knows. */
   resultMode?: ResultMode;
   model: string;
-  /** How what a model may read is shared, where the run says so (CTX-16), and whether a document is cut early (COMP-16). */
+  /** How what a model may read is shared, where the run says so, and whether a document is cut early. */
   room?: { shares: ContextShares | undefined; cutsEarly: boolean };
-  /** The model that is asked where the other one cannot be (ERR-03). */
+  /** The model that is asked where the other one cannot be. */
   fallbackModel?: string;
-  /** Whether a person decides about a model call that fails for good (ERR-03); else it fails. */
+  /** Whether a person decides about a model call that fails for good; else it fails. */
   onError?: "ask" | "fail";
   temperature?: number;
   /** Whether a model thinks that can do both. */
@@ -68,19 +68,19 @@ export interface LoopRequest {
   maxTokens?: number;
   /** How the model calls tools, where the run says so. */
   toolProtocol?: NonNullable<RunContext["tool_protocol"]>;
-  /** The session waits for a confirmation: every tool call is refused (STATE-04). */
+  /** The session waits for a confirmation: every tool call is refused. */
   requiresConfirm: boolean;
-  /** Where the turn is when the loop begins (STATE-03); without it, at its plan. */
+  /** Where the turn is when the loop begins; without it, at its plan. */
   turnState?: TurnState;
-  /** One step of several: what is owed at the end of the whole is not owed here (TASK-09). */
+  /** One step of several: what is owed at the end of the whole is not owed here. */
   isPart?: boolean;
-  /** The user only wants to plan: nothing may be changed (DECOMP-04). */
+  /** The user only wants to plan: nothing may be changed. */
   isPlanning?: boolean;
   /** The answer is for the program, not for the reader: its tokens are not streamed. */
   silent: boolean;
   /** The user's own words, where the last human message of the history is not theirs; only those can be a yes. */
   userRequest?: string;
-  /** Set in the loop of a sub-agent (AGENT-04). */
+  /** Set in the loop of a sub-agent. */
   agent?: AgentPlace;
 }
 
@@ -104,7 +104,7 @@ export interface BackgroundNews {
 export interface LoopCall extends LoopRequest {
   /** The history as it may be shown: compacted, and cut where that is decided once for the call (law 5). */
   visible: BaseMessage[];
-  /** What of it is left out because the user has said so much since (CTX-23). */
+  /** What of it is left out because the user has said so much since. */
   earlier: BaseMessage[];
   /** What the model can be given to read; chosen from in each iteration. */
   documents: CallDocuments | undefined;
@@ -165,15 +165,15 @@ export function userWords({ userRequest, history }: LoopRequest): string {
   return userRequest ?? textOf(history.findLast((message) => isHumanMessage(message))?.content ?? "");
 }
 
-/** Notes messages of this call at once, so that a stop before the next checkpoint does not lose them (STOP-10). */
+/** Notes messages of this call at once, so that a stop before the next checkpoint does not lose them. */
 export function note(config: LangGraphRunnableConfig, messages: readonly BaseMessage[]): void {
   const { record } = loopCall(config);
   if (record !== undefined) addMessages(record, messages);
 }
 
 /**
- * Tells the run's readers (`custom` stream mode). What a sub-agent tells bears its name and id, and is not taken for what
- * the session does.
+ * Tells the run's readers (`custom` stream mode). What a sub-agent tells bears its name and id, and is not taken for
+ * what the session does.
  */
 export function emit(config: LangGraphRunnableConfig, event: CustomEvent): void {
   // Only withLoopCall sets this key; a node that emits outside of the loop has none.

@@ -19,8 +19,8 @@ import { writtenArguments, type RequestedCall, type RuledCall, type Ruling } fro
 type Goto = Send[] | "call_model" | "assemble" | "ask_about_failure" | "finish";
 
 /**
- * A step that says itself what comes after it, from the state as it will be then. A conditional edge would do the same, and
- * read the whole state once more for it.
+ * A step that says itself what comes after it, from the state as it will be then. A conditional edge would do the same,
+ * and read the whole state once more for it.
  */
 export function routed(
   step: (state: LoopState, config: LangGraphRunnableConfig) => Promise<LoopUpdate>,
@@ -42,8 +42,8 @@ export function afterAssemble(state: Pick<LoopState, "end_reason">): "call_model
 }
 
 /**
- * What comes after a model call, as was decided there: one check per requested call, with what the rules say of it; another
- * round that is forced; the question about a call that failed; or the end.
+ * What comes after a model call, as was decided there: one check per requested call, with what the rules say of it;
+ * another round that is forced; the question about a call that failed; or the end.
  */
 export async function afterModel(
   state: Pick<LoopState, "messages" | "forced" | "failure" | "end_reason" | "iteration_count">,
@@ -87,12 +87,12 @@ function tellStatus({ call }: RequestedCall, status: ToolCallStatus, config: Lan
   emit(config, { type: "tool_status", tool_call_id: call.id, tool_name: call.name, status });
 }
 
-/** Whether one of a reply's calls may ask for agents: then they are sent once all its calls are through (AGENT-04). */
+/** Whether one of a reply's calls may ask for agents: then they are sent once all its calls are through. */
 function asksAgents({ tool_calls = [] }: AIMessage, { tools }: LoopCall): boolean {
   return tool_calls.some(({ name }) => tools.some((tool) => tool.name === name && tool.delegates !== undefined));
 }
 
-/** The calls that a reply asks for, up to the number that one reply may hold (LOOP-03). */
+/** The calls that a reply asks for, up to the number that one reply may hold. */
 function requestedCalls(
   answer: AIMessage,
   { messages, iteration_count: iteration }: Pick<LoopState, "messages" | "iteration_count">,

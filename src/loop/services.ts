@@ -43,23 +43,23 @@ export interface RunServices {
   grants?: (sessionId: string) => Promise<Pick<Grant, "tool" | "path_pattern">[]>;
   /** What tools change in the workspace, kept for undo; absent where nobody can undo it. */
   operations?: OperationStore;
-  /** What tools have changed just now (CTX-11); absent where nobody asks. */
+  /** What tools have changed just now; absent where nobody asks. */
   changedFiles?: ChangedFiles;
-  /** Where what the model is sent can be looked at (CTX-19); absent where nobody looks. */
+  /** Where what the model is sent can be looked at; absent where nobody looks. */
   requests?: Pick<ModelRequestStore, "note">;
-  /** Sources of context besides those of the house (CTX-10). */
+  /** Sources of context besides those of the house. */
   collectors?: readonly Collector[];
-  /** Who watches tool calls, and who is told what they throw (TOOL-04). */
+  /** Who watches tool calls, and who is told what they throw. */
   hooks?: readonly ToolHook[];
   onHookProblem?: (hook: string, error: unknown) => void;
-  /** How many tool calls and model calls of all runs may begin in a second (QUEUE-04); absent: as many as come. */
+  /** How many tool calls and model calls of all runs may begin in a second; absent: as many as come. */
   toolRate?: Rate | undefined;
   modelRate?: Rate | undefined;
   /** Model calls of all runs that may be under way at once; absent: as many as come. */
   modelRequests?: number | undefined;
   /** The toolkits that runs may use; absent: the default ones. */
   toolkits?: readonly Toolkit[];
-  /** What single owners may use of the tools (TOOL-13), and what the owner of this run's session may; absent: all. */
+  /** What single owners may use of the tools, and what the owner of this run's session may; absent: all. */
   ownerTools?: OwnerTools;
   allowedTools?: ReadonlySet<string> | undefined;
   /** Runs commands for tools; absent: nobody does. */
@@ -81,17 +81,17 @@ export interface RunServices {
   models?: Pick<ModelRegistry, "profile" | "roles">;
   /** Where prompts come from; absent: the built-in texts. */
   prompts?: Prompts;
-  /** The agents that work can be handed to (AGENT-02); absent: none. */
+  /** The agents that work can be handed to; absent: none. */
   agents?: AgentSource;
   /** The web, as the operator has set it up; absent: nobody may use it. */
   web?: Web | undefined;
-  /** What models are given to read before a conversation (CTX-02); absent: nothing. */
+  /** What models are given to read before a conversation; absent: nothing. */
   documentation?: readonly DocumentSource[];
-  /** Told when documentation is looked up (EVENT-03). */
+  /** Told when documentation is looked up. */
   callBack?: CallBack;
   /** Where agents work beyond the turn; absent: nowhere. */
   background?: BackgroundService | undefined;
-  /** Where a detected loop is logged (GUARD-09); absent where nobody reads a log. */
+  /** Where a detected loop is logged; absent where nobody reads a log. */
   logger?: Pick<Logger, "info" | "warn">;
   /** Told of every event in the moment it is emitted, whether or not a reader of the run has asked for it. */
   onEvent?: ((event: CustomEvent) => void) | undefined;
@@ -147,8 +147,8 @@ export function tellEvent(config: Pick<LangGraphRunnableConfig, "writer" | "conf
 }
 
 /**
- * The services of this run. Under another server (LangGraph's own, or a test) nobody lends any: then the process has its
- * own, with a ledger in memory, so the graph still runs; only repeating after a crash is then not prevented.
+ * The services of this run. Under another server (LangGraph's own, or a test) nobody lends any: then the process has
+ * its own, with a ledger in memory, so the graph still runs; only repeating after a crash is then not prevented.
  */
 export function servicesOf(config: RunnableConfig): RunServices {
   // Only runs/execute.ts sets this key, and it sets a RunServices.

@@ -6,7 +6,7 @@ import { MessageList } from "../state/messages.ts";
 import { Delegation, DelegationProgress, mergeDelegations } from "./sub-agents/delegation.ts";
 import { Failure } from "./model-call/failure.ts";
 
-/** Why the loop ended (LOOP-02). */
+/** Why the loop ended. */
 export const EndReason = z.enum([
   "answered",
   "completed",
@@ -20,7 +20,7 @@ export const EndReason = z.enum([
 ]);
 export type EndReason = z.infer<typeof EndReason>;
 
-/** What the next model call is asked to do before the turn may end (TASK-04, LOOP-15). */
+/** What the next model call is asked to do before the turn may end. */
 export const ForcedRound = z.object({
   kind: z.enum(["folder_check", "file_move", "task_summary", "file_summary", "incomplete_reply", "empty_reply"]),
   prompt: z.string(),
@@ -36,11 +36,11 @@ export const ViewPlan = z.object({
   whole: z.number().int().optional(),
   /** Pairs of documentation that there is no room for, from the first on. */
   left_out: z.number().int().optional(),
-  /** Set where the history is cut early (COMP-16): the tokens that its messages may take then. */
+  /** Set where the history is cut early: the tokens that its messages may take then. */
   early: z.number().int().optional(),
-  /** Tokens that the conversation may take before old tool results are cleared (PRUNE-06). */
+  /** Tokens that the conversation may take before old tool results are cleared. */
   zone: z.number().int().optional(),
-  /** The form that the view has because it would not fit otherwise (COMP-14); absent: everything from `first` on is shown. */
+  /** The form that the view has because it would not fit otherwise; absent: everything from `first` on is shown. */
   form: z.number().int().optional(),
 });
 export type ViewPlan = z.infer<typeof ViewPlan>;
@@ -55,9 +55,9 @@ const delegations = new ReducedValue(z.record(z.string(), Delegation).default({}
 });
 
 /**
- * One call of the loop (LOOP-06). `messages` holds only what this call added. `start_time` is milliseconds since 1970;
+ * One call of the loop. `messages` holds only what this call added. `start_time` is milliseconds since 1970;
  * `worked_ms` are the milliseconds of its work until the last step, without those in which the server was down or a
- * person was waited for (C-28).
+ * person was waited for.
  */
 export const LoopState = new StateSchema({
   messages: MessageList,
@@ -68,16 +68,16 @@ export const LoopState = new StateSchema({
   total_tokens_used: z.number().default(0),
   /** Money of all model calls; stays 0 where no price is known. */
   total_cost: z.number().default(0),
-  /** What agents are at work on (AGENT-04). */
+  /** What agents are at work on. */
   delegations,
   /** The forced continuation that the next model call answers. */
   forced: ForcedRound.nullable().default(null),
   /** Forced continuations so far: the one thing about a turn that its messages do not tell. */
   forced_count: z.number().int().default(0),
   view: ViewPlan.nullable().default(null),
-  /** The other way in which the model is asked since the usual one failed (ERR-03). */
+  /** The other way in which the model is asked since the usual one failed. */
   alternative: z.enum(alternativePlans).nullable().default(null),
-  /** The model's answers could not be streamed: they are asked for in one piece (LLM-24). */
+  /** The model's answers could not be streamed: they are asked for in one piece. */
   unstreamed: z.boolean().default(false),
   /** Set while a person decides about a failed model call. */
   failure: Failure.nullable().default(null),

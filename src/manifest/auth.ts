@@ -14,7 +14,7 @@ export interface AuthContext {
   scopes: string[];
 }
 
-/** What a handler is asked about (wire contract, section 1). */
+/** What a handler is asked about. */
 export type AuthEvent =
   | `assistants:${"create" | "read" | "update" | "delete" | "search"}`
   | `threads:${"create" | "read" | "update" | "delete" | "search" | "create_run"}`
@@ -29,8 +29,8 @@ export interface CustomAuth {
   /** Who sends the request. Throws `Refusal` as the user's code does; 401 when it does not know. */
   authenticate: (request: Request) => Promise<AuthContext>;
   /**
-   * Asks the handler for the event; `undefined` allows every row. The handler may change `value`. Throws `Refusal`: 403, or
-   * what the handler threw.
+   * Asks the handler for the event; `undefined` allows every row. The handler may change `value`. Throws `Refusal`:
+   * 403, or what the handler threw.
    */
   authorize: (context: AuthContext, event: AuthEvent, value: Record<string, unknown>) => Promise<RowFilter | undefined>;
   /** Whether Studio's own header stands for a user, where only this machine can send it. */
@@ -43,7 +43,7 @@ interface Handlers {
   callbacks?: Record<string, ((request: object) => unknown) | undefined>;
 }
 
-/** Studio, which has no user of its own (wire contract, section 1). */
+/** Studio, which has no user of its own. */
 export const studioUser: AuthContext = {
   user: {
     kind: "StudioUser",

@@ -7,8 +7,8 @@ import { hasCode } from "../system-code.ts";
 import type { Manifest } from "./manifest.ts";
 
 /**
- * Sets the variables of the manifest's `env` (a file, or the values themselves) that are not set already: what the process
- * was started with wins. Answers with a file that is not there; one that cannot be read throws `config`.
+ * Sets the variables of the manifest's `env` (a file, or the values themselves) that are not set already: what the
+ * process was started with wins. Answers with a file that is not there; one that cannot be read throws `config`.
  */
 export async function applyEnvironment({ env, folder }: Pick<Manifest, "env" | "folder">): Promise<string | undefined> {
   // A list only names the variables that an image is given.

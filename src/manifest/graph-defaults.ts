@@ -21,8 +21,7 @@ export interface GraphDefaults {
 export const noDefaults: GraphDefaults = { config: {}, context: {} };
 
 /**
- * The defaults of `LANGGRAPH_CONFIG`, JSON of the form `{"graph": {"configurable": {}, "context": {}}}` (wire contract,
- * section 2.2). Throws `config` for another form.
+ * The defaults of `LANGGRAPH_CONFIG`, JSON of the form `{"graph": {"configurable": {}, "context": {}}}`. Throws `config` for another form.
  */
 export function readGraphDefaults(): Record<string, GraphDefaults> {
   const text = environmentVariable(variable)?.trim() ?? "";

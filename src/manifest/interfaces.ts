@@ -12,8 +12,8 @@ export interface InterfaceFile {
 /** The interfaces of graphs (`ui` of a langgraph.json): modules whose default export holds components by name. */
 export interface Interfaces {
   /**
-   * The files of a graph's interface, `undefined` where it has none. They are bundled when they are first asked for. Throws
-   * `config` for what cannot be bundled.
+   * The files of a graph's interface, `undefined` where it has none. They are bundled when they are first asked for.
+   * Throws `config` for what cannot be bundled.
    */
   files(graphId: string): Promise<InterfaceFile[] | undefined>;
 }
@@ -25,7 +25,7 @@ export interface InterfaceSources {
   shared: readonly string[];
 }
 
-/** The name of the global that holds the interface of a graph, as LangGraph's pages expect it (wire contract, section 2.1). */
+/** The name of the global that holds the interface of a graph, as LangGraph's pages expect it. */
 export function globalOf(graphId: string): string {
   return `__LGUI_${graphId.replaceAll(/[^A-Za-z0-9]/gu, "_")}`;
 }

@@ -8,7 +8,7 @@ import { StoreIndex } from "./store-index.ts";
 
 const Reference = z.string().min(1).describe("./file.ts:export");
 
-/** Who may call from a browser, as `http.cors` says it (wire contract, section 1). */
+/** Who may call from a browser, as `http.cors` says it. */
 export const Cors = z.object({
   allow_origins: z.array(z.string()).optional(),
   allow_origin_regex: z.string().optional(),

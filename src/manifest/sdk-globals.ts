@@ -1,6 +1,6 @@
 import type { Logger } from "../logger.ts";
 
-/** Where the SDK's `getLogger()` and `new Client()` look for the server they run in (wire contract, section 1). */
+/** Where the SDK's `getLogger()` and `new Client()` look for the server they run in. */
 const loggerSymbol = Symbol.for("langgraph.api.sdk-logger");
 const fetchSymbol = Symbol.for("langgraph_api:fetch");
 const urlSymbol = Symbol.for("langgraph_api:url");
@@ -43,8 +43,8 @@ export function bindSdkLogger(logger: Logger): void {
 }
 
 /**
- * Lets a `Client` without an address talk to this server, from graphs and from routes of `http.app`. It comes in like any
- * other client, so keys are asked of it too. Answers with what takes it back.
+ * Lets a `Client` without an address talk to this server, from graphs and from routes of `http.app`. It comes in like
+ * any other client, so keys are asked of it too. Answers with what takes it back.
  */
 export function bindSdkClient(url: string): () => void {
   const ownFetch = (path: string | URL, init?: RequestInit): Promise<Response> => fetch(new URL(path, url), init);

@@ -40,8 +40,8 @@ async function importInTurn(address: string): Promise<unknown> {
 }
 
 /**
- * What a user's module exports under the name in `reference`. Throws `config` for a file or a name that is not there, and
- * whatever the module itself throws.
+ * What a user's module exports under the name in `reference`. Throws `config` for a file or a name that is not there,
+ * and whatever the module itself throws.
  */
 export async function loadExport(folder: string, reference: string, limit = loadLimit): Promise<unknown> {
   const { path, name } = placeOf(folder, reference);

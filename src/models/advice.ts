@@ -1,7 +1,7 @@
 import type { Language } from "../language.ts";
 import type { AppError } from "../errors.ts";
 
-/** What a reader can do about a failure, in each language (LLM-16). */
+/** What a reader can do about a failure, in each language. */
 export type Advice = Readonly<Record<Language, string>>;
 
 const given = new WeakMap<AppError, Advice>();

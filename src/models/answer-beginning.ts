@@ -3,8 +3,7 @@ import { AIMessage, isAIMessage, type BaseMessage } from "@langchain/core/messag
 const mark = "begins_answer";
 
 /**
- * What a model has said of an answer so far, as the last message of a request: the model goes on with its very next character
- * (LOOP-15). Only for models that take it (`ModelTarget.takesBeginning`).
+ * What a model has said of an answer so far, as the last message of a request: the model goes on with its very next character. Only for models that take it (`ModelTarget.takesBeginning`).
  */
 export function answerBeginning(text: string, reasoning: string): AIMessage {
   const additional_kwargs = { [mark]: true, ...(reasoning === "" ? {} : { reasoning_content: reasoning }) };

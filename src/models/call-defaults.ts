@@ -1,7 +1,7 @@
 import type { ModelProfile } from "./registry/model-profile.ts";
 import type { ModelOptions } from "./provider.ts";
 
-/** Whether a model thinks before it answers: always, never, or as the run says; left out, as is usual for it (LLM-05). */
+/** Whether a model thinks before it answers: always, never, or as the run says; left out, as is usual for it. */
 export function thinksFirst({ thinking }: Pick<ModelProfile, "thinking">, options: ModelOptions): boolean {
   if (thinking === "optional") return options.thinking !== false;
   return thinking === "always" || (thinking === "on_request" && options.thinking === true);
@@ -9,7 +9,7 @@ export function thinksFirst({ thinking }: Pick<ModelProfile, "thinking">, option
 
 /**
  * The temperature and the longest answer of a call: what the run says goes before the model's row, and that before the
- * vendor, who is asked nothing where a field is missing. While a model thinks its own temperature is fixed (LLM-05).
+ * vendor, who is asked nothing where a field is missing. While a model thinks its own temperature is fixed.
  */
 export function callDefaults(
   profile: ModelProfile,

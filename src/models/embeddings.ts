@@ -12,9 +12,9 @@ export type Embed = (texts: readonly string[], signal: AbortSignal) => Promise<n
 const hasDimensions = /^text-embedding-3/u;
 
 /**
- * Embeds by a model, `provider:name`, at the address and with the key that its provider has at each call: Ollama by its own way,
- * all others by OpenAI's. Throws `invalid_parameter` for a name that names no provider, and `config` for one that has no such
- * models.
+ * Embeds by a model, `provider:name`, at the address and with the key that its provider has at each call: Ollama by its
+ * own way, all others by OpenAI's. Throws `invalid_parameter` for a name that names no provider, and `config` for one
+ * that has no such models.
  */
 export function embedBy(model: string, models: ModelRegistry, dims: number): Embed {
   if (models.reach(model).connection.address === undefined) {

@@ -24,7 +24,7 @@ export interface ModelSources {
   models?: ModelRegistry;
   /** They tell tools to models without calls of their own. */
   prompts?: Prompts;
-  /** What stands around every request (SVC-01); a loader without has its own. */
+  /** What stands around every request; a loader without has its own. */
   services?: ModelServices;
 }
 
@@ -59,7 +59,7 @@ export function createModelLoader(config: Config, sources: ModelSources = {}): M
   };
 }
 
-/** Makes a client without the cache, which calls tools one way or the other (XML-01). Errors as in `createModelLoader`. */
+/** Makes a client without the cache, which calls tools one way or the other. Errors as in `createModelLoader`. */
 export function createModel(
   model: string,
   options: ModelOptions,

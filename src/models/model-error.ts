@@ -14,7 +14,7 @@ const connectionCodes = [
 const timeoutCodes = ["ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"];
 /** Words of a limit that can be no other than that of the context. */
 const contextWords = /context.{0,20}(length|window|size|limit|exceed)|maximum context|上下文/iu;
-/** How vendors say that a conversation is too long (COMP-15), by OpenAI, Anthropic, Qwen, SiliconFlow, Zhipu and others. */
+/** How vendors say that a conversation is too long, by OpenAI, Anthropic, Qwen, SiliconFlow, Zhipu and others. */
 const overflowWords = new RegExp(
   [
     "context.{0,20}(length|window|size|exceed)",
@@ -42,7 +42,7 @@ const otherLimitWords = new RegExp(
   "iu",
 );
 const quotaWords = /insufficient[_ -]?quota|exceeded your current quota|billing|credit balance|余额|欠费|配额/iu;
-/** Some vendors say with 400 that they do not know a model (LLM-13). */
+/** Some vendors say with 400 that they do not know a model. */
 const unknownModelWords = /model\b.{0,80}\b(?:does )?not (?:exist|found)|(?:unknown|no such) model|模型不存在/iu;
 const brokenWords =
   /connection error|\bterminated|fetch failed|socket hang up|other side closed|did not receive done/iu;
@@ -57,9 +57,9 @@ interface Signs {
 }
 
 /**
- * Turns whatever a model client threw into one of our errors, with what the reader can do (table 18.3, LLM-16).
- * `recoverable` says that the same call may work later. The original stays as `cause`, unless it repeats the key: whoever logs
- * an error logs its cause (SEC-01).
+ * Turns whatever a model client threw into one of our errors, with what the reader can do. `recoverable` says that the
+ * same call may work later. The original stays as `cause`, unless it repeats the key: whoever logs an error logs its
+ * cause.
  */
 export function toModelError(error: unknown, target?: ModelTarget): AppError {
   if (isAppError(error)) return error.code === "timeout" ? advised(error, target) : error;
@@ -223,7 +223,7 @@ function statusInCode(error: object): number | undefined {
   return typeof code === "number" && code >= 400 && code < 600 ? code : undefined;
 }
 
-/** A provider's words, short, without LangChain's advertisement and without anything that looks like a key (SEC-01). */
+/** A provider's words, short, without LangChain's advertisement and without anything that looks like a key. */
 function cleanText(text: string): string {
   const plain = text
     .replace(/(?<!\s)\s*Troubleshooting URL: \S+/gu, "")

@@ -3,8 +3,8 @@ import { HumanMessage, isHumanMessage, type BaseMessage } from "@langchain/core/
 const mark = "is_note";
 
 /**
- * What the program itself says to a model within a request (LOOP-05): no word of the user's, so no turn begins with it, and
- * what belongs to the turn, as the model's own thoughts, still goes back. Half a character is replaced.
+ * What the program itself says to a model within a request: no word of the user's, so no turn begins with it, and what
+ * belongs to the turn, as the model's own thoughts, still goes back. Half a character is replaced.
  */
 export function noteMessage(text: string): HumanMessage {
   return new HumanMessage({ content: text.toWellFormed(), additional_kwargs: { [mark]: true } });

@@ -15,13 +15,13 @@ import { takesBeginning } from "./vendors/request.ts";
 import { VendorCompletions } from "./vendors/vendor-completions.ts";
 import { VendorResponses } from "./vendors/vendor-responses.ts";
 
-/** What differs between vendors that speak OpenAI's chat completions (design.md, section 4, Models). */
+/** What differs between vendors that speak OpenAI's chat completions (Models). */
 type Vendor = Pick<Provider, "title" | "baseUrl" | "keyName" | "keepsThoughtsApart" | "environment">;
 
 /** The SDK insists on a key; servers that need none ignore this one. */
 const noKey = "none";
 
-/** A provider that speaks OpenAI's chat completions: those below, and every one that a user adds (LLM-20). */
+/** A provider that speaks OpenAI's chat completions: those below, and every one that a user adds. */
 export function openAiCompatible(vendor: Vendor, quirks: Quirks = compatibleQuirks): Provider {
   return {
     ...vendor,
@@ -67,7 +67,7 @@ export const openai = openAiCompatible(
   openaiQuirks,
 );
 
-/** Zhipu GLM (LLM-04). */
+/** Zhipu GLM. */
 export const zhipu = openAiCompatible(
   {
     title: "Zhipu",
@@ -79,7 +79,7 @@ export const zhipu = openAiCompatible(
   zhipuQuirks,
 );
 
-/** SiliconFlow (LLM-13): names are typed by hand, `Provider/Model`. */
+/** SiliconFlow: names are typed by hand, `Provider/Model`. */
 export const siliconflow = openAiCompatible(
   {
     title: "SiliconFlow",
@@ -91,7 +91,7 @@ export const siliconflow = openAiCompatible(
   siliconflowQuirks,
 );
 
-/** DeepSeek (LLM-20). */
+/** DeepSeek. */
 export const deepseek = openAiCompatible(
   {
     title: "DeepSeek",
@@ -103,7 +103,7 @@ export const deepseek = openAiCompatible(
   deepseekQuirks,
 );
 
-/** Qwen through DashScope's compatible mode (LLM-20). */
+/** Qwen through DashScope's compatible mode. */
 export const qwen = openAiCompatible(
   {
     title: "Qwen",

@@ -2,7 +2,7 @@ import type { Language } from "../language.ts";
 import { providers } from "./index.ts";
 
 /**
- * Whether the vendor of a provider, or of a model `provider:name`, can search the web by itself (SEARCH-08): with the key of the
+ * Whether the vendor of a provider, or of a model `provider:name`, can search the web by itself: with the key of the
  * model, and nothing else to set up.
  */
 export function isProviderSearchAvailable(providerOrModel: string): boolean {

@@ -8,11 +8,11 @@ import type { Timeouts } from "./resilience/timeouts.ts";
 /** What a run may choose about a model beside its name. */
 export interface ModelOptions {
   temperature?: number;
-  /** Whether a model that can do both thinks first; left out, as its profile says (LLM-05). */
+  /** Whether a model that can do both thinks first; left out, as its profile says. */
   thinking?: boolean;
   /** Tokens of one answer, at most what its profile allows. */
   maxTokens?: number;
-  /** How it calls tools; left out, as its profile says (XML-01). */
+  /** How it calls tools; left out, as its profile says. */
   toolProtocol?: ModelProfile["tool_calls"];
   /** Whether its vendor searches the web by itself; only where the provider `searchesItself`. */
   webSearch?: true;
@@ -46,20 +46,20 @@ export interface Provider {
   baseUrl: string | undefined;
   /** The name of its key; without one it needs none. At an address of the user's own no key is asked for. */
   keyName?: string;
-  /** It runs on a machine of the user's own: it may be slow, and is looked after sooner (SVC-03, SVC-04). */
+  /** It runs on a machine of the user's own: it may be slow, and is looked after sooner. */
   isLocal?: true;
   /** Its service keeps thoughts apart from the words of all its models. */
   keepsThoughtsApart?: true;
-  /** It can search the web by itself (SEARCH-01). */
+  /** It can search the web by itself. */
   searchesItself?: true;
   /** What the environment says of it. */
   environment?(config: Config): { apiKey?: string | undefined; baseUrl?: string | undefined };
   /** Makes the client; no network. A key that is needed is there. */
   create(name: string, options: ModelOptions, connection: Connection): BaseChatModel;
-  /** Whether a model can be given the beginning of its answer, to go on with it (LOOP-15); absent: it cannot. */
+  /** Whether a model can be given the beginning of its answer, to go on with it; absent: it cannot. */
   takesBeginning?(profile: ModelProfile, options: ModelOptions): boolean;
   /**
-   * Looks whether the service is there and has the model, where asking the model would first load it (LLM-22). Throws what
+   * Looks whether the service is there and has the model, where asking the model would first load it. Throws what
    * `toModelError` reads.
    */
   lookUp?(
@@ -67,7 +67,7 @@ export interface Provider {
     connection: Connection,
     options: { signal: AbortSignal; fetch?: typeof fetch },
   ): Promise<ModelFacts>;
-  /** Added to a network or time-out failure: what the reader can check (LLM-16). */
+  /** Added to a network or time-out failure: what the reader can check. */
   unreachableHint: string;
   /** Added when the provider does not know the model. */
   unknownModelHint(name: string): string;
@@ -86,6 +86,6 @@ export interface ModelTarget {
   advise?: (code: ErrorCode, said: string) => Advice | undefined;
   /** Whether a request may end with an `answerBeginning`; absent: it may not. */
   takesBeginning?: boolean;
-  /** Takes the key out of a provider's words, which may repeat it (SEC-01). */
+  /** Takes the key out of a provider's words, which may repeat it. */
   withoutKey?: (text: string) => string;
 }

@@ -5,8 +5,8 @@ import {
 } from "@langchain/core/language_models/chat_models";
 
 /**
- * A model around another one. To whoever looks at it, in traces too, it is the other one; what it does differently stands in
- * its `_generate` and `_streamResponseChunks`, which pass on to `wrapped`.
+ * A model around another one. To whoever looks at it, in traces too, it is the other one; what it does differently
+ * stands in its `_generate` and `_streamResponseChunks`, which pass on to `wrapped`.
  */
 export abstract class WrappedModel<
   Options extends BaseChatModelCallOptions = BaseChatModelCallOptions,

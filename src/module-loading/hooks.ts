@@ -29,9 +29,9 @@ const warnings = new Set<(problem: string) => void>();
 let isOpen = false;
 
 /**
- * Lets the modules of users' folders be written as TypeScript's authors write them (docs/graphs.md says how), and without
- * packages of their own for what this program is built on. Files of this program are left alone. What of a `tsconfig.json`
- * cannot be used is told to `warn`.
+ * Lets the modules of users' folders be written as TypeScript's authors write them (docs/graphs.md says how), and
+ * without packages of their own for what this program is built on. Files of this program are left alone. What of a
+ * `tsconfig.json` cannot be used is told to `warn`.
  */
 export function openUserModules(folder: string, warn?: (problem: string) => void): void {
   if (warn !== undefined) warnings.add(warn);

@@ -6,8 +6,8 @@ import { isOwn } from "./hooks.ts";
 const place = /(?:file:\/\/)?(\/[^\s():]+\.[cm]?[jt]sx?):(\d+)/gu;
 
 /**
- * Why a user's module could not be loaded, in one line: what went wrong, in which file and line, and what to do where that
- * is known.
+ * Why a user's module could not be loaded, in one line: what went wrong, in which file and line, and what to do where
+ * that is known.
  */
 export function loadProblem(error: unknown): string {
   if (isAppError(error)) return oneLine(explain(error));

@@ -22,8 +22,8 @@ export interface Transformer {
   /** Throws `config` with file, line and reason where the text is no TypeScript. */
   run: (path: string, packageType: PackageType) => RunnableModule;
   /**
-   * Whether the file at `path` imports the default of a package whose ES module, at `target`, has none: authors of CommonJS
-   * packages mean the whole of its CommonJS version, as their compilers do.
+   * Whether the file at `path` imports the default of a package whose ES module, at `target`, has none: authors of
+   * CommonJS packages mean the whole of its CommonJS version, as their compilers do.
    */
   wantsCommonJs: (path: string, specifier: string, target: string) => boolean;
 }

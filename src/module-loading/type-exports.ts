@@ -13,8 +13,8 @@ interface OtherModules {
 type Reexport = Extract<Export, { type: "reexport" }>;
 
 /**
- * The module without the types that it passes on (`export { State } from "./state.js"`), which are gone when it runs: only
- * the other module says that a name is one. What is removed becomes spaces, so places in the text stay.
+ * The module without the types that it passes on (`export { State } from "./state.js"`), which are gone when it runs:
+ * only the other module says that a name is one. What is removed becomes spaces, so places in the text stay.
  */
 export function withoutTypeExports(code: string, path: string, { lexed, targetOf, namesOf }: OtherModules): string {
   const [imports, exports] = lexed(code, path);

@@ -17,8 +17,8 @@ import { afterLoop, endTurn } from "./turn.ts";
 const resultLength = 500;
 
 /**
- * Carries out: without a plan, one instruction, a preset action or the selected tool; with a plan, one step at each visit, in the order of
- * the dependencies, and after the last step one short answer. Each visit calls the loop once.
+ * Carries out: without a plan, one instruction, a preset action or the selected tool; with a plan, one step at each
+ * visit, in the order of the dependencies, and after the last step one short answer. Each visit calls the loop once.
  */
 export const action: WorkflowNode = async (state, config) => {
   const respond = (outcome: LoopOutcome) => ({ messages: outcome.messages, ...endTurn(state, outcome, config) });

@@ -26,8 +26,8 @@ export function readJson<Schema extends z.ZodType>(text: string, schema: Schema)
 }
 
 /**
- * The same for the reply to a prompt of a node. One that has not the form which the prompt asks for is noted in the log as a
- * hint that the prompt was not understood (PROMPT-26); what was said is not.
+ * The same for the reply to a prompt of a node. One that has not the form which the prompt asks for is noted in the log
+ * as a hint that the prompt was not understood; what was said is not.
  */
 export function readReply<Schema extends z.ZodType>(
   node: string,

@@ -29,7 +29,7 @@ const Kept = z.object({
     .catch([]),
 });
 
-/** References and attachments of the last message of the user (MSG-08, MSG-09); those of earlier ones were told with them. */
+/** References and attachments of the last message of the user; those of earlier ones were told with them. */
 export function carriedBy(messages: readonly BaseMessage[]): Carried {
   const { references, attachments } = Kept.parse(messages.findLast(isHumanMessage)?.additional_kwargs ?? {});
   return { references: references ?? [], attachments: attachments ?? [] };

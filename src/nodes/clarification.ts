@@ -19,7 +19,7 @@ const ClarificationAnswer = z.object({
   suggestions: z.array(words).max(6).catch([]),
 });
 
-/** A question that only asks for more: the user would not know what to say (CLAR-01). */
+/** A question that only asks for more: the user would not know what to say. */
 const bareQuestion =
   /^(?:(?:could|can|would) you )?(?:please )?(?:give|provide|share|tell)(?: me| us)? (?:some )?(?:more|further|additional) (?:details?|information|context)|^(?:请|能否|可以)?(?:补充|提供|给出|说明)(?:一下)?(?:更多|更详细|具体|详细)?的?(?:信息|细节|内容|需求|说明)?[?？。吗]*$/iu;
 
@@ -39,7 +39,7 @@ export async function clarificationOf(state: GraphState, config: LangGraphRunnab
   return { ...answer.value, questions: questions.length > 0 ? questions : ownWords.questions };
 }
 
-/** The assistant's words in the conversation: the assumption first, then the question (CLAR-01). */
+/** The assistant's words in the conversation: the assumption first, then the question. */
 export function clarificationMessage(clarification: Clarification): AIMessage {
   return new AIMessage({
     id: randomUUID(),

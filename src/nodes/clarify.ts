@@ -7,7 +7,7 @@ import { clarificationText } from "./clarification.ts";
 import { requestOf } from "./request-words.ts";
 import { endTurn } from "./turn.ts";
 
-/** The question of an unclear request, as the interrupt carries it (API-13, kind `clarify`; CLAR-04). */
+/** The question of an unclear request, as the interrupt carries it (kind `clarify`). */
 export interface ClarifyRequest extends Clarification {
   kind: "clarify";
   question: string;
@@ -16,8 +16,8 @@ export interface ClarifyRequest extends Clarification {
 }
 
 /**
- * Waits for the answer to the question that `intent` has put, and has no effects (law 1): what is asked was found and stored
- * before. The answer becomes the user's next message; a no ends the turn.
+ * Waits for the answer to the question that `intent` has put, and has no effects (law 1): what is asked was found and
+ * stored before. The answer becomes the user's next message; a no ends the turn.
  */
 export const clarify: WorkflowNode = async (state, config) => {
   const { clarification } = state;

@@ -17,7 +17,7 @@ import { nodeRequest, runContext } from "./node-request.ts";
 /** Seconds that a summary may take; then it is made by rule, so that a slow model holds up no turn. */
 const patienceSeconds = 30;
 
-/** Whether a turn should begin with compression: when the window fills (COMP-01), or on request. */
+/** Whether a turn should begin with compression: when the window fills, or on request. */
 export function compressionDue(state: GraphState, config: LangGraphRunnableConfig): boolean {
   const context = runContext(config);
   // A partial reply is taken up where it is; compressing would end the turn.
@@ -36,9 +36,9 @@ export function onlyCompresses(config: LangGraphRunnableConfig): boolean {
 }
 
 /**
- * Replaces what the model sees of older messages by a structured summary (COMP-03, COMP-05), as hard as is needed (COMP-09).
- * The messages themselves stay (law 5). When the summariser fails or is slow, a plain summary is made without it. Where all
- * that is not enough, a new conversation is suggested (COMP-10).
+ * Replaces what the model sees of older messages by a structured summary, as hard as is needed. The messages themselves
+ * stay (law 5). When the summariser fails or is slow, a plain summary is made without it. Where all that is not enough,
+ * a new conversation is suggested.
  */
 export const compress: WorkflowNode = async (state, config) => {
   const { messages, conversation_summary: before } = state;

@@ -6,7 +6,7 @@ import type { WorkflowNode } from "../state.ts";
 import { openReview, type DesignSuggestion } from "./design-review.ts";
 import { choiceIn, endingWords } from "./design-words.ts";
 
-/** The question after an iteration, as the interrupt carries it (API-13, kind `design_checkpoint`). */
+/** The question after an iteration, as the interrupt carries it (kind `design_checkpoint`). */
 export interface DesignCheckpointRequest {
   kind: "design_checkpoint";
   question: string;
@@ -18,7 +18,7 @@ export interface DesignCheckpointRequest {
 }
 
 /**
- * Waits for what is to come after an iteration (CIRC-09), and has no effects (law 1). A choice or free words become the user's
+ * Waits for what is to come after an iteration, and has no effects (law 1). A choice or free words become the user's
  * next message; to accept, or to stop, ends the turn.
  */
 export const designCheckpoint: WorkflowNode = (state) => {

@@ -2,7 +2,7 @@ import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@l
 import { z } from "zod";
 import type { GraphState, RunContext } from "../state.ts";
 
-/** What may be chosen after an iteration of a design (CIRC-09). */
+/** What may be chosen after an iteration of a design. */
 export const designChoices = [
   "continue_optimizing",
   "modify_goals",
@@ -51,8 +51,8 @@ export function chosenAtCheckpoint(messages: readonly BaseMessage[]): DesignChoi
 }
 
 /**
- * Whether the turn was an iteration of a design that waits for a decision: a circuit was simulated in it, in the work mode
- * `workflow` or where the run says so.
+ * Whether the turn was an iteration of a design that waits for a decision: a circuit was simulated in it, in the work
+ * mode `workflow` or where the run says so.
  */
 export function reviewDue(state: Pick<GraphState, "messages" | "work_mode">, context: RunContext): boolean {
   if (!(context.design_checkpoint ?? state.work_mode === "workflow") || context.agent !== undefined) return false;

@@ -23,7 +23,7 @@ const values: Readonly<Record<DesignChoice, readonly [en: string, zh: string]>> 
   stop: ["Stop the design here.", "到此停止设计。"],
 };
 
-/** What can be chosen (CIRC-09): to fix only after a failure, to accept only when the goals are reached. */
+/** What can be chosen: to fix only after a failure, to accept only when the goals are reached. */
 export function designSuggestions(
   { hasFailed, areReached, canUndo }: { hasFailed: boolean; areReached: boolean; canUndo: boolean },
   isChinese: boolean,

@@ -9,8 +9,8 @@ import { isPlanning } from "./planning.ts";
 import { endTurn } from "./turn.ts";
 
 /**
- * Answers with the whole tool set that the run may use; in plan mode with those that change nothing (DECOMP-04). A run that
- * answers a question may switch the mode too.
+ * Answers with the whole tool set that the run may use; in plan mode with those that change nothing. A run that answers
+ * a question may switch the mode too.
  */
 export const freeWork: WorkflowNode = async (state, config) => {
   const context = runContext(config);

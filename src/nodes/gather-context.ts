@@ -27,8 +27,8 @@ const nothing: GatheredContext = { before: [], after: [], found: [] };
 
 /**
  * What the model is told of this turn besides the conversation: what collectors find about the circuit of the session,
- * or of the editor (CTX-08), what the web has of it where the run wants that searched (SEARCH-05), and what the editor shows and
- * refers to (CTX-06, CTX-07). A run that has none of it costs nothing.
+ * or of the editor, what the web has of it where the run wants that searched, and what the editor shows and refers to.
+ * A run that has none of it costs nothing.
  */
 export async function gatherContext(state: GraphState, config: LangGraphRunnableConfig): Promise<GatheredContext> {
   const context = runContext(config);
@@ -53,7 +53,7 @@ export async function gatherContext(state: GraphState, config: LangGraphRunnable
     web_search === "general" ? searchAhead(state, { tokens: webTokens(context, config), context }, config) : null,
     web_search === "provider" ? checkVendorSearch(state, context, config) : null,
   ]);
-  // What the web has comes after the summary, and before what the user has chosen (CTX-15).
+  // What the web has comes after the summary, and before what the user has chosen.
   const all = [found?.layer ?? null, ...after].filter((one) => one !== null);
   return { before, after: all, found: found?.results ?? [] };
 }
@@ -74,7 +74,7 @@ function shownCircuit(document: RunContext["document"], workspace: string): stri
   return folder === undefined ? path : path.slice(folder.length + 1);
 }
 
-/** Tokens that what was found on the web may take of the model's window (CTX-16). */
+/** Tokens that what was found on the web may take of the model's window. */
 function webTokens(context: RunContext, config: LangGraphRunnableConfig): number {
   return Math.floor(readableTokens(context, config) * (context.context_shares ?? usualShares).web_search);
 }

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { Value } from "../prompts/template.ts";
 import type { GraphState, RunContext } from "../state.ts";
 
-/** What an identity may tell of the session and the machine (PROMPT-12, PROMPT-16, PROMPT-19). */
+/** What an identity may tell of the session and the machine. */
 export function identityValues(
   state: GraphState,
   workspace: string,

@@ -27,9 +27,9 @@ export interface IntentSetting {
 }
 
 /**
- * What a message wants by rules alone (CLAR-02), or `undefined` when only a model can tell: when the message joins tasks in
- * words that the rules do not know. No question is kept from the tools: whether it needs one, only the model can tell.
- * Pure; checked by table.
+ * What a message wants by rules alone, or `undefined` when only a model can tell: when the message joins tasks in words
+ * that the rules do not know. No question is kept from the tools: whether it needs one, only the model can tell. Pure;
+ * checked by table.
  */
 export function intentByRules(text: string, setting: IntentSetting): ReadIntent | undefined {
   const details = {
@@ -68,7 +68,7 @@ function kindOf(text: string, setting: IntentSetting): Pick<ReadIntent, "kind" |
 /** Characters beyond which a message says something, whatever it is. */
 const longestVague = 80;
 
-/** A request without any object, where nothing else says what it is about (CLAR-01): rare by intention. */
+/** A request without any object, where nothing else says what it is about: rare by intention. */
 function isUnclear(text: string, { hasContext }: IntentSetting): boolean {
   return (
     !hasContext &&
@@ -78,7 +78,7 @@ function isUnclear(text: string, { hasContext }: IntentSetting): boolean {
   );
 }
 
-/** What a request is likely to cost, in tool calls: each thing it wants done, for each file that it names (DECOMP-01). */
+/** What a request is likely to cost, in tool calls: each thing it wants done, for each file that it names. */
 export function estimatedCalls(text: string, wishes: number): number {
   const files = new Set([...text.matchAll(namedFile)].map(([name]) => name.toLowerCase())).size;
   return Math.max(1, wishes) * Math.max(1, files);

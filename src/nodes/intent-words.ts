@@ -2,15 +2,15 @@ import type { Intent } from "../state.ts";
 
 /** Words by which requests are told apart, Chinese and English. Whole messages where an expression begins with `^`. */
 
-/** Greetings, thanks and confirmations (CLAR-02). */
+/** Greetings, thanks and confirmations. */
 export const pleasantries =
   /^\s*(?:(?:hi|hello|hey|good (?:morning|evening|afternoon)|thanks?|thank you|thx|ok(?:ay)?|great|perfect|awesome|nice(?: work)?|cool|well done|good job|got it|i see|bye|goodbye)(?:[\s,!]+(?:there|you|so much|a lot|very much|all|thanks?|thank you|for (?:your|the) help))*|(?:你好|您好|谢谢|多谢|感谢|辛苦|再见|好的|太好|不错|很好|明白|知道|收到|厉害|没事)(?:[\s，,!！]*(?:啊|呀|你|您|了|啦|吧|谢谢|多谢|感谢))*)[\s!.,。！，~～]*$/iu;
 
-/** The user changes their mind: what was asked is not wanted any more (CLAR-03). */
+/** The user changes their mind: what was asked is not wanted any more. */
 export const dropsTheWork =
   /^\s*(?:(?:no|oh|ok|wait)[,\s]+)?(?:never ?mind|forget (?:it|about it|that)|cancel (?:it|that|this)|drop (?:it|that)|don't bother|leave it)[\s!.]*$|^\s*(?:算了|不用了|别做了|取消吧?|不需要了|先不做了)[\s!.。！]*$/iu;
 
-/** Several of these in one message are several goals (DECOMP-01, table 18.10, with English equivalents). */
+/** Several of these in one message are several goals (with English equivalents). */
 export const goalVerbs = [
   /\bcompar(?:e|ing)\b|比较|对比/iu,
   /\bsummar(?:y|i[sz]e|i[sz]ing)\b|总结|概述/iu,
@@ -37,13 +37,13 @@ export const toolVerbs = [
 export const joining = /\b(?:and then|then|after that|afterwards|finally|first)\b|然后|接着|之后|最后|首先|并且|再/iu;
 
 /**
- * Between two tasks, where a request can be cut into its parts (DECOMP-06). White space is looked through only from where it
+ * Between two tasks, where a request can be cut into its parts. White space is looked through only from where it
  * begins: a user may send much of it.
  */
 export const seams =
   /(?:[,;.，；。]|(?<!\s))\s*(?:\b(?:and then|then|after that|afterwards|and finally|finally)\b|然后|接着|之后再?|最后)[,，]?\s*/iu;
 
-/** Whole messages that name no object: a verb, and nothing or next to nothing (CLAR-01). */
+/** Whole messages that name no object: a verb, and nothing or next to nothing. */
 export const vagueRequests = [
   /^\s*(?:(?:please|pls|hey|hi)[,\s]+)?(?:(?:can|could|would|will) you (?:please )?|help me (?:to |with )?|i(?:'d like| need| want)(?: you)? (?:to |for you to )?)?(?:do|make|write|create|draft|prepare|fix|improve|optimi[sz]e|change|update|handle|process|analy[sz]e|summari[sz]e|research|translate|convert|refactor|finish|design|build)?(?:\s*(?:me|some|an?|a bit of|up|on))*\s*(?:something|anything|stuff|things?|it|this|that|them|research|work|writing|report|analysis|article|presentation|document|summary)?(?: (?:better|nicer|for me|please))*[\s.!?]*$/iu,
   /^\s*(?:(?:请|麻烦|帮忙|帮我|给我|替我|我想|我要|我需要|你能|能不能|可以|来)+)?(?:做|写|搞|弄|处理|优化|修改|改|改进|研究|分析|总结|翻译|整理|完善|设计|生成|准备)(?:一下|一个|一份|一篇|个|份|篇|些|点)?(?:研究|调研|报告|分析|东西|文章|文档|总结|方案|事情|事|它|这个|那个|这|那)?(?:好一点|更好)?[\s.!?。！？吗吧呢]*$/u,

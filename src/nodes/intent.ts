@@ -19,8 +19,8 @@ import { requestOf } from "./request-words.ts";
 import { beginTurn, endTurn } from "./turn.ts";
 
 /**
- * Decides where a turn goes (ARCH-19): what the run says, then the rules, then a model call. A direct reply is given here,
- * and so is the rest of a partial one; what is to be given anew is removed first (STOP-09).
+ * Decides where a turn goes: what the run says, then the rules, then a model call. A direct reply is given here, and so
+ * is the rest of a partial one; what is to be given anew is removed first.
  */
 export const intent: WorkflowNode = async (state, config) => {
   switch (runContext(config).partial) {
@@ -79,7 +79,7 @@ async function takeUp(before: GraphState, config: LangGraphRunnableConfig) {
     session_id: sessionIdOf(config) || state.session_id,
     wanted,
     route,
-    // A plan that is still worked on goes on; one that is through has nothing to do with this request (CLAR-03).
+    // A plan that is still worked on goes on; one that is through has nothing to do with this request.
     task_plan: goesOn(state, route, config) ? state.task_plan : null,
     orchestration,
     messages: [],

@@ -6,8 +6,8 @@ import { modelOfRole, type WorkingRole } from "../models/registry/roles.ts";
 import type { RunContext } from "../state.ts";
 
 /**
- * The model that is asked to do this part of the work (LLM-21). A model that sees no images hands messages with images to
- * the one that the run or the server has for them, else to its own counterpart, if there is any (LLM-07).
+ * The model that is asked to do this part of the work. A model that sees no images hands messages with images to the
+ * one that the run or the server has for them, else to its own counterpart, if there is any.
  */
 export function modelForWork(
   role: WorkingRole,

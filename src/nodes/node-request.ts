@@ -52,7 +52,7 @@ function readContext(config: LangGraphRunnableConfig): RunContext {
 
 /**
  * The tools a run may use: the chosen one, and the default set or those it names, of its toolkits and of the sources that
- * were asked when the run began, as far as the session's owner may use them (TOOL-13). An unknown name throws `tool_not_found`.
+ * were asked when the run began, as far as the session's owner may use them. An unknown name throws `tool_not_found`.
  */
 export function offeredTools(context: RunContext, config: LangGraphRunnableConfig): Tool[] {
   const { addedTools = [], allowedTools, web } = servicesOf(config);
@@ -71,7 +71,7 @@ export function offeredTools(context: RunContext, config: LangGraphRunnableConfi
   return offered.filter((tool) => tool.forCallers !== true || tool.name === context.selected_tool);
 }
 
-/** The document of the editor can be changed where its whole text has come with the run (DOC-05); it is the user's, not an agent's. */
+/** The document of the editor can be changed where its whole text has come with the run; it is the user's, not an agent's. */
 function hasDocument({ needs }: Tool, { document, agent }: RunContext): boolean {
   return needs !== "open_document" || (document?.content !== undefined && agent === undefined);
 }
@@ -82,7 +82,7 @@ function agentsOf(config: LangGraphRunnableConfig): readonly Agent[] {
 
 /**
  * The loop request of a node: its name, its task text (L1), its tools. The rest comes from the state and the run. `tools`
- * left out means all that the run may use; chat mode has none (LOOP-20). `role`: whose model is asked, default the main one.
+ * left out means all that the run may use; chat mode has none. `role`: whose model is asked, default the main one.
  */
 export function nodeRequest(
   node: string,
@@ -105,7 +105,7 @@ export function nodeRequest(
   const model = modelForWork(options.role ?? "main", history, context, config);
   const prompts = promptsOf(config);
   const usable = usableTools(state, context, options.tools ?? offeredTools(context, config));
-  // A client that writes the system text itself, and offers no tools, has said all that the reply is about (API-01).
+  // A client that writes the system text itself, and offers no tools, has said all that the reply is about.
   const isOwn = context.system !== undefined && usable.length === 0 && options.silent !== true;
   const task = taskText(isOwn ? undefined : options.task, usable, context, config);
   const profile = profileOf(context, config);
@@ -157,20 +157,20 @@ function choicesOf(context: RunContext, isSilent: boolean): Partial<LoopRequest>
   };
 }
 
-/** What of the tools the mode of the conversation leaves (LOOP-20, DECOMP-04). */
+/** What of the tools the mode of the conversation leaves. */
 function usableTools(state: GraphState, context: RunContext, tools: Tool[]): Tool[] {
   if (isPlanning(state, context)) return planningTools(tools);
   return (context.chat_mode ?? state.chat_mode) === "chat" ? [] : tools;
 }
 
-/** The tool that the user has chosen, where it can be called at all (TOOL-08). */
+/** The tool that the user has chosen, where it can be called at all. */
 function chosenTool(usable: readonly Tool[], { selected_tool }: RunContext): Pick<LoopRequest, "forcedTool"> {
   return usable.some(({ name }) => name === selected_tool) && selected_tool !== undefined
     ? { forcedTool: selected_tool }
     : {};
 }
 
-/** What has been said earlier, as far as its share of what the model may read has room for it (CTX-16). */
+/** What has been said earlier, as far as its share of what the model may read has room for it. */
 function summaryFor(
   model: string,
   { conversation_summary: summary }: GraphState,
@@ -198,14 +198,14 @@ function fallbackOf(context: RunContext, config: LangGraphRunnableConfig): Pick<
   return fallbackModel === undefined ? {} : { fallbackModel };
 }
 
-/** What the run says of the price is about its own model; of any other, and without a word, the registry knows (LOOP-17). */
+/** What the run says of the price is about its own model; of any other, and without a word, the registry knows. */
 function priceOf(model: string, context: RunContext, config: LangGraphRunnableConfig): Pick<LoopLimits, "price"> {
   const isOwn = model === (context.model ?? rolesOf(config).main);
   const price = (isOwn ? context.limits?.price : undefined) ?? modelPrice(model, profilesOf(config));
   return { price };
 }
 
-/** L1: the task of the node, and where there are tools, which of them wait for a yes and which the user chose (PROMPT-17). */
+/** L1: the task of the node, and where there are tools, which of them wait for a yes and which the user chose. */
 function taskText(
   task: string | undefined,
   usable: readonly Tool[],
@@ -223,7 +223,7 @@ function taskText(
   return parts.join("\n\n");
 }
 
-/** The name of the last tool and how it ended, for the orchestration record (STATE-04). */
+/** The name of the last tool and how it ended, for the orchestration record. */
 export function lastToolOf(messages: readonly BaseMessage[]): {
   last_tool: string | null;
   last_result_summary: string | null;

@@ -13,7 +13,7 @@ export type OnceATurn<Value> = (
   make: () => Promise<Value>,
 ) => Promise<Value>;
 
-/** What is worked out once in a turn: the system text stays the same, also over a question in the middle of it (LOOP-05). */
+/** What is worked out once in a turn: the system text stays the same, also over a question in the middle of it. */
 export function onceATurn<Value>(): OnceATurn<Value> {
   const remembered = new Map<string, Value>();
   return async ({ messages }, config, make) => {

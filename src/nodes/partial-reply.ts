@@ -22,8 +22,8 @@ export function partialReply(messages: readonly BaseMessage[]): [AIMessage, ...A
 }
 
 /**
- * What a new reply takes the place of at the end of a session: a partial reply, or the words that a stop has left where there
- * was none worth keeping. Throws `invalid_state` when the session ends with anything else.
+ * What a new reply takes the place of at the end of a session: a partial reply, or the words that a stop has left where
+ * there was none worth keeping. Throws `invalid_state` when the session ends with anything else.
  */
 export function replaceable(messages: readonly BaseMessage[]): AIMessage[] {
   const words = wordsOfStop(messages);
@@ -38,12 +38,12 @@ export function wordsOfStop(messages: readonly BaseMessage[]): AIMessage | undef
   return stop_reason !== undefined && is_partial !== true ? last : undefined;
 }
 
-/** Removes a partial reply from the session, so that it can be given anew (STOP-09). */
+/** Removes a partial reply from the session, so that it can be given anew. */
 export function removal(parts: readonly AIMessage[]): BaseMessage[] {
   return parts.flatMap(({ id }) => (id === undefined ? [] : [new RemoveMessage({ id })]));
 }
 
-/** A partial reply and what was added to it, as one complete message in the place of the first part (STOP-09). */
+/** A partial reply and what was added to it, as one complete message in the place of the first part. */
 export function completedReply(parts: readonly [AIMessage, ...AIMessage[]], addition: string): BaseMessage[] {
   const [first, ...rest] = parts;
   const { stop_reason: _reason, tool_calls_pending: _pending, ...kwargs } = first.additional_kwargs;

@@ -6,7 +6,7 @@ export type PlanWork =
   | { kind: "answer"; failed: boolean }
   | { kind: "over" };
 
-/** The next step whose dependencies are done; when none can start any more, the answer (DECOMP-02). Pure. */
+/** The next step whose dependencies are done; when none can start any more, the answer. Pure. */
 export function nextWork(plan: TaskPlan): PlanWork {
   if (plan.status !== "active") return { kind: "over" };
   const done = new Set(plan.steps.filter((step) => step.status === "done").map((step) => step.id));

@@ -32,8 +32,8 @@ const PlanAnswer = z.object({
 });
 
 /**
- * Writes the plan of the request (DECOMP-02) and tells it briefly before the work begins (DECOMP-03). A model that twice
- * gives no usable plan leaves one of the tasks that the request joins, or of the request itself.
+ * Writes the plan of the request and tells it briefly before the work begins. A model that twice gives no usable plan
+ * leaves one of the tasks that the request joins, or of the request itself.
  */
 export const plan: WorkflowNode = async (state, config) => {
   const request = textOf(state.messages.findLast(isHumanMessage)?.content ?? "");
@@ -83,8 +83,7 @@ export function toTaskPlan(answer: z.infer<typeof PlanAnswer>, tools: readonly s
 }
 
 /**
- * The plan when the model gives none: the tasks in the order in which the request joins them, each after the one before
- * (DECOMP-06); the request itself when it joins none.
+ * The plan when the model gives none: the tasks in the order in which the request joins them, each after the one before; the request itself when it joins none.
  */
 export function plainPlan(request: string): TaskPlan {
   const parts = request.split(seams).flatMap((part) => (part.trim() === "" ? [] : [part.trim()]));

@@ -14,7 +14,7 @@ import { chosenAtCheckpoint } from "./design-review.ts";
 import { requestOf } from "./request-words.ts";
 
 /**
- * The task text (L1) of a preset action (LOOP-21), filled with what the session knows. What it does not know stands in the
+ * The task text (L1) of a preset action, filled with what the session knows. What it does not know stands in the
  * request, or is for the model to find.
  */
 export function presetTask(action: PresetAction, state: GraphState, prompts: Prompts): string {
@@ -42,7 +42,7 @@ export function presetTask(action: PresetAction, state: GraphState, prompts: Pro
   }
 }
 
-/** The tasks about circuits that begin with the user's words (CIRC-08). */
+/** The tasks about circuits that begin with the user's words. */
 function circuitTask(
   action: Exclude<PresetAction, "optimize_parameters" | "fix_error" | "write_report">,
   state: GraphState,
@@ -71,7 +71,7 @@ function circuitTask(
   }
 }
 
-/** The action of this turn: what a person has chosen after an iteration (CIRC-09), else what the run says. */
+/** The action of this turn: what a person has chosen after an iteration, else what the run says. */
 export function presetOf({ messages }: Pick<GraphState, "messages">, context: RunContext): PresetAction | undefined {
   switch (chosenAtCheckpoint(messages)) {
     case undefined:

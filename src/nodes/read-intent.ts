@@ -25,8 +25,8 @@ const IntentAnswer = z.object({
 });
 
 /**
- * What the turn is about (CLAR-02): what the run says, then the rules, then a model call. `isAnswer`: the last message
- * answers the question about the one before it, and is read together with it.
+ * What the turn is about: what the run says, then the rules, then a model call. `isAnswer`: the last message answers
+ * the question about the one before it, and is read together with it.
  */
 export async function readIntent(
   state: GraphState,

@@ -4,8 +4,8 @@ import type { GraphState, RunContext } from "../state.ts";
 import { carriedBy } from "./carried.ts";
 
 /**
- * What of the user's documentation a model reads first (CTX-02): all of it. An agent has a prompt of its own and is told the
- * rules alone, where its file says so (AGENT-01). An answer that is for the program needs none.
+ * What of the user's documentation a model reads first: all of it. An agent has a prompt of its own and is told the
+ * rules alone, where its file says so. An answer that is for the program needs none.
  */
 export function readingOf(
   state: GraphState,

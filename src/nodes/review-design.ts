@@ -35,8 +35,8 @@ type Result = z.infer<typeof Result>;
 const mostFigures = 8;
 
 /**
- * Says how an iteration of a design went and what may come next (CIRC-09), as a message with suggestions (MSG-16). The next
- * node waits for the choice.
+ * Says how an iteration of a design went and what may come next, as a message with suggestions. The next node waits for
+ * the choice.
  */
 export const reviewDesign: WorkflowNode = async (state, config) => {
   const isChinese = /\p{Script=Han}/u.test(requestOf(state.messages));

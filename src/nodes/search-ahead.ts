@@ -27,8 +27,8 @@ const nothing: FoundAhead = { layer: null, results: [] };
 const once = onceATurn<FoundAhead>();
 
 /**
- * Searches the web for what the user has said, before the model is asked (SEARCH-05). `tokens`: how long the model's part of
- * it may be. A search that fails is told and logged, and the turn goes on without (SEARCH-04); only a stop is thrown.
+ * Searches the web for what the user has said, before the model is asked. `tokens`: how long the model's part of it may
+ * be. A search that fails is told and logged, and the turn goes on without; only a stop is thrown.
  */
 export async function searchAhead(
   state: GraphState,
@@ -52,7 +52,7 @@ export async function searchAhead(
 
 const told = onceATurn<true>();
 
-/** Tells, once in a turn, that the vendor of the model does not search the web although the run wants it to (SEARCH-01). */
+/** Tells, once in a turn, that the vendor of the model does not search the web although the run wants it to. */
 export async function checkVendorSearch(
   state: GraphState,
   context: RunContext,

@@ -38,10 +38,10 @@ const systemTexts = overGrowingList<SystemTexts>({ texts: [], groups: 0, isInGro
 });
 
 /**
- * The system texts of a conversation, for the one system message that a model is sent (PROMPT-02, CTX-20): so they stay
- * through every compression (COMP-12). Empty where there are none. A client may send another one with every request, so
- * only those that the conversation began with and the newest group always stay: of the others, the newest that fit with
- * them into what a system text takes of the window as a rule (CTX-22), and how many there were besides.
+ * The system texts of a conversation, for the one system message that a model is sent: so they stay through every
+ * compression. Empty where there are none. A client may send another one with every request, so only those that the
+ * conversation began with and the newest group always stay: of the others, the newest that fit with them into what a
+ * system text takes of the window as a rule, and how many there were besides.
  */
 export function instructionsIn(
   messages: readonly BaseMessage[],

@@ -14,8 +14,8 @@ export interface GatheredContext {
 }
 
 /**
- * The layers of the system text (PROMPT-01). In a workflow the run may do without the identity (C-36); an agent has its own
- * prompt instead (AGENT-04).
+ * The layers of the system text. In a workflow the run may do without the identity; an agent has its own prompt
+ * instead.
  */
 export function systemOf(
   state: GraphState,
@@ -61,7 +61,7 @@ function factsOf(state: GraphState, gathered: GatheredContext | undefined): Reco
   };
 }
 
-/** Only what is unusual is said: that all of it is wanted goes without saying (CLAR-02). */
+/** Only what is unusual is said: that all of it is wanted goes without saying. */
 function extentText({ wanted }: GraphState): string | null {
   switch (wanted?.extent) {
     case "view":

@@ -12,8 +12,8 @@ import { lastToolOf, runContext } from "./node-request.ts";
 export type TurnBegin = Pick<GraphState, "work_mode" | "chat_mode" | "orchestration" | "clarification">;
 
 /**
- * Begins a turn (STATE-03), whatever state the last one was left in, and takes over the modes that the run chose (STATE-12).
- * A turn whose question was answered goes on.
+ * Begins a turn, whatever state the last one was left in, and takes over the modes that the run chose. A turn whose
+ * question was answered goes on.
  */
 export function beginTurn(state: GraphState, config: LangGraphRunnableConfig): TurnBegin {
   const context = runContext(config);
@@ -60,7 +60,7 @@ function learned(messages: readonly BaseMessage[]): SessionFacts {
     .reduce<SessionFacts>((all, one) => ({ ...all, ...one }), {});
 }
 
-/** Notes what a loop call did for the turn, and where the turn is now (STATE-04). */
+/** Notes what a loop call did for the turn, and where the turn is now. */
 export function afterLoop(
   state: { orchestration: Orchestration },
   { messages, turnState }: LoopOutcome,

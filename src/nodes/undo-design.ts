@@ -9,7 +9,7 @@ import { undoWords } from "./design-words.ts";
 import { requestOf } from "./request-words.ts";
 
 /**
- * Takes back what an iteration of a design has changed, the newest first (CIRC-09). What cannot be taken back any more is told.
+ * Takes back what an iteration of a design has changed, the newest first. What cannot be taken back any more is told.
  * Undoing again changes nothing, so the node may begin again after a crash.
  */
 export const undoDesign: WorkflowNode = async (state, config) => {

@@ -1,6 +1,6 @@
 import { defineTemplate } from "./template.ts";
 
-/** FORMAT_ANALYSIS_OUTPUT: how a report is written (PROMPT-08). */
+/** FORMAT_ANALYSIS_OUTPUT: how a report is written. */
 export const analysisOutput = defineTemplate({
   name: "analysis_output",
   title: { en: "Format: report", zh: "输出格式：分析报告" },

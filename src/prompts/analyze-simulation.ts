@@ -1,6 +1,6 @@
 import { defineTemplate } from "./template.ts";
 
-/** PROMPT_ANALYZE_SIMULATION: what a simulation says about the goals (table 18.7). */
+/** PROMPT_ANALYZE_SIMULATION: what a simulation says about the goals. */
 export const analyzeSimulation = defineTemplate({
   name: "analyze_simulation",
   title: { en: "Analysis of a simulation", zh: "分析仿真结果" },

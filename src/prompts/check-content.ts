@@ -20,14 +20,14 @@ export interface PromptProblem {
 /** Characters that a prompt may have. */
 export const longestContent = 50_000;
 
-/** Which variables a text may and must use, and how bad it is when one that it must use is missing (PROMPT-07). */
+/** Which variables a text may and must use, and how bad it is when one that it must use is missing. */
 export interface ContentRules {
   variables: readonly string[];
   required: readonly string[];
   missing: PromptProblem["severity"];
 }
 
-/** What is wrong with a text (PROMPT-21, PROMPT-22); an empty list when nothing is. */
+/** What is wrong with a text; an empty list when nothing is. */
 export function checkContent(content: string, { variables, required, missing }: ContentRules): PromptProblem[] {
   if (content.trim() === "") {
     return [{ kind: "empty", severity: "error", message: "The text is empty: write one, or reset it to the default." }];

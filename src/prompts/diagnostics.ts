@@ -1,6 +1,6 @@
 import { defineTemplate } from "./template.ts";
 
-/** Errors of the current circuit or file (table 18.7). */
+/** Errors of the current circuit or file. */
 export const diagnostics = defineTemplate({
   name: "diagnostics",
   title: { en: "Diagnostics", zh: "诊断信息" },

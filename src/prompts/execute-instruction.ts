@@ -1,6 +1,6 @@
 import { defineTemplate } from "./template.ts";
 
-/** PROMPT_EXECUTE_INSTRUCTION: one clear wish about a circuit (table 18.7). */
+/** PROMPT_EXECUTE_INSTRUCTION: one clear wish about a circuit. */
 export const executeInstruction = defineTemplate({
   name: "execute_instruction",
   title: { en: "One instruction", zh: "执行指令" },

@@ -1,6 +1,6 @@
 import { defineTemplate } from "./template.ts";
 
-/** PROMPT_EXTRACT_DESIGN_GOALS: goals of a circuit from what the user asks for (table 18.7). */
+/** PROMPT_EXTRACT_DESIGN_GOALS: goals of a circuit from what the user asks for. */
 export const extractDesignGoals = defineTemplate({
   name: "extract_design_goals",
   title: { en: "Design goals", zh: "提取设计目标" },

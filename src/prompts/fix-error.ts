@@ -1,6 +1,6 @@
 import { defineTemplate } from "./template.ts";
 
-/** PROMPT_FIX_ERROR: a circuit that a simulator refused (table 18.7). */
+/** PROMPT_FIX_ERROR: a circuit that a simulator refused. */
 export const fixError = defineTemplate({
   name: "fix_error",
   title: { en: "Repair of an error", zh: "修复错误" },

@@ -1,6 +1,6 @@
 import { defineTemplate } from "./template.ts";
 
-/** PROMPT_GENERAL_CONVERSATION: talk about circuits (table 18.7). */
+/** PROMPT_GENERAL_CONVERSATION: talk about circuits. */
 export const generalConversation = defineTemplate({
   name: "general_conversation",
   title: { en: "Conversation", zh: "通用对话" },

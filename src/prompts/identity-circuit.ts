@@ -1,7 +1,7 @@
 import { predefinedVariables } from "./identity/identity-variables.ts";
 import { defineTemplate } from "./template.ts";
 
-/** L0 of the circuit profile (PROMPT-20). Its style is Markdown (C-17). */
+/** L0 of the circuit profile. Its style is Markdown. */
 export const identityCircuit = defineTemplate({
   name: "identity_circuit",
   title: { en: "Identity: circuits", zh: "身份：电路设计" },

@@ -1,7 +1,7 @@
 import { predefinedVariables } from "./identity/identity-variables.ts";
 import { defineTemplate } from "./template.ts";
 
-/** L0 of the planner profile (PROMPT-16): role, format, tools, rules, goal, then what changes. */
+/** L0 of the planner profile: role, format, tools, rules, goal, then what changes. */
 export const identityPlanner = defineTemplate({
   name: "identity_planner",
   title: { en: "Identity: planner", zh: "身份：任务管理" },

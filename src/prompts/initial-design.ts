@@ -1,6 +1,6 @@
 import { defineTemplate } from "./template.ts";
 
-/** PROMPT_INITIAL_DESIGN: the first netlist (table 18.7). */
+/** PROMPT_INITIAL_DESIGN: the first netlist. */
 export const initialDesign = defineTemplate({
   name: "initial_design",
   title: { en: "First circuit", zh: "初始设计" },

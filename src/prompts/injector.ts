@@ -4,14 +4,14 @@ import { antiTampering } from "./templates/anti-tampering.ts";
 import { builtInPrompts, type Prompts } from "./prompts.ts";
 import type { Value } from "./template.ts";
 
-/** Stands between the layers (PROMPT-01). */
+/** Stands between the layers. */
 export const layerSeparator = "\n\n---\n\n";
 
-/** What the context layer may tell: facts only (PROMPT-04). Empty parts are left out. */
+/** What the context layer may tell: facts only. Empty parts are left out. */
 export interface ContextFacts {
   summary: ConversationSummary | null;
   facts: Record<string, string | null>;
-  /** What was gathered for this turn (CTX-15): what stands before the facts and the summary, and what after them. */
+  /** What was gathered for this turn: what stands before the facts and the summary, and what after them. */
   before?: readonly ContextLayer[];
   after?: readonly ContextLayer[];
 }
@@ -20,13 +20,13 @@ export interface ContextFacts {
 export interface ContextLayer {
   name: string;
   text: string;
-  /** It goes where the window has no room for it (COMP-14). What stands before the facts always does. */
+  /** It goes where the window has no room for it. What stands before the facts always does. */
   isOptional?: true;
 }
 
-/** What a system text is made of (PROMPT-02). */
+/** What a system text is made of. */
 export interface SystemParts {
-  /** L0: whose identity, and the values that it may use, or the client's own text. `null`: none, as a workflow may choose (C-36). */
+  /** L0: whose identity, and the values that it may use, or the client's own text. `null`: none, as a workflow may choose. */
   identity?: { profile: Profile; values: Readonly<Record<string, Value>> } | { own: string } | null;
   /** What the conversation itself was given as system texts, filled and marked; the same through a session. */
   session?: string;
@@ -36,7 +36,7 @@ export interface SystemParts {
   context: ContextFacts;
 }
 
-/** What a part of a system text is to whoever looks at it (CTX-19). */
+/** What a part of a system text is to whoever looks at it. */
 export type SystemSection = "system_prompt" | "implicit_context";
 
 /** One piece of a system text; its pieces in their order are the whole text. */
@@ -44,13 +44,13 @@ export interface SystemPart {
   name: string;
   section: SystemSection;
   text: string;
-  /** Data that was collected for the turn: it goes where the window has no room for it (COMP-14). */
+  /** Data that was collected for the turn: it goes where the window has no room for it. */
   isOptional?: true;
 }
 
 /**
- * The pieces of a system message: L0 identity and its protection, L1 the task when there is one, L2 facts, each with its
- * mark. What stays the same through a session comes first, so that a provider can cache it (PROMPT-03, PROMPT-23).
+ * The pieces of a system message: L0 identity and its protection, L1 the task when there is one, L2 facts, each with
+ * its mark. What stays the same through a session comes first, so that a provider can cache it.
  */
 export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompts): SystemPart[] {
   const { session, task, context } = parts;
@@ -76,7 +76,7 @@ export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompt
     .map(([name, value]) => `${name}: ${value}`);
   if (context.summary !== null) lines.push(`Summary of the earlier conversation: ${summaryText(context.summary)}`);
   if (lines.length > 0) add("context", "system_prompt", `<!-- layer: context -->\n${lines.join("\n")}`);
-  // What the user shows and refers to belongs to the request (MSG-09).
+  // What the user shows and refers to belongs to the request.
   addLayers(context.after);
   prompts.onSystemText?.(pieces.map(({ text }) => text));
   return pieces;
@@ -91,17 +91,17 @@ export function textOfParts(parts: readonly SystemPart[]): string {
   return parts.map(({ text }) => text).join("");
 }
 
-/** The pieces that a model cannot do without (COMP-14). */
+/** The pieces that a model cannot do without. */
 export function coreParts(parts: readonly SystemPart[]): SystemPart[] {
   return parts.filter(({ isOptional }) => isOptional !== true);
 }
 
-/** The text of a system message for a sub-agent (AGENT-04): its own prompt stands for the identity, protected like it. */
+/** The text of a system message for a sub-agent: its own prompt stands for the identity, protected like it. */
 export function agentSystemText(prompt: string, prompts: Prompts = builtInPrompts): string {
   return `<!-- layer: identity -->\n${prompt}\n\n${prompts.text(antiTampering, {})}`;
 }
 
-/** The only place where a system message is made (PROMPT-02). */
+/** The only place where a system message is made. */
 export function systemMessage(text: string): SystemMessage {
   return new SystemMessage(text);
 }

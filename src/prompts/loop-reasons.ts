@@ -1,10 +1,10 @@
-/** What the model is told about each kind of loop: a reason, and what to do instead (GUARD-03). */
+/** What the model is told about each kind of loop: a reason, and what to do instead. */
 export interface LoopReason {
   reason: string;
   suggestions: string[];
 }
 
-/** The same call has failed again and again (GUARD-02, GUARD-03). */
+/** The same call has failed again and again. */
 export function sameFailureReason({
   tool,
   path,
@@ -28,7 +28,7 @@ export function sameFailureReason({
   };
 }
 
-/** The same call has brought the same result again and again (GUARD-07). */
+/** The same call has brought the same result again and again. */
 export function repeatedCallReason({ tool, times }: { tool: string; times: number }): LoopReason {
   return {
     reason: `${tool} was called ${times} times with the same parameters and the same result. Calling it again brings nothing new.`,
@@ -63,7 +63,7 @@ export function blockedRoundsReason({ rounds }: { rounds: number }): LoopReason 
   };
 }
 
-/** Calls that differ only in spelling have brought the same result (GUARD-07). */
+/** Calls that differ only in spelling have brought the same result. */
 export function similarCallReason({ tool, times }: { tool: string; times: number }): LoopReason {
   return {
     reason: `${times} nearly identical calls of ${tool} had the same result. Another spelling of the same question does not help.`,
@@ -71,7 +71,7 @@ export function similarCallReason({ tool, times }: { tool: string; times: number
   };
 }
 
-/** The same calls go round (GUARD-07). */
+/** The same calls go round. */
 export function cycleReason({ tools, times }: { tools: string[]; times: number }): LoopReason {
   return {
     reason: `The same calls go round in a circle: ${tools.join(", ")}; ${times} times by now, with the same results.`,
@@ -79,7 +79,7 @@ export function cycleReason({ tools, times }: { tools: string[]; times: number }
   };
 }
 
-/** The replies say the same (GUARD-06). */
+/** The replies say the same. */
 export function repeatedTextReason({ times }: { times: number }): LoopReason {
   return {
     reason: `The last ${times} replies say the same, and nothing new was found between them.`,
@@ -87,7 +87,7 @@ export function repeatedTextReason({ times }: { times: number }): LoopReason {
   };
 }
 
-/** The metrics do not get better (GUARD-04). */
+/** The metrics do not get better. */
 export function stagnationReason({ sets, current }: { sets: number; current: Record<string, number> }): LoopReason {
   const values = Object.entries(current).map(([name, value]) => `${name} ${value}`);
   return {
@@ -111,7 +111,7 @@ export function sameResultsReason({ tool, times }: { tool: string; times: number
   };
 }
 
-/** Something is changed to and fro (GUARD-08). */
+/** Something is changed to and fro. */
 export function flappingReason({ what, times }: { what: string; times: number }): LoopReason {
   return {
     reason: `${what} goes to and fro between the same states: ${times} of the changes had been made and undone before.`,

@@ -9,7 +9,7 @@ import { OverrideFile, type WarnOfFile } from "./override-file.ts";
 import { compose } from "./prompts.ts";
 import type { Template, Values } from "./template.ts";
 
-/** Where a text comes from: built in, from a user, or built in because the user's cannot be used (PROMPT-05). */
+/** Where a text comes from: built in, from a user, or built in because the user's cannot be used. */
 export type PromptSource = "builtin" | "custom" | "fallback";
 
 /** What is known of a template without its text. */
@@ -48,8 +48,8 @@ interface Override {
 }
 
 /**
- * The templates and what users have put in their place (PROMPT-05, PROMPT-06): a file `<name>.txt` in the folder overrides
- * the text of a template, and nothing else of it. Reading never fails: what cannot be used gives way to the built-in text.
+ * The templates and what users have put in their place: a file `<name>.txt` in the folder overrides the text of a
+ * template, and nothing else of it. Reading never fails: what cannot be used gives way to the built-in text.
  */
 export class PromptManager {
   readonly #files: Map<string, OverrideFile<Override>>;
@@ -105,7 +105,7 @@ export class PromptManager {
     };
   }
 
-  /** What would become of a text, or of the current one, with these values (PROMPT-21). Throws `not_found`. */
+  /** What would become of a text, or of the current one, with these values. Throws `not_found`. */
   validate(name: string, given: { content?: string; variables?: Readonly<Record<string, unknown>> }): PromptVerdict {
     const template = requireTemplate(name);
     const content = given.content ?? this.#current(template).content;

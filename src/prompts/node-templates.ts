@@ -1,4 +1,4 @@
-/** Which templates a node of the workflow uses for its task (PROMPT-08): those about circuits are the tasks of preset actions. */
+/** Which templates a node of the workflow uses for its task: those about circuits are the tasks of preset actions. */
 const nodeTemplates: Readonly<Record<string, readonly string[]>> = {
   compress: ["compress", "compress_now"],
   intent: ["intent", "reply", "continue_reply"],

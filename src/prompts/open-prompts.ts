@@ -11,8 +11,8 @@ export interface EditablePrompts extends Prompts {
 }
 
 /**
- * Opens the prompts of a data folder; the folder `prompts` in it need not be there. Warnings name the file (PROMPT-06). How
- * large each system text is goes into the log, its words never do; `countTokens` is the one counter (TOKEN-01).
+ * Opens the prompts of a data folder; the folder `prompts` in it need not be there. Warnings name the file. How large
+ * each system text is goes into the log, its words never do; `countTokens` is the one counter.
  */
 export function openPrompts(
   dataDir: string,

@@ -1,6 +1,6 @@
 import { defineTemplate } from "./template.ts";
 
-/** PROMPT_OPTIMIZE_PARAMETERS: better component values (table 18.7). */
+/** PROMPT_OPTIMIZE_PARAMETERS: better component values. */
 export const optimizeParameters = defineTemplate({
   name: "optimize_parameters",
   title: { en: "Better parameters", zh: "优化参数" },

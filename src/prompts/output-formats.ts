@@ -7,7 +7,7 @@ export const outputFormats = { json: jsonOutput, spice: spiceOutput, analysis: a
 /** The name of one of `outputFormats`. */
 export type OutputFormat = keyof typeof outputFormats;
 
-/** Which block follows which template (PROMPT-08). What is not here has none: conversation, summaries, free work. */
+/** Which block follows which template. What is not here has none: conversation, summaries, free work. */
 export const templateFormats: Readonly<Record<string, OutputFormat | undefined>> = {
   extract_design_goals: "json",
   intent: "json",

@@ -6,7 +6,7 @@ import { hasCode, systemCode } from "../system-code.ts";
 /** Bytes that such a file may have; a larger one is not read. */
 export const largestFile = 512 * 1024;
 
-/** Told once per state of a file that cannot be used (PROMPT-06). */
+/** Told once per state of a file that cannot be used. */
 export type WarnOfFile = (warning: { file: string; problem: string }) => void;
 
 /** What stands in a file: nothing, something that can be used, or something that cannot, with the reason. */
@@ -16,8 +16,8 @@ export type Found<T> = { kind: "none" } | { kind: "value"; value: T } | { kind: 
 export type ReadText<T> = (text: string) => { value: T } | { problem: string };
 
 /**
- * One file by which a user overrides something. It is looked at whenever it is used and read again when it has changed, so
- * that an edit counts from the next use on (PROMPT-05); whatever is wrong with it is a value, never an exception (PROMPT-22).
+ * One file by which a user overrides something. It is looked at whenever it is used and read again when it has changed,
+ * so that an edit counts from the next use on; whatever is wrong with it is a value, never an exception.
  */
 export class OverrideFile<T> {
   readonly path: string;
@@ -47,7 +47,7 @@ export class OverrideFile<T> {
   }
 
   /**
-   * Writes the file whole or not at all: a temporary file takes its place by its name (PROMPT-18). Throws `storage_full`,
+   * Writes the file whole or not at all: a temporary file takes its place by its name. Throws `storage_full`,
    * `storage_readonly` or `storage_io`; the former file then stays. `mode`: who may read it, default everybody.
    */
   write(text: string, mode = 0o666): void {

@@ -5,14 +5,14 @@ import { fill, type Template, type Value, type Values } from "./template.ts";
 
 /** Where prompts come from: the built-in texts, or those that somebody has put in their place. */
 export interface Prompts {
-  /** The filled text of a template, with its mark before it and its output format behind it (PROMPT-08). */
+  /** The filled text of a template, with its mark before it and its output format behind it. */
   text<Required extends string, Optional extends string>(
     template: Template<Required, Optional>,
     values: Values<Required, Optional>,
   ): string;
   /** The filled identity of a profile (L0), without its protection. Never empty. */
   identity(profile: Profile, values: Readonly<Record<string, Value>>): string;
-  /** Told of every system text that is made, piece by piece (PROMPT-26); absent where nobody reads a log. */
+  /** Told of every system text that is made, piece by piece; absent where nobody reads a log. */
   onSystemText?: (pieces: readonly string[]) => void;
 }
 
@@ -28,7 +28,7 @@ export function compose(
   return format === undefined ? text : `${text}\n\n${contentOf(outputFormats[format])}`;
 }
 
-/** Fills an identity; one that says nothing gives way to the shortest there is (PROMPT-06). */
+/** Fills an identity; one that says nothing gives way to the shortest there is. */
 export function identityText(
   content: string,
   variables: readonly string[],

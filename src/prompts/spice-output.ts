@@ -1,6 +1,6 @@
 import { defineTemplate } from "./template.ts";
 
-/** FORMAT_SPICE_OUTPUT: how a netlist is written (PROMPT-08). */
+/** FORMAT_SPICE_OUTPUT: how a netlist is written. */
 export const spiceOutput = defineTemplate({
   name: "spice_output",
   title: { en: "Format: SPICE", zh: "输出格式：SPICE" },

@@ -1,4 +1,4 @@
-/** How far a task is, in one sentence or two: stands before a forced continuation (TASK-05). */
+/** How far a task is, in one sentence or two: stands before a forced continuation. */
 export function progressText({
   task,
   done,

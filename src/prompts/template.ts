@@ -1,7 +1,7 @@
 /** What may stand for a variable. Objects and lists become JSON; `null` and a missing optional one become nothing. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [name: string]: Value };
 
-/** A prompt's text with its variables (PROMPT-05). `content` is English; the placeholders are `{name}` and `{name.part}`. */
+/** A prompt's text with its variables. `content` is English; the placeholders are `{name}` and `{name.part}`. */
 export interface Template<Required extends string = string, Optional extends string = string> {
   /** Unique, in snake_case; also the name of a file that overrides it. */
   readonly name: string;
@@ -10,9 +10,9 @@ export interface Template<Required extends string = string, Optional extends str
   /** Must be filled, and must stand in the content. */
   readonly required: readonly Required[];
   readonly optional: readonly Optional[];
-  /** A comment before the text, by which logs, tests and the offline model know it; no override can lose it (PROMPT-01). */
+  /** A comment before the text, by which logs, tests and the offline model know it; no override can lose it. */
   readonly marker: string | null;
-  /** Nobody may override it: it protects the others (PROMPT-04). */
+  /** Nobody may override it: it protects the others. */
   readonly fixed: boolean;
   readonly content: string;
 }
@@ -44,8 +44,8 @@ const placeholder = /\{([A-Za-z_]\w*(?:\.\w+)*)\}/gu;
 const tellingLine = /^(?:[^{}:]*:\s*)?\{([A-Za-z_]\w*(?:\.\w+)*)\}\.?$/u;
 
 /**
- * Fills a text (PROMPT-07). Only the names in `variables` are placeholders: every other brace, as in JSON or SPICE, stays as
- * it is, and so do braces in the values. A line that only tells a value (`{name}`, `Label: {name}`) goes when it is empty.
+ * Fills a text. Only the names in `variables` are placeholders: every other brace, as in JSON or SPICE, stays as it is,
+ * and so do braces in the values. A line that only tells a value (`{name}`, `Label: {name}`) goes when it is empty.
  */
 export function fill(content: string, variables: readonly string[], values: Readonly<Record<string, unknown>>): string {
   const known = new Set(variables);

@@ -9,7 +9,7 @@ const longestPath = 1000;
 const runs = [/[\w./@+-]+/gu, /[\p{L}\p{N}_./@+-]+/gu];
 const ending = /\.[A-Za-z][A-Za-z0-9]{0,9}(?![A-Za-z0-9])/gu;
 
-/** The files that a text names, as far as their endings tell: what a request is about (RULE-03). In linear time. */
+/** The files that a text names, as far as their endings tell: what a request is about. In linear time. */
 export function filesNamed(text: string): string[] {
   const names = new Set<string>();
   for (const [run] of runs.flatMap((form) => [...text.slice(0, longestText).matchAll(form)])) {

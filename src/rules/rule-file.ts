@@ -4,7 +4,7 @@ import { errorMessage } from "../errors.ts";
 import { readFrontMatter } from "../extensions/front-matter.ts";
 import { toGlob } from "../tools/files/glob.ts";
 
-/** What a rule file says (RULE-01). */
+/** What a rule file says. */
 export interface RuleText {
   description: string;
   /** Patterns of the files that the rule is for. */
@@ -43,8 +43,8 @@ function quoteStars(yaml: string): string {
 }
 
 /**
- * Reads a rule file: YAML between lines of `---`, then the rule. Nothing in the head makes a file unusable: what is missing
- * or broken has its default, and `problems` says so (RULE-01). An index needs no head, since it always counts.
+ * Reads a rule file: YAML between lines of `---`, then the rule. Nothing in the head makes a file unusable: what is
+ * missing or broken has its default, and `problems` says so. An index needs no head, since it always counts.
  */
 export function readRuleFile(text: string, file: string): RuleText {
   const head = readFrontMatter(text, quoteStars);
@@ -68,7 +68,7 @@ export function readRuleFile(text: string, file: string): RuleText {
   };
 }
 
-/** Whether a file is the index of its folder, which always counts (RULE-03). */
+/** Whether a file is the index of its folder, which always counts. */
 export function isIndex(file: string): boolean {
   return basename(file) === "index.md";
 }

@@ -6,7 +6,7 @@ import { createTellNew } from "../extensions/tell-new.ts";
 import type { Logger } from "../logger.ts";
 import { isIndex, readRuleFile, type RuleText } from "./rule-file.ts";
 
-/** Whose rule it is: one of the project is more than one of the user (CTX-04). */
+/** Whose rule it is: one of the project is more than one of the user. */
 export const ruleScopes = ["project", "user"] as const;
 
 /** A rule and where it stands. */
@@ -32,7 +32,7 @@ export interface RuleWarning {
 
 /** The rules of a project. */
 export interface RuleSource {
-  /** Looks at the files and reads those that have changed (RULE-04). Never throws. */
+  /** Looks at the files and reads those that have changed. Never throws. */
   load(): LoadedRules;
 }
 
@@ -47,7 +47,7 @@ export interface RuleFoldersOptions {
 /** Bytes that a rule file may have. */
 const largestFile = 64 * 1024;
 
-/** The folders of rules: of those of the project only the first that holds a `.md` file counts, of the others each (RULE-02). */
+/** The folders of rules: of those of the project only the first that holds a `.md` file counts, of the others each. */
 export function ruleFolders({ workspace, home }: Pick<RuleFoldersOptions, "workspace" | "home">): {
   project: string[];
   user: string[];

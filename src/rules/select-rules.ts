@@ -12,7 +12,7 @@ const mostCharacters = 128 * 1024;
 const mostListed = 50;
 
 /**
- * Rules that always apply and indexes count always, others when a pattern of theirs fits one of the files at hand (RULE-03).
+ * Rules that always apply and indexes count always, others when a pattern of theirs fits one of the files at hand.
  * `files` are relative to the workspace.
  */
 export function selectRules(rules: readonly Rule[], files: readonly string[]): SelectedRules {
@@ -28,8 +28,8 @@ export function selectRules(rules: readonly Rule[], files: readonly string[]): S
 }
 
 /**
- * The rules as the model reads them, and a list of the others of the project, which it can read itself; those of the user's
- * home are out of its reach. Empty when there is nothing to tell.
+ * The rules as the model reads them, and a list of the others of the project, which it can read itself; those of the
+ * user's home are out of its reach. Empty when there is nothing to tell.
  */
 export function rulesText({ applied, others }: SelectedRules): string {
   const parts = applied.map(({ scope, path, text }) => `## Rule of the ${scope}: ${path}\n\n${text}`);

@@ -8,7 +8,7 @@ import { afterTold, type ConversationName, type Told } from "./conversation.ts";
 /** Moves of the conversation that are remembered of one run; the run's log has all of them. */
 const movesKept = 50;
 
-/** How far the loop of a run is (LOOP-24). Tokens are those of all model calls of this loop so far. */
+/** How far the loop of a run is. Tokens are those of all model calls of this loop so far. */
 export interface LoopProgress {
   phase: LoopPhase;
   iteration: number;
@@ -16,7 +16,7 @@ export interface LoopProgress {
   tokens: number;
 }
 
-/** One change of the conversation, with its time in ISO-8601 (STATE-08). */
+/** One change of the conversation, with its time in ISO-8601. */
 export interface ConversationMove {
   from: ConversationName;
   to: ConversationName;

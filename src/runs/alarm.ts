@@ -1,12 +1,12 @@
 /**
- * How long a timer runs at most, in milliseconds: a clock that was set, and a machine that slept, are noticed by then. Who
- * has nothing to do before only looks at the clock.
+ * How long a timer runs at most, in milliseconds: a clock that was set, and a machine that slept, are noticed by then.
+ * Who has nothing to do before only looks at the clock.
  */
 const longest = 600_000;
 
 /**
- * One timer to what is due next. `work` does what is due and gives the time (milliseconds since 1970) of what is due after
- * that, `undefined` for nothing; it must not throw. It never runs twice at once, and keeps no process alive.
+ * One timer to what is due next. `work` does what is due and gives the time (milliseconds since 1970) of what is due
+ * after that, `undefined` for nothing; it must not throw. It never runs twice at once, and keeps no process alive.
  */
 export class Alarm {
   readonly #work: () => Promise<number | undefined>;

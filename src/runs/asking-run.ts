@@ -10,8 +10,8 @@ interface RunList {
 }
 
 /**
- * The run that has asked what a session waits for: the newest one that has worked and is over. One that waits, for its turn
- * or its time, and one that was stopped before it began have asked nothing.
+ * The run that has asked what a session waits for: the newest one that has worked and is over. One that waits, for its
+ * turn or its time, and one that was stopped before it began have asked nothing.
  */
 export async function askingRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
   return findRun(runs, sessionId, ({ status, attempt }) => isOver(status) && attempt > 0);

@@ -91,7 +91,7 @@ function tasksOf({ session_id, kwargs: { owner } }: Run, tasks: RunServices["tas
   return owner === undefined ? tasks.ofSession(session_id) : tasks.ownedBy(owner);
 }
 
-/** What the owner of the run or its session may use (TOOL-13); only looked up where somebody may not use everything. */
+/** What the owner of the run or its session may use; only looked up where somebody may not use everything. */
 async function allowedTools(
   { ownerTools, toolkits }: RunServices,
   { session_id, kwargs }: Run,

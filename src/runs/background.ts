@@ -47,8 +47,8 @@ export interface BackgroundRuns {
 }
 
 /**
- * The background of one run (AGENT-04): each agent has a session and a run of its own, queued and recovered like any other,
- * so that a crash loses nothing and the caller's turn may end.
+ * The background of one run: each agent has a session and a run of its own, queued and recovered like any other, so
+ * that a crash loses nothing and the caller's turn may end.
  */
 export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns): BackgroundService {
   const { session_id: parentId } = parent;
@@ -78,7 +78,7 @@ export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns
       const session = await openSession(storage, await requireParent(), work, isUser(owner ?? null));
       signal.throwIfAborted();
       const run = await runs.start(session, { ...requestOf(work, session, parent), ...(owner && { owner }) });
-      // The caller was stopped meanwhile, before anybody could see this run (STOP-18).
+      // The caller was stopped meanwhile, before anybody could see this run.
       if (signal.aborted && isAppError(signal.reason) && signal.reason.code !== "server")
         await runs.stop(run.run_id, false);
       return { session_id: session.session_id, run_id: run.run_id };
@@ -92,8 +92,8 @@ export function isSentBy(run: Run, sessionId: string): boolean {
 }
 
 /**
- * The agents that a session has sent to the background, oldest first. Those in `except` are left out. A session that only
- * says it was sent from here, or is somebody else's, is none of them.
+ * The agents that a session has sent to the background, oldest first. Those in `except` are left out. A session that
+ * only says it was sent from here, or is somebody else's, is none of them.
  */
 export async function listBackground(
   sources: BackgroundSources,

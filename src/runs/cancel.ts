@@ -39,7 +39,7 @@ export async function cancelRun(active: ActiveRun, order: StopOrder, { dispatch,
   await Promise.all([dispatch.endWaiting(active), noted]);
 }
 
-/** Stops the runs of a session that wait behind `run` (QUEUE-05): none of them begins when it ends. */
+/** Stops the runs of a session that wait behind `run`: none of them begins when it ends. */
 export async function cancelBehind(run: Run, cancelling: Cancelling): Promise<void> {
   const behind = waitingBehind(cancelling.dispatch.active, run);
   const order: StopOrder = { action: "interrupt", reason: "user_requested" };
@@ -55,7 +55,7 @@ export async function cancelEarlier(active: ActiveRun, action: StopAction, dispa
 }
 
 /**
- * Stops the agents that a session has sent to the background, with whoever sent them (STOP-18), which no run has that has not
+ * Stops the agents that a session has sent to the background, with whoever sent them, which no run has that has not
  * begun; resolves when that is on disk. One that is being sent at this moment stops by the signal of its caller.
  */
 export async function cancelSent(sessionId: string, cancelling: Cancelling): Promise<void> {

@@ -8,8 +8,7 @@ import type { RunError } from "../storage/records.ts";
 export type ConversationName = ConversationState["state"];
 
 /**
- * Every move of a conversation (STATE-02, with the additions of C-46: an error before the first word, a reply that begins
- * with a call, a reply that was not streamed, and a stop from any active state, which keeps the reply or drops it).
+ * Every move of a conversation (also: an error before the first word, a reply that begins with a call, a reply that was not streamed, and a stop from any active state, which keeps the reply or drops it).
  */
 export const conversationMoves: Readonly<Record<ConversationName, readonly ConversationName[]>> = {
   Idle: ["WaitingAIResponse"],
@@ -81,7 +80,7 @@ export function failedState({ error, message }: RunError, messageId: string | nu
   };
 }
 
-/** How a reader of the stream sees a conversation (STATE-07): `PAUSED` while tools run. */
+/** How a reader of the stream sees a conversation: `PAUSED` while tools run. */
 export const streamStates = ["IDLE", "STREAMING", "PAUSED", "COMPLETE"] as const;
 
 /** The stream's state in a state of the conversation. */

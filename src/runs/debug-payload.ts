@@ -18,7 +18,7 @@ const CheckpointPayload = z.looseObject({
 });
 const DebugPayload = z.looseObject({ type: z.string(), payload: z.unknown() });
 
-/** The wire's Checkpoint of a LangGraph config, `null` where it names none (wire contract, section 2). */
+/** The wire's Checkpoint of a LangGraph config, `null` where it names none. */
 export function checkpointOf(config: unknown): JsonObject | null {
   const parsed = ConfigWithThread.safeParse(config);
   if (!parsed.success) return null;
@@ -65,7 +65,7 @@ export function toWireCheckpoint(payload: unknown): unknown {
   };
 }
 
-/** One chunk of LangGraph's `debug` mode in the form of the wire contract, section 3. */
+/** One chunk of LangGraph's `debug` mode. */
 export function toWireDebug(chunk: unknown): unknown {
   const parsed = DebugPayload.safeParse(chunk);
   if (!parsed.success) return chunk;

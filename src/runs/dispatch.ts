@@ -103,8 +103,8 @@ export class Dispatch {
   }
 
   /**
-   * Lets go of a run that is over; a temporary session goes when its answer has been read, or some time later where a key
-   * lets a client that lost the answer ask again.
+   * Lets go of a run that is over; a temporary session goes when its answer has been read, or some time later where a
+   * key lets a client that lost the answer ask again.
    */
   #forget(active: ActiveRun): void {
     const { run_id, session_id, kwargs, status } = active.run;

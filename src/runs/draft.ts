@@ -68,7 +68,7 @@ function checkNames(command: z.infer<typeof RunCommand>, { nodes, channels }: Se
   });
 }
 
-/** What the run says goes before what its assistant does; of `configurable` each key by itself (wire contract, 2.3). */
+/** What the run says goes before what its assistant does; of `configurable` each key by itself. */
 function withConfigOf({ config }: Assistant, own: JsonObject): JsonObject {
   const configurable = {
     ...JsonObject.safeParse(config["configurable"]).data,
@@ -82,8 +82,8 @@ function withUpdateIds(command: JsonObject, graph: ServedGraph): JsonObject {
 }
 
 /**
- * An answer to a question goes on with what the run that asked was told, where it says nothing of its own: another model
- * or other tools in the middle of a turn would surprise everybody.
+ * An answer to a question goes on with what the run that asked was told, where it says nothing of its own: another
+ * model or other tools in the middle of a turn would surprise everybody.
  */
 export async function withPausedContext(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
   const resumes = request.command?.["resume"] !== undefined && Object.keys(request.context).length === 0;
@@ -92,7 +92,7 @@ export async function withPausedContext(session: Session, request: RunRequest, r
   return paused === undefined ? request : { ...request, context: paused.kwargs.context };
 }
 
-/** The refusal of a run by an assistant that does not exist, in the words of the wire contract, 2.4. */
+/** The refusal of a run by an assistant that does not exist, in LangGraph's words. */
 export function noAssistant(name: string): AppError {
   return new AppError(
     "not_found",
@@ -140,7 +140,7 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
     expired_events: -1,
     stop_requested: null,
     error: null,
-    // A delayed run is one of the future: it cannot be claimed before (wire contract, section 2.4).
+    // A delayed run is one of the future: it cannot be claimed before.
     created_at: after_seconds > 0 ? new Date(Date.now() + after_seconds * 1000).toISOString() : now,
     updated_at: now,
   };

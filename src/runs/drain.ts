@@ -3,8 +3,8 @@ import type { Dispatch } from "./dispatch.ts";
 import type { Performance } from "./performance.ts";
 
 /**
- * Parks the runs that walk before their next step; what is still in a step after `graceMs` is aborted. Neither ends a run:
- * its row stays `running` and the next start goes on with it, which counts as no crash (reliability R7).
+ * Parks the runs that walk before their next step; what is still in a step after `graceMs` is aborted. Neither ends a
+ * run: its row stays `running` and the next start goes on with it, which counts as no crash.
  */
 export async function drainRuns(dispatch: Dispatch, graceMs: number, performance: Performance): Promise<void> {
   const ended = dispatch.close();

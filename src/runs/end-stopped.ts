@@ -3,12 +3,12 @@ import type { ActiveRun } from "./active-run.ts";
 import { keepTurn, type KeptTurn, type TurnToKeep } from "./keep-turn.ts";
 import { endActivity, tellCustom } from "./tell-activity.ts";
 
-/** Milliseconds after which a stop no longer waits for what it stops (STOP-05). */
+/** Milliseconds after which a stop no longer waits for what it stops. */
 export const stopPatience = 5000;
 
 /**
- * What `work` comes to; `undefined` when the signal was aborted and `patience` milliseconds later it has still not ended.
- * The work itself cannot be ended from here: who calls must not listen to it any more.
+ * What `work` comes to; `undefined` when the signal was aborted and `patience` milliseconds later it has still not
+ * ended. The work itself cannot be ended from here: who calls must not listen to it any more.
  */
 export async function endsInTime<Result>(
   work: Promise<Result>,
@@ -33,7 +33,7 @@ export async function endsInTime<Result>(
 /** Ends what a run that a client has stopped still writes, and keeps its turn unless it is rolled back. Throws what the store throws. */
 export async function endStopped(active: ActiveRun, turn: TurnToKeep & { reason: StopReason }): Promise<KeptTurn> {
   await active.fence?.close();
-  // What is kept goes into a checkpoint: never before what was told (reliability E2).
+  // What is kept goes into a checkpoint: never before what was told.
   await active.log.flush();
   const nothing: KeptTurn = { partial: null, reply_id: null, executed: [], pending: [], values: undefined };
   // Only a run that has begun owns the session; one that waits for its turn leaves it be.

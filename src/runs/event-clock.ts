@@ -13,8 +13,8 @@ export function eventTime(): number {
 }
 
 /**
- * A millisecond that no event has had yet. A run begins and ends in one of its own: by their times alone, all its events
- * then come after those of the runs before it, and its end between those of the others.
+ * A millisecond that no event has had yet. A run begins and ends in one of its own: by their times alone, all its
+ * events then come after those of the runs before it, and its end between those of the others.
  */
 export function freshTime(): number {
   newest = Math.max(newest + 1, Date.now());
@@ -23,8 +23,8 @@ export function freshTime(): number {
 }
 
 /**
- * A millisecond after everything told so far, and before or at all that is told from now on. The same one until something
- * is told: however often it is asked for, the clock does not run ahead.
+ * A millisecond after everything told so far, and before or at all that is told from now on. The same one until
+ * something is told: however often it is asked for, the clock does not run ahead.
  */
 export function partingTime(): number {
   if (isTold) newest = Math.max(newest + 1, Date.now());

@@ -34,7 +34,7 @@ import {
 /** Supersteps of a graph with our loop, where neither the run nor the graph says how many: LangGraph's own 25 ends it too early. */
 const loopRecursionLimit = 500;
 
-/** What a run may say in `config` (wire contract, section 2.4); other keys are ignored. */
+/** What a run may say in `config`; other keys are ignored. */
 export const RunConfig = z.object({
   tags: z.array(z.string()).max(100).optional(),
   recursion_limit: z.number().int().positive().optional(),
@@ -47,7 +47,7 @@ export const RunConfig = z.object({
 
 const Target = z.union([z.string(), z.object({ node: z.string(), input: z.unknown() })]);
 
-/** What a run may say in `command` (wire contract, section 2.4). */
+/** What a run may say in `command`. */
 export const RunCommand = z.object({
   resume: z.unknown().optional(),
   update: z.union([JsonObject, z.array(z.tuple([z.string(), z.unknown()])).max(1_000)]).nullish(),
@@ -172,8 +172,8 @@ async function withAddedTools(walk: Walk): Promise<Walk> {
 }
 
 /**
- * The chunks of a graph for a run that asks for the mode `events`; what LangChain tells of every runnable is told in between.
- * It costs half as much again, so no other run goes this way.
+ * The chunks of a graph for a run that asks for the mode `events`; what LangChain tells of every runnable is told in
+ * between. It costs half as much again, so no other run goes this way.
  */
 async function* chunksBetweenEvents(
   { graph, run, tell, room }: Walk,
@@ -266,8 +266,8 @@ export async function walk(walk: Walk): Promise<WalkResult> {
   } catch (error) {
     projections.brokeOff(error);
     if (signal.aborted || isGraphDrained(error)) return result({ kind: "stopped" });
-    // Readers are told what they can do; what exactly happened stands here (ERR-17).
-    // Of an expected failure not its cause: a provider may have repeated a key in it (SEC-01).
+    // Readers are told what they can do; what exactly happened stands here. Of an expected failure not its cause: a
+    // provider may have repeated a key in it.
     const about = isAppError(error) ? toRunError(error) : { err: error };
     walk.services.logger?.warn({ ...about, run_id: run.run_id, session_id: run.session_id }, "run_failed");
     return result({ kind: "failed", error: toRunError(error) });

@@ -6,8 +6,8 @@ import type { Performance } from "./performance.ts";
 const patience = 3000;
 
 /**
- * Asks where a run may be judged (`feedback_keys`; wire contract, section 3), beside the work. `undefined` where nobody traces,
- * or the answer does not come in time: a run does not fail for it.
+ * Asks where a run may be judged (`feedback_keys`), beside the work. `undefined` where nobody traces, or the answer
+ * does not come in time: a run does not fail for it.
  */
 export async function startFeedback(
   { run_id, kwargs }: Run,

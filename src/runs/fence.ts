@@ -1,8 +1,8 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
 /**
- * One attempt's way to the checkpoints. LangGraph lets go of its caller at an abort while steps that have not noticed still
- * run; what those would write after `close` is dropped, so that it cannot come after what the stop has written.
+ * One attempt's way to the checkpoints. LangGraph lets go of its caller at an abort while steps that have not noticed
+ * still run; what those would write after `close` is dropped, so that it cannot come after what the stop has written.
  */
 export interface Fence {
   saver: BaseCheckpointSaver;

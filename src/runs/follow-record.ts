@@ -138,8 +138,8 @@ function kindOf({ status, attempt }: Run, found: ActiveRun | undefined): "waits"
 }
 
 /**
- * Whether a reader who names no place hears of a run: of the newest one, and of those that it waited for. A client that has
- * lost its connection comes back without a place; it may wait for the end of the one, while the next works already.
+ * Whether a reader who names no place hears of a run: of the newest one, and of those that it waited for. A client that
+ * has lost its connection comes back without a place; it may wait for the end of the one, while the next works already.
  */
 function isUnasked(run: Run, [newest, ...others]: readonly Run[]): boolean {
   if (newest === undefined) return true;
@@ -184,8 +184,8 @@ async function* toldBy(sources: RunSources, run: Run, signal: AbortSignal): Asyn
 }
 
 /**
- * A run from its beginning to its end, with what was stopped meanwhile. Of the newest one, `told` is the last event that it
- * had told when its reader came.
+ * A run from its beginning to its end, with what was stopped meanwhile. Of the newest one, `told` is the last event
+ * that it had told when its reader came.
  */
 async function* recordOf(
   reading: Reading,

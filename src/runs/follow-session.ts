@@ -17,15 +17,15 @@ export interface SessionEvent {
 }
 
 /**
- * From where a session is followed: `open`, the run that works now and all that come; `now`, only what is told from now on;
- * `all`, every run that is kept; or after the last event that the reader has.
+ * From where a session is followed: `open`, the run that works now and all that come; `now`, only what is told from now
+ * on; `all`, every run that is kept; or after the last event that the reader has.
  */
 export type SessionPlace = "open" | "now" | "all" | { run_id: string; id: number };
 
 /**
  * What the runs of a session tell, one run after the other in the order in which they begin, in batches; never ends by
- * itself but when the session goes (EVENT-01). Built on the runs' own logs: a reader is woken, nothing is asked for again.
- * Throws `server` when `stopping` is aborted: after a restart there may be more.
+ * itself but when the session goes. Built on the runs' own logs: a reader is woken, nothing is asked for again. Throws
+ * `server` when `stopping` is aborted: after a restart there may be more.
  */
 export async function* followSession(
   sources: RunSources & { feeds: SessionFeeds },
@@ -75,8 +75,8 @@ async function begunRuns(
 }
 
 /**
- * The newest runs of a session down to `until`, where they hold it, each once. A run has its whole input with it: who comes
- * back after the last one must not make the server read a thousand.
+ * The newest runs of a session down to `until`, where they hold it, each once. A run has its whole input with it: who
+ * comes back after the last one must not make the server read a thousand.
  */
 async function newestRuns(storage: Storage, sessionId: string, until: string | undefined): Promise<Run[]> {
   const found = new Map<string, Run>();

@@ -32,8 +32,8 @@ export function letGo(): AppError {
 }
 
 /**
- * Batches of events with an id above `after` (-1: all), stored ones first, then live, until the run is over, the signal is
- * aborted or the server stops. Returns whether the run is over.
+ * Batches of events with an id above `after` (-1: all), stored ones first, then live, until the run is over, the signal
+ * is aborted or the server stops. Returns whether the run is over.
  */
 export async function* followRun(
   { active, storage }: RunSources,
@@ -111,7 +111,7 @@ async function nextKnown(
 /**
  * What a reader has to be told that names `after` as the last event it has (-1: none): `undefined` when the log goes on
  * from there. An id that the run never had says nothing about what the reader has: after its gap everything there is
- * comes again (reliability E1: never a silent full replay).
+ * comes again (never a silent full replay).
  */
 export async function findGap({ active, storage }: RunSources, run: Run, after: number): Promise<Gap | undefined> {
   const expired = run.expired_events;

@@ -28,8 +28,8 @@ export function checkFormerCommand(command: JsonObject, graphId: string, version
 }
 
 /**
- * LangGraph 0.2 has no ids for questions, only for tasks, and does not find a task in a nested graph by its id. So what answers the
- * only question by its task is given as a plain answer.
+ * LangGraph 0.2 has no ids for questions, only for tasks, and does not find a task in a nested graph by its id. So what
+ * answers the only question by its task is given as a plain answer.
  */
 export async function answeredByTask(
   graph: ServedGraph,

@@ -6,8 +6,8 @@ import type { Performance } from "./performance.ts";
 
 /**
  * When a new message comes while a question is open, or after a run that broke off, LangGraph drops the unfinished step
- * with all it had done. That turn is kept first, by way of `saver`, or the model would do again what it does not know of.
- * Throws what the store throws.
+ * with all it had done. That turn is kept first, by way of `saver`, or the model would do again what it does not know
+ * of. Throws what the store throws.
  */
 export async function keepFormer(
   run: Run,

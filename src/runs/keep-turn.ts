@@ -20,8 +20,8 @@ import type { ToolResult } from "../tools/runtime/tool.ts";
 import { lastWords } from "./last-words.ts";
 
 /**
- * What of a turn is kept, and why it ended. The session goes on after a former turn that left a question open (`abandoned`)
- * or broke off (`failed`); else it is the turn of `run`.
+ * What of a turn is kept, and why it ended. The session goes on after a former turn that left a question open
+ * (`abandoned`) or broke off (`failed`); else it is the turn of `run`.
  */
 export interface TurnToKeep {
   graph: ServedGraph;
@@ -47,17 +47,17 @@ const WithFailure = z.looseObject({ failure: z.looseObject({ heard: HeardAnswer.
 const Input = z.looseObject({ messages: z.array(z.looseObject({ id: z.string() })) });
 
 /**
- * Writes what a stopped turn has done into the session (STOP-10, law 6): the user's message, every finished message of
- * the loop, one result for each call, and the text that readers saw of the last answer. Afterwards nothing of the turn is
- * left to be done. Only for graphs that call the loop; others keep their checkpoint as it is. Throws what the store throws.
+ * Writes what a stopped turn has done into the session (law 6): the user's message, every finished message of the loop,
+ * one result for each call, and the text that readers saw of the last answer. Afterwards nothing of the turn is left to
+ * be done. Only for graphs that call the loop; others keep their checkpoint as it is. Throws what the store throws.
  */
 export async function keepTurn({ graph, run, services, reason, saver }: TurnToKeep): Promise<KeptTurn> {
   const nothing: KeptTurn = { partial: null, reply_id: null, executed: [], pending: [], values: undefined };
   const loopNodes = nodesWithLoop(graph);
   if (loopNodes.size === 0) return nothing;
   const { session_id: thread_id, run_id, graph_id } = run;
-  // A former turn is not that of the run that comes: a checkpoint with its id would be taken for its own progress, and its
-  // input for one that has been read already.
+  // A former turn is not that of the run that comes: a checkpoint with its id would be taken for its own progress, and
+  // its input for one that has been read already.
   const isFormer = reason === "abandoned" || reason === "failed";
   const author = isFormer ? {} : { run_id };
   const lent = { [servicesKey]: services, ...(saver && { __pregel_checkpointer: saver }) };
@@ -91,7 +91,7 @@ export async function keepTurn({ graph, run, services, reason, saver }: TurnToKe
   return { ...kept, reply_id: answerAt(reason, last) ?? kept.reply_id, values };
 }
 
-/** A person who stops a turn that has no reply finds the conversation at rest (C-46); a limit has answered. */
+/** A person who stops a turn that has no reply finds the conversation at rest; a limit has answered. */
 function answerAt(reason: TurnToKeep["reason"], [words]: AIMessage[]): string | undefined {
   return reason === "timeout" ? words?.id : undefined;
 }
@@ -129,7 +129,7 @@ export function hasLoop(graph: ServedGraph): boolean {
   return nodesWithLoop(graph).size > 0;
 }
 
-/** What readers were told: of an answer that broke off, about which a person is asked (ERR-16), and what memory knows of. */
+/** What readers were told: of an answer that broke off, about which a person is asked, and what memory knows of. */
 function heardIn({ tasks }: StateSnapshot, loopNodes: Set<string>, progress: Progress | undefined): HeardAnswer[] {
   const asked = tasks.flatMap((task) => {
     if (!loopNodes.has(task.name) || task.state === undefined || !("values" in task.state)) return [];
@@ -221,7 +221,7 @@ function withResults(
   return { messages, executed, pending };
 }
 
-/** What agents had done when their call was cut off: their calls stand in the ledger below its name (AGENT-04). */
+/** What agents had done when their call was cut off: their calls stand in the ledger below its name. */
 function agentsInterrupted(calls: ToolCallRecord[]): string {
   const shown = calls.slice(-20).map(({ tool, state }) => `${tool} (${state === "finished" ? "finished" : "unknown"})`);
   return (

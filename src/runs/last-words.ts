@@ -15,8 +15,8 @@ export interface MuteTurn {
 }
 
 /**
- * The words that a stop or a limit leaves where it leaves no reply: whoever loads the session again sees that the turn was
- * stopped, why, and what was done (LOOP-02, STOP-16). None where nobody had asked for a reply, or where there is a whole one.
+ * The words that a stop or a limit leaves where it leaves no reply: whoever loads the session again sees that the turn
+ * was stopped, why, and what was done. None where nobody had asked for a reply, or where there is a whole one.
  */
 export function lastWords({ reason, messages, isAsked, request }: MuteTurn): AIMessage[] {
   if (reason === "abandoned" || reason === "failed") return [];

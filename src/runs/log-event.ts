@@ -9,9 +9,9 @@ interface Line {
 }
 
 /**
- * Writes what a run's loop tells to the program's log (LOG-03): changes of state, calls and their results at `debug`, what
- * was done about an error at `warn`. Words of users, models and tools stand at `debug` alone (LOG-02). A detected loop and
- * the time of a call have lines of their own.
+ * Writes what a run's loop tells to the program's log (LOG-03): changes of state, calls and their results at `debug`,
+ * what was done about an error at `warn`. Words of users, models and tools stand at `debug` alone (LOG-02). A detected
+ * loop and the time of a call have lines of their own.
  */
 export function logEvent(logger: Pick<Logger, Level | "isLevelEnabled">, run: Run, event: CustomEvent): void {
   const line = lineOf(event);

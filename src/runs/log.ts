@@ -38,8 +38,8 @@ export async function* readStored(
 
 /**
  * The events of one run that is not over. Live readers see an event in the turn it is emitted; the store gets them in
- * groups, or with the checkpoint that comes after them (`carry`). Memory holds what is not stored yet and a window behind
- * it; a reader further back reads from the store.
+ * groups, or with the checkpoint that comes after them (`carry`). Memory holds what is not stored yet and a window
+ * behind it; a reader further back reads from the store.
  */
 export class RunLog implements UnstoredEvents {
   readonly #store: EventStore;

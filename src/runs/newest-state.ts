@@ -7,8 +7,8 @@ export interface NewestState {
 }
 
 /**
- * The session's newest checkpoint, or `undefined` before its first. LangGraph's own channels (`__…`, `branch:…`) are left
- * out.
+ * The session's newest checkpoint, or `undefined` before its first. LangGraph's own channels (`__…`, `branch:…`) are
+ * left out.
  */
 export async function readNewest(
   { checkpointer }: { checkpointer: Pick<BaseCheckpointSaver, "getTuple"> },

@@ -17,15 +17,15 @@ export interface RunsOptions {
   /** What a run of the session is lent. */
   services: (sessionId: string) => RunServices;
   logger: Logger;
-  /** Tells the server's callbacks (EVENT-03); absent where there are none. */
+  /** Tells the server's callbacks; absent where there are none. */
   callBack?: CallBack;
-  /** Receives the spans of every run (TRACE-01); absent where nobody traces. */
+  /** Receives the spans of every run; absent where nobody traces. */
   tracer?: BaseCallbackHandler | undefined;
   /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
   tracerFor?: Performance["tracerFor"];
   /** Runs that walk at the same time, over all sessions. */
   maxConcurrent: number;
-  /** Attempts that may end with the process before a run is set aside as `crash_loop`. Default 3 (reliability R5). */
+  /** Attempts that may end with the process before a run is set aside as `crash_loop`. Default 3. */
   crashBudget?: number;
   /** Runs that may wait, over all sessions; one more is refused with `rate_limit`. Default any number. */
   queueLimit?: number;
@@ -35,7 +35,7 @@ export interface RunsOptions {
   runTimeout?: number | undefined;
   /** Milliseconds between two tries of what the store refuses. Default one second. */
   retryDelay?: number;
-  /** Milliseconds that an admission, or work between runs, waits for its turn in its session. Default 10 s (SESS-14). */
+  /** Milliseconds that an admission, or work between runs, waits for its turn in its session. Default 10 s. */
   turnPatience?: number;
   /** Where runs are judged (`feedback_keys`); absent where nobody traces. */
   feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;

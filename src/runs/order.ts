@@ -14,7 +14,7 @@ export function waitingBehind(active: ReadonlyMap<string, ActiveRun>, run: Run):
   );
 }
 
-/** How many runs of its session come before one that waits (API-10); `undefined` for one that has begun. */
+/** How many runs of its session come before one that waits; `undefined` for one that has begun. */
 export function positionOf(active: ReadonlyMap<string, ActiveRun>, run: Run): number | undefined {
   const own = active.get(run.run_id);
   if (own === undefined || own.walking || own.ended) return undefined;

@@ -7,8 +7,8 @@ const Origin = z.object({ checkpoint_id: z.string().nullish(), checkpoint_ns: z.
 
 /**
  * Makes sure that the checkpoint a run is to start from exists: from a missing one LangGraph would start with an empty
- * state, and the session would go on as if nothing had ever been said in it. Throws `not_found`, and `invalid_parameter`
- * for an id that is no text.
+ * state, and the session would go on as if nothing had ever been said in it. Throws `not_found`, and
+ * `invalid_parameter` for an id that is no text.
  */
 export async function requireOrigin(
   { session_id, kwargs }: Pick<Run, "session_id" | "kwargs">,

@@ -71,8 +71,8 @@ function tellEnding(active: ActiveRun, ending: Ending, values: Record<string, un
 }
 
 /**
- * A walk that was stopped because its events could not be stored has failed; nobody stopped it. One whose time is up was
- * stopped, and says so.
+ * A walk that was stopped because its events could not be stored has failed; nobody stopped it. One whose time is up
+ * was stopped, and says so.
  */
 function endingOf(ending: Ending, stop: ActiveRun["stop"]): Ending {
   if (ending.kind !== "stopped") return ending;
@@ -86,7 +86,7 @@ function endingOf(ending: Ending, stop: ActiveRun["stop"]): Ending {
   }
 }
 
-/** One attempt; of a stopped one that does not end in time nothing more is heard (STOP-05). */
+/** One attempt; of a stopped one that does not end in time nothing more is heard. */
 async function attemptUntilStopped(active: ActiveRun, performance: Performance): Promise<WalkResult> {
   const { stop, run } = active;
   const onStop = (): void => {
@@ -122,7 +122,7 @@ async function keepStopped(
   const reason = stop.reason ?? "user_requested";
   const looping = crashLoop(run, performance.crashBudget);
   if (looping !== undefined) {
-    // It may be this that ends the process; then no start would ever come further (reliability R5).
+    // It may be this that ends the process; then no start would ever come further.
     logger.error({ run_id: run.run_id, problem: looping.message }, "stopped_turn_not_kept");
     return undefined;
   }

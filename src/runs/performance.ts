@@ -15,9 +15,9 @@ export interface Performance {
   graphs: Graphs;
   services: (sessionId: string) => RunServices;
   logger: Logger;
-  /** Tells the server's callbacks (EVENT-03); absent where there are none. */
+  /** Tells the server's callbacks; absent where there are none. */
   callBack?: CallBack | undefined;
-  /** Receives the spans of every run (TRACE-01); absent where nobody traces. */
+  /** Receives the spans of every run; absent where nobody traces. */
   tracer?: BaseCallbackHandler | undefined;
   /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
   tracerFor?: ((place: NonNullable<RunKwargs["langsmith_tracer"]>) => BaseCallbackHandler) | undefined;

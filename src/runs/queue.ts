@@ -1,6 +1,6 @@
 /**
- * One worker per session and a bound across sessions. `work` does one run of the session and says whether there was one;
- * sessions that wait for a place get it in the order they came. No timers: work begins when `wake` is called.
+ * One worker per session and a bound across sessions. `work` does one run of the session and says whether there was
+ * one; sessions that wait for a place get it in the order they came. No timers: work begins when `wake` is called.
  */
 export class SessionQueue {
   readonly #limit: number;

@@ -7,8 +7,8 @@ import { rollBack } from "./remove-run.ts";
 import { isSuspect } from "./recover.ts";
 
 /**
- * Takes up everything a former process has left: running runs go on from their checkpoint, pending ones queue, and what was
- * asked to stop is ended without being walked again. Resolves before they are over; throws what the store throws.
+ * Takes up everything a former process has left: running runs go on from their checkpoint, pending ones queue, and what
+ * was asked to stop is ended without being walked again. Resolves before they are over; throws what the store throws.
  */
 export async function recoverRuns(dispatch: Dispatch, performance: Performance): Promise<{ resumed: number }> {
   await goOnWithClock(performance.storage);
@@ -24,8 +24,8 @@ export async function recoverRuns(dispatch: Dispatch, performance: Performance):
 }
 
 /**
- * Lets the clock of events go on from the newest time that was told: who comes back with a place would miss what came before
- * it, where the machine's clock was set back in between.
+ * Lets the clock of events go on from the newest time that was told: who comes back with a place would miss what came
+ * before it, where the machine's clock was set back in between.
  */
 async function goOnWithClock({ runs, events }: Pick<Storage, "runs" | "events">): Promise<void> {
   const change = await runs.lastChange();

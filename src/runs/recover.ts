@@ -1,7 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { Run, RunError } from "../storage/records.ts";
 
-/** The error of a run that has ended with the process `budget` times (reliability R5); `undefined` while it may go on. */
+/** The error of a run that has ended with the process `budget` times; `undefined` while it may go on. */
 export function crashLoop({ crashes }: Run, budget: number): RunError | undefined {
   if (crashes < budget) return undefined;
   const message = `The server ended ${crashes} times in the middle of this run, so it is not tried again. Nothing else is affected; look at its last step before sending it anew.`;
@@ -9,8 +9,8 @@ export function crashLoop({ crashes }: Run, budget: number): RunError | undefine
 }
 
 /**
- * Whether the next attempt of a run that was found running could be its last. Such runs are taken up one after the other:
- * the one that takes the process with it then uses up its own budget and not that of the others.
+ * Whether the next attempt of a run that was found running could be its last. Such runs are taken up one after the
+ * other: the one that takes the process with it then uses up its own budget and not that of the others.
  */
 export function isSuspect({ status, crashes }: Run, budget: number): boolean {
   return status === "running" && crashes > 0 && crashes + 2 >= budget;

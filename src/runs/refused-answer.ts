@@ -3,8 +3,8 @@ import type { Run, RunError } from "../storage/records.ts";
 import { Addressed, openQuestions } from "./answers-left.ts";
 
 /**
- * Why a run with `strict_resume` may not begin: it answers a question that is not open (SDK 1.15). `undefined` for any other
- * run, and for one whose answers all have a question. Throws what the checkpointer throws.
+ * Why a run with `strict_resume` may not begin: it answers a question that is not open (SDK 1.15). `undefined` for any
+ * other run, and for one whose answers all have a question. Throws what the checkpointer throws.
  */
 export async function refusedAnswer({ kwargs, session_id }: Run, graph: ServedGraph): Promise<RunError | undefined> {
   const resume = kwargs.command?.["resume"];

@@ -8,8 +8,8 @@ import { removeProgress } from "./recover.ts";
 import { noPause, outcomeOf, type Pause } from "./status.ts";
 
 /**
- * Removes a run that is over, with its events, messages and checkpoints; when it was the last one, its session then waits for
- * what it waited for before. False when it was gone already. Throws what the storage throws.
+ * Removes a run that is over, with its events, messages and checkpoints; when it was the last one, its session then
+ * waits for what it waited for before. False when it was gone already. Throws what the storage throws.
  */
 export async function removeRun(run: Run, { storage, graphs }: { storage: Storage; graphs: Graphs }): Promise<boolean> {
   const last = await lastWorkedRun(storage.runs, run.session_id);

@@ -10,8 +10,8 @@ const AboutCall = z.object({ kind: z.string(), tool_call_id: z.string(), tool: z
 const AboutFailure = z.object({ kind: z.literal("error_decision"), question: z.string(), details: z.string() });
 
 /**
- * Where a conversation rests that no attempt of a run works on (STATE-01, STATE-09): read off the last run, the question
- * that waits and the messages, so it is the same after a restart. `run` is the last one; `undefined` when there was none.
+ * Where a conversation rests that no attempt of a run works on: read off the last run, the question that waits and the
+ * messages, so it is the same after a restart. `run` is the last one; `undefined` when there was none.
  */
 export function restingState(
   run: Run | undefined,

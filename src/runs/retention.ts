@@ -13,8 +13,8 @@ export interface Retention {
 }
 
 /**
- * Sweeps now and then every hour, in small parts with other work between them. The timer keeps no process alive. `hours`
- * is how long a run's events stay after its end.
+ * Sweeps now and then every hour, in small parts with other work between them. The timer keeps no process alive.
+ * `hours` is how long a run's events stay after its end.
  */
 export function startRetention(options: { events: EventStore; hours: number; logger: Logger }): Retention {
   const { events, hours, logger } = options;

@@ -5,7 +5,7 @@ import type { CallBack } from "../callbacks/call-back.ts";
 import type { CustomEvent } from "../events.ts";
 import type { Run } from "../storage/records.ts";
 
-/** What the callbacks of one attempt are told from: its begin and end, and everything in between (EVENT-03). */
+/** What the callbacks of one attempt are told from: its begin and end, and everything in between. */
 export interface RunCallbacks {
   /** Before anything of the run is read; `resumes` says whether it goes on from a checkpoint. */
   begins(resumes: boolean): void;

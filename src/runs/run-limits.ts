@@ -10,7 +10,7 @@ export function runLimits(
   "maxConcurrent" | "queueLimit" | "ownerQueueLimit" | "crashBudget" | "runTimeout" | "turnPatience"
 > {
   const { maxConcurrentRuns, queueLimit, crashBudget, runSeconds, conversations } = config;
-  // One key or user must not keep the others out (S4): half of the queue is for them.
+  // One key or user must not keep the others out: half of the queue is for them.
   const isShared = auth !== undefined || new Set(config.apiKeys.map(({ owner }) => owner)).size > 1;
   const ownerQueueLimit = isShared ? Math.ceil(queueLimit / 2) : undefined;
   const runTimeout = runSeconds === undefined ? undefined : runSeconds * 1000;

@@ -77,9 +77,9 @@ export class Runs {
   }
 
   /**
-   * Admits a run: when this resolves, its row with the input is on disk (reliability R1). A submission that came before
-   * gives the run of that time. Throws `conflict` for `reject` on a busy session and for a key that came with another
-   * request, `rate_limit` when the queue is full, `not_found` for an unknown assistant, `server` while the server stops.
+   * Admits a run: when this resolves, its row with the input is on disk. A submission that came before gives the run of
+   * that time. Throws `conflict` for `reject` on a busy session and for a key that came with another request,
+   * `rate_limit` when the queue is full, `not_found` for an unknown assistant, `server` while the server stops.
    */
   async start(session: Session, request: RunRequest): Promise<Run> {
     if (this.#stopping.signal.aborted) {
@@ -103,9 +103,9 @@ export class Runs {
   }
 
   /**
-   * Runs `work`, which is short, while no run of the session is admitted and no other such work goes on: what it finds the
-   * session to be, idle above all, holds until it has ended. It must not start a run of the session. Throws `conflict`
-   * when its turn does not come in time (SESS-14).
+   * Runs `work`, which is short, while no run of the session is admitted and no other such work goes on: what it finds
+   * the session to be, idle above all, holds until it has ended. It must not start a run of the session. Throws
+   * `conflict` when its turn does not come in time.
    */
   between<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
     return this.#turns.next(sessionId, work);
@@ -163,8 +163,8 @@ export class Runs {
   }
 
   /**
-   * Every event with an id above `after` (-1: all), in order, to each of any number of readers. Ends when the run is over
-   * and its row says so, when the signal is aborted, or when the server stops. Throws `not_found`.
+   * Every event with an id above `after` (-1: all), in order, to each of any number of readers. Ends when the run is
+   * over and its row says so, when the signal is aborted, or when the server stops. Throws `not_found`.
    */
   async *follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
     for await (const batch of followRun(this.#sources, runId, after, signal)) yield* batch;
@@ -213,12 +213,12 @@ export class Runs {
     return !this.#dispatch.active.values().some(({ walking }) => walking);
   }
 
-  /** How many runs of its session come before one that waits (API-10); `undefined` for one that has begun. */
+  /** How many runs of its session come before one that waits; `undefined` for one that has begun. */
   position(run: Run): number | undefined {
     return positionOf(this.#dispatch.active, run);
   }
 
-  /** The stop of the run that a session is at: the one that walks, else the first that waits (STOP-03). */
+  /** The stop of the run that a session is at: the one that walks, else the first that waits. */
   stopOf(sessionId: string): Stop | undefined {
     const runs = this.#dispatch.ofSession(sessionId);
     return (runs.find((active) => active.walking) ?? runs[0])?.stop;
@@ -233,9 +233,9 @@ export class Runs {
   }
 
   /**
-   * Stops a run; one that is over stays as it is. `rollback` also removes the run and its checkpoints. Resolves when what
-   * was asked is on disk, so that no restart goes on with the run; with `wait` when its end is written. `clearQueue` also
-   * cancels the runs of its session that wait behind it (QUEUE-05). `undefined` for an unknown run.
+   * Stops a run; one that is over stays as it is. `rollback` also removes the run and its checkpoints. Resolves when
+   * what was asked is on disk, so that no restart goes on with the run; with `wait` when its end is written.
+   * `clearQueue` also cancels the runs of its session that wait behind it. `undefined` for an unknown run.
    */
   async cancel(runId: string, options: CancelOptions): Promise<Run | undefined> {
     const { action, reason = "user_requested", said, wait, clearQueue = false } = options;
@@ -261,8 +261,8 @@ export class Runs {
   }
 
   /**
-   * Stops every run of a session that is to go (STOP-13), queued ones too, and resolves when their ends are written; the
-   * agents and the commands that it has in the background are stopped with it.
+   * Stops every run of a session that is to go, queued ones too, and resolves when their ends are written; the agents
+   * and the commands that it has in the background are stopped with it.
    */
   async cancelSession(sessionId: string): Promise<void> {
     await Promise.all([

@@ -23,8 +23,8 @@ export function isOver(status: RunStatus): status is RunOutcome["status"] {
 }
 
 /**
- * How an ending is written down for the run and its session (wire contract, section 2.3): a run that pauses for an
- * answer is a `success`, its session is `interrupted`. Storage keeps the session `busy` while another run is queued.
+ * How an ending is written down for the run and its session: a run that pauses for an answer is a `success`, its
+ * session is `interrupted`. Storage keeps the session `busy` while another run is queued.
  */
 export function outcomeOf(ending: Ending, pause: Pause): RunOutcome {
   const resting = pause.waiting || Object.keys(pause.interrupts).length > 0 ? "interrupted" : "idle";

@@ -3,13 +3,13 @@ import { AppError } from "../errors.ts";
 import type { StopReason } from "../events.ts";
 
 /**
- * Where a run stands on its way to a stop (STOP-02). `idle`: it has not begun, or it ended by itself; `stopping`: what it
- * did is being kept; `stopped`: its end is written.
+ * Where a run stands on its way to a stop. `idle`: it has not begun, or it ended by itself; `stopping`: what it did is
+ * being kept; `stopped`: its end is written.
  */
 export const stopStates = ["idle", "running", "stop_requested", "stopping", "stopped"] as const;
 export type StopState = (typeof stopStates)[number];
 
-/** Every move there is (STOP-04). A run has its own controller, so after `stopped` there is nothing to set back. */
+/** Every move there is. A run has its own controller, so after `stopped` there is nothing to set back. */
 export const stopMoves: Readonly<Record<StopState, readonly StopState[]>> = {
   idle: ["running", "stop_requested"],
   running: ["idle", "stop_requested"],
@@ -19,13 +19,13 @@ export const stopMoves: Readonly<Record<StopState, readonly StopState[]>> = {
 };
 
 /**
- * One run's way to be stopped: the controller of STOP-03. Of several requests the first one counts, and the signal's reason
+ * One run's way to be stopped: one abort controller. Of several requests the first one counts, and the signal's reason
  * is an `AppError` that says it.
  */
 export class Stop {
   /** Aborted by the request. */
   readonly signal: AbortSignal;
-  /** Asks the graph to stop before its next step, which it does by itself (a drain, reliability R7). */
+  /** Asks the graph to stop before its next step, which it does by itself (a drain). */
   readonly control: RunControl = new RunControl();
   readonly #controller = new AbortController();
   readonly #over = Promise.withResolvers<boolean>();

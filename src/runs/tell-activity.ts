@@ -22,7 +22,7 @@ function stamped(event: object): object {
   return { ...event, time: new Date().toISOString() };
 }
 
-/** What a graph that calls our loop tells gets its time (EVENT-01); all else goes on as it came. */
+/** What a graph that calls our loop tells gets its time; all else goes on as it came. */
 export function stampOurs(active: ActiveRun, event: EventBody): EventBody {
   if (event.event !== "custom" || !active.callsLoop || !isEvent(event.data)) return event;
   return { ...event, data: stamped(event.data) };
@@ -33,8 +33,8 @@ function isEvent(data: unknown): data is object {
 }
 
 /**
- * Hears what the loop tells, in the moment it does: the log has it, and the status follows it also where no reader has asked
- * for it.
+ * Hears what the loop tells, in the moment it does: the log has it, and the status follows it also where no reader has
+ * asked for it.
  */
 export function listenerOf(active: ActiveRun, logger: Logger): (event: CustomEvent) => void {
   const isStreamed = active.run.kwargs.stream_mode.includes("custom");
@@ -45,7 +45,7 @@ export function listenerOf(active: ActiveRun, logger: Logger): (event: CustomEve
   };
 }
 
-/** Begins an attempt: whatever the last one has left half done, the conversation begins at rest (STATE-08). */
+/** Begins an attempt: whatever the last one has left half done, the conversation begins at rest. */
 export function beginActivity(active: ActiveRun, callsLoop: boolean): void {
   active.activity = new Activity();
   active.callsLoop = callsLoop;
@@ -54,7 +54,7 @@ export function beginActivity(active: ActiveRun, callsLoop: boolean): void {
   tellConversation(active, { kind: "sent" });
 }
 
-/** Takes the conversation on and tells it where it has changed: after what it was told for (EVENT-06), never per token. */
+/** Takes the conversation on and tells it where it has changed: after what it was told for, never per token. */
 export function tellConversation(active: ActiveRun, told: Told): void {
   tellState(active, active.activity?.tell(told));
 }
@@ -69,7 +69,7 @@ export function followChunk(active: ActiveRun, mode: string, payload: unknown): 
     // LangGraph's `messages` mode always gives a pair of message and metadata.
     const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
     active.callbacks?.heard(message);
-    // What an agent says is no part of the reply (AGENT-04), and of several at once each word would be a change.
+    // What an agent says is no part of the reply, and of several at once each word would be a change.
     if (!("sub_agent" in metadata)) tellState(active, active.activity?.heard(message));
   }
 }

@@ -2,9 +2,9 @@ import type { ActiveRun } from "./active-run.ts";
 import { RunConfig } from "./execute.ts";
 
 /**
- * Stops an attempt of a run with the reason `timeout` (STOP-02) when it has walked for too long: the shorter of what the
- * run says (`config.timeout`, as LangChain names it) and what the server allows, in milliseconds. Waiting in the queue or
- * for a person is no part of an attempt. Whoever begins it ends it with the returned function.
+ * Stops an attempt of a run with the reason `timeout` when it has walked for too long: the shorter of what the run says
+ * (`config.timeout`, as LangChain names it) and what the server allows, in milliseconds. Waiting in the queue or for a
+ * person is no part of an attempt. Whoever begins it ends it with the returned function.
  */
 export function limitTime({ run, stop }: ActiveRun, ofServer = Infinity): () => void {
   const limit = Math.min(RunConfig.parse(run.kwargs.config).timeout ?? Infinity, ofServer);

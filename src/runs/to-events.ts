@@ -41,9 +41,9 @@ export interface StreamPlan {
 
 /**
  * The cheapest set of LangGraph modes that yields `requested`. `messages` and `custom` of nested graphs come only with
- * `subgraphs`, which `hasLoop` asks for: our loop is such a graph, and what it says is the conversation's. Whole messages of
- * the older `messages` mode come from `values`; and a pause is only told by `values` or `updates`, so one of the two is
- * always among them.
+ * `subgraphs`, which `hasLoop` asks for: our loop is such a graph, and what it says is the conversation's. Whole
+ * messages of the older `messages` mode come from `values`; and a pause is only told by `values` or `updates`, so one
+ * of the two is always among them.
  */
 export function planStream(requested: readonly StreamMode[], streamSubgraphs: boolean, hasLoop: boolean): StreamPlan {
   const modes = new Set<GraphStreamMode>();
@@ -80,7 +80,7 @@ function messagesIn(payload: unknown): BaseMessage[] {
   return list.filter((message) => isBaseMessage(message));
 }
 
-/** The three events of the older `messages` mode, which LangGraph does not give as such (wire contract, section 3). */
+/** The three events of the older `messages` mode, which LangGraph does not give as such. */
 function createMessageEvents(): { ofChunk(payload: unknown): EventBody[]; ofValues(payload: unknown): EventBody[] } {
   const begun = new Set<string>();
   const complete = new Set<string>();
@@ -104,8 +104,8 @@ function createMessageEvents(): { ofChunk(payload: unknown): EventBody[]; ofValu
 }
 
 /**
- * Whether what a step says is not for readers. LangGraph itself keeps back only the tokens of a model with these tags, not
- * the message that its node returns.
+ * Whether what a step says is not for readers. LangGraph itself keeps back only the tokens of a model with these tags,
+ * not the message that its node returns.
  */
 function isSilent({ tags }: Record<string, unknown>): boolean {
   return Array.isArray(tags) && (tags.includes("nostream") || tags.includes("langsmith:nostream"));
@@ -114,8 +114,8 @@ function isSilent({ tags }: Record<string, unknown>): boolean {
 /**
  * Makes the translator of one run's chunks into its events, in order. Without `streamSubgraphs`, messages and custom
  * events of nested graphs appear as the root's own, and everything else of theirs is dropped. It remembers only which
- * message ids it has told; `told` is what former attempts have, which is not told again. With `envelopes` the checkpoint
- * that comes before each state is told too.
+ * message ids it has told; `told` is what former attempts have, which is not told again. With `envelopes` the
+ * checkpoint that comes before each state is told too.
  */
 export function createTranslator(
   requested: readonly StreamMode[],
@@ -134,7 +134,7 @@ export function createTranslator(
     if (mode === "messages") {
       // LangGraph's `messages` mode always gives a pair of message and metadata.
       const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
-      // Among the root's own, an agent's words would be taken for the reply (AGENT-04).
+      // Among the root's own, an agent's words would be taken for the reply.
       if (isSilent(metadata) || (!streamSubgraphs && "sub_agent" in metadata)) return [];
       const events: EventBody[] = older?.ofChunk(payload) ?? [];
       const data = asked.has("messages-tuple") ? leftToTell(message, told) : undefined;

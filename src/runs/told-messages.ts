@@ -21,8 +21,8 @@ function addEvent(told: ToldMessages, event: RunEvent): void {
 }
 
 /**
- * What is still to be told of a message that a resumed walk gives as a whole: LangGraph does not know that its words were
- * streamed before the crash, and readers add up what they get under one id. `undefined`: nothing.
+ * What is still to be told of a message that a resumed walk gives as a whole: LangGraph does not know that its words
+ * were streamed before the crash, and readers add up what they get under one id. `undefined`: nothing.
  */
 export function leftToTell(message: BaseMessage, told: ToldMessages): BaseMessage | undefined {
   const before = message.id === undefined || isBaseMessageChunk(message) ? undefined : told.get(message.id);

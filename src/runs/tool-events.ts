@@ -16,8 +16,8 @@ const Ended = z.object({
 const OfCall = z.discriminatedUnion("type", [Called, Ended]);
 
 /**
- * A call of our own loop in the form of the wire's mode `tools` (wire contract, section 3); `undefined` for any other custom
- * event. The output is a preview: the whole is the message that follows.
+ * A call of our own loop in the form of the wire's mode `tools`; `undefined` for any other custom event. The output is
+ * a preview: the whole is the message that follows.
  */
 export function toToolEvent(custom: unknown): object | undefined {
   const { data: event } = OfCall.safeParse(custom);

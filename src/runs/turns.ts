@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors.ts";
 
-/** Milliseconds that a turn is waited for, where nothing else is said (SESS-14, table 18.2). */
+/** Milliseconds that a turn is waited for, where nothing else is said. */
 const usualPatience = 10_000;
 
 /** Lets pieces of work with the same key go one after the other, in the order in which they came. */
@@ -15,8 +15,8 @@ export class Turns {
   }
 
   /**
-   * Runs `work` when all that came before it under this key is over, well or not. It must not ask for the same key. Throws
-   * `conflict` when that takes too long; nothing was done then.
+   * Runs `work` when all that came before it under this key is over, well or not. It must not ask for the same key.
+   * Throws `conflict` when that takes too long; nothing was done then.
    */
   async next<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const before = this.#last.get(key);

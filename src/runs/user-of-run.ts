@@ -1,6 +1,6 @@
 import { JsonObject, type Run } from "../storage/records.ts";
 
-/** What the keys begin with by which a run is told who asked for it (wire contract, section 1). */
+/** What the keys begin with by which a run is told who asked for it. */
 const prefix = "langgraph_auth_";
 const userKey = `${prefix}user`;
 

@@ -26,9 +26,9 @@ interface Place {
 }
 
 /**
- * The values of a state with what the loop calls of its open steps have added so far. Their messages come into the state
- * when the step ends, under the same ids; a person who is asked about a call has to see it before. The given values where
- * there is nothing to add, and of a graph that does not call our loop.
+ * The values of a state with what the loop calls of its open steps have added so far. Their messages come into the
+ * state when the step ends, under the same ids; a person who is asked about a call has to see it before. The given
+ * values where there is nothing to add, and of a graph that does not call our loop.
  */
 export async function withOpenCalls<Values>(values: Values, open: readonly OpenTask[], place: Place): Promise<Values> {
   const { graph, sessionId, saver = graph.checkpointer } = place;
@@ -94,9 +94,9 @@ interface CallingWalk {
 }
 
 /**
- * What is told in the place of a chunk so that open calls are in the states: of the first state of a walk that goes on, which
- * is the one before the step that it goes on with, and before its pause. `undefined` where the chunk is told as it is; no such
- * function for a graph that does not call our loop.
+ * What is told in the place of a chunk so that open calls are in the states: of the first state of a walk that goes on,
+ * which is the one before the step that it goes on with, and before its pause. `undefined` where the chunk is told as
+ * it is; no such function for a graph that does not call our loop.
  */
 export function openCallsOf({ run, graph, services, saver, resume }: CallingWalk) {
   if (!hasLoop(graph)) return undefined;

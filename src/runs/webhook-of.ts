@@ -12,8 +12,7 @@ export interface ToldEnd {
 }
 
 /**
- * What is to be told of a run's end, when somebody asked for it; it is written with that end, so that no crash comes between
- * (wire contract, 2.4). Never throws: without its values, a run has ended all the same.
+ * What is to be told of a run's end, when somebody asked for it; it is written with that end, so that no crash comes between. Never throws: without its values, a run has ended all the same.
  */
 export async function webhookOf(
   run: Run,

@@ -28,10 +28,10 @@ export interface WebhookSenderParts extends Pick<WebRules, "find" | "open"> {
 }
 
 /**
- * Tells the ends of runs to those who asked for it (wire contract, 2.4): at least once, in the order of time, again with
- * growing pauses when the receiver does not take it, also after a restart. Nothing is asked for again: one timer runs to what
- * is due next. A receiver that takes its time holds up only itself. Only addresses of the public web, and those that the
- * operator has named, are told (S13 in reliability.md).
+ * Tells the ends of runs to those who asked for it: at least once, in the order of time, again with growing pauses when
+ * the receiver does not take it, also after a restart. Nothing is asked for again: one timer runs to what is due next.
+ * A receiver that takes its time holds up only itself. Only addresses of the public web, and those that the operator
+ * has named, are told.
  */
 export class WebhookSender {
   readonly #parts: WebhookSenderParts;
@@ -162,8 +162,8 @@ function named(names: readonly string[], most: number): string[] {
 }
 
 /**
- * The headers by which a receiver knows a message that came before (its id is the run's), and that it is ours and whole (in
- * the form of standardwebhooks.com).
+ * The headers by which a receiver knows a message that came before (its id is the run's), and that it is ours and whole
+ * (in the form of standardwebhooks.com).
  */
 function signed(id: string, sentAt: Date, body: string, secret: string | undefined): Record<string, string> {
   const timestamp = String(Math.floor(sentAt.getTime() / second));

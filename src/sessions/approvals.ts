@@ -30,7 +30,7 @@ export interface Answered {
 
 /**
  * Every question of a session that waits, oldest first, at whatever depth it was asked, then those of the agents that it has
- * sent to the background (AGENT-04), each with its own session; those whose time is over are denied first. Throws `not_found` for an unknown session.
+ * sent to the background, each with its own session; those whose time is over are denied first. Throws `not_found` for an unknown session.
  */
 export async function listApprovals(services: ApprovalServices, sessionId: string): Promise<Approval[]> {
   const session = await requireSession(services.storage, sessionId);
@@ -58,9 +58,9 @@ async function sessionThatAsked(
 }
 
 /**
- * Answers one question by a run that resumes it. The second answer to a question changes nothing and tells the first one.
- * Throws `not_found` for an unknown session or question, `conflict` when the session moved on or `hash` is not that of the
- * question, `invalid_parameter` for a decision that the question does not take.
+ * Answers one question by a run that resumes it. The second answer to a question changes nothing and tells the first
+ * one. Throws `not_found` for an unknown session or question, `conflict` when the session moved on or `hash` is not
+ * that of the question, `invalid_parameter` for a decision that the question does not take.
  */
 export async function answerApproval(
   services: ApprovalServices,
@@ -102,8 +102,8 @@ export async function expireSession(services: ApprovalServices, session: Session
 }
 
 /**
- * Denies what has waited too long, of all sessions, until the signal is aborted; answers with how many. Failures of one do not
- * keep the others.
+ * Denies what has waited too long, of all sessions, until the signal is aborted; answers with how many. Failures of one
+ * do not keep the others.
  */
 export async function expireApprovals(
   services: ApprovalServices,

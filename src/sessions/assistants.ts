@@ -14,7 +14,7 @@ export interface AssistantParts {
   graphs: Graphs;
 }
 
-/** What a new assistant is given. Without a name it is `Untitled` (wire contract, section 2.2). */
+/** What a new assistant is given. Without a name it is `Untitled`. */
 export interface NewAssistant extends Partial<Pick<Assistant, "config" | "context" | "metadata" | "name">> {
   graph_id: string;
   assistant_id?: string | undefined;
@@ -99,8 +99,8 @@ export async function useVersion(
 }
 
 /**
- * Removes an assistant with its versions and its runs; what these have written into threads stays, unless the threads that
- * it was last used in are to go as well. Throws `permission` for the one that a graph has by itself.
+ * Removes an assistant with its versions and its runs; what these have written into threads stays, unless the threads
+ * that it was last used in are to go as well. Throws `permission` for the one that a graph has by itself.
  */
 export async function deleteAssistant(
   { storage, runs }: { storage: SessionStorage; runs: SessionRuns },

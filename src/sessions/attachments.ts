@@ -1,12 +1,12 @@
 import { extname } from "node:path";
 import { z } from "zod";
 
-/** File name endings of images that a message may carry (MSG-08). */
+/** File name endings of images that a message may carry. */
 const imageEndings = new Set([".png", ".jpg", ".jpeg", ".webp"]);
-/** Bytes an image may have (MSG-08). */
+/** Bytes an image may have. */
 const imageLimit = 10 * 1024 * 1024;
 
-/** What a user's message carries beside its words (MSG-08, table 18.9). `size` is in bytes. */
+/** What a user's message carries beside its words. `size` is in bytes. */
 export const Attachment = z
   .object({
     type: z.enum(["image", "file"]),
@@ -36,7 +36,7 @@ export type Attachment = z.infer<typeof Attachment>;
 /** Attachments of one message. */
 export const Attachments = z.array(Attachment).max(20);
 
-/** Something the user points at, with its whole content (MSG-09, MSG-18): a text, a file, a folder or a place on the web. */
+/** Something the user points at, with its whole content: a text, a file, a folder or a place on the web. */
 export const Reference = z.object({
   type: z.enum(["text", "file", "folder", "url", "symbol"]),
   source: z.string().max(4096),

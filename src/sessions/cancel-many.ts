@@ -11,8 +11,8 @@ export interface ManyRuns {
 }
 
 /**
- * The runs of a session with these ids, or all that are not over, of a session or of all (wire contract, 2.4: `cancelMany`).
- * Throws `not_found` for a session, or for a run that is not one of its.
+ * The runs of a session with these ids, or all that are not over, of a session or of all (`cancelMany`). Throws
+ * `not_found` for a session, or for a run that is not one of its.
  */
 export async function runsToCancel(
   { storage, runs }: { storage: SessionStorage; runs: Pick<SessionRuns, "get" | "unfinished"> },

@@ -10,8 +10,8 @@ import {
 import { messagesIn } from "./conversation.ts";
 
 /**
- * The states that led to the newest one of a session, newest first: each the parent of the one before. Branches that were
- * left, and the states of subgraphs, are not among them.
+ * The states that led to the newest one of a session, newest first: each the parent of the one before. Branches that
+ * were left, and the states of subgraphs, are not among them.
  */
 export async function* readChain(saver: BaseCheckpointSaver, sessionId: string): AsyncGenerator<CheckpointTuple> {
   let wanted: unknown;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { WindowUsage } from "../context/compression/compress.ts";
 
-/** How the button is shown that compresses a session (table 18.8). */
+/** How the button is shown that compresses a session. */
 export const CompressButton = z.enum(["normal", "warning", "critical"]);
 type CompressButton = z.infer<typeof CompressButton>;
 

@@ -21,7 +21,7 @@ const Listed = z.object({
 });
 const Usage = z.object({ tokens: z.number(), limit: z.number(), ratio: z.number() });
 
-/** What a compression would do (COMP-11). Tokens are estimates of the conversation. */
+/** What a compression would do. Tokens are estimates of the conversation. */
 export const CompressionPreview = z.object({
   message_count: z.number().int(),
   usage: Usage.describe("As it is shown to the model now"),
@@ -36,8 +36,8 @@ export type CompressionPreview = z.infer<typeof CompressionPreview>;
 const Told = z.object({ conversation_summary: ConversationSummary.nullable() });
 
 /**
- * What a compression would come to; nothing is changed. Throws `not_found` for an unknown message, `invalid_state` where the
- * session's graph cannot compress, or there is nothing to compress.
+ * What a compression would come to; nothing is changed. Throws `not_found` for an unknown message, `invalid_state`
+ * where the session's graph cannot compress, or there is nothing to compress.
  */
 export async function previewCompression(
   { storage, runs }: Pick<Door, "storage" | "runs">,
@@ -97,7 +97,7 @@ function listed(message: CompactionPlan["kept"][number]): z.infer<typeof Listed>
   return { id: message.id ?? null, role: roleOf(message), preview, tokens: countMessage(message) };
 }
 
-/** The whole ids of the named messages: a client may name the beginning of one (MSG-06). */
+/** The whole ids of the named messages: a client may name the beginning of one. */
 export function keptIds(messages: CompactionPlan["kept"], named: readonly string[]): string[] {
   return named.flatMap((id) => messages[indexOfMessage(messages, id)]?.id ?? []);
 }

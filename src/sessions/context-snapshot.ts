@@ -12,7 +12,7 @@ import type { Door } from "./door.ts";
 import { copiedContext } from "./last-run.ts";
 import { usualModel } from "./usual-model.ts";
 
-/** What the model was last sent in a session, and what it is made of (CTX-19, API-09). */
+/** What the model was last sent in a session, and what it is made of. */
 export const SessionContext = z.object({
   thread_id: z.string(),
   last_call: z

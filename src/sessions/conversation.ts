@@ -30,7 +30,7 @@ export function validList(messages: BaseMessage[]): BaseMessage[] {
 /** A message, in whatever form it is shown. */
 type WithId = { id?: string | null | undefined };
 
-/** Where a message stands; its id, or the first 8 or more characters of it (MSG-06). Throws `not_found` (SESS-16). */
+/** Where a message stands; its id, or the first 8 or more characters of it. Throws `not_found`. */
 export function indexOfMessage(messages: readonly WithId[], messageId: string): number {
   const exact = messages.findLastIndex(({ id }) => id === messageId);
   if (exact !== -1) return exact;
@@ -50,7 +50,7 @@ export interface MessagePage<Message> {
   before: string | null;
 }
 
-/** The last `limit` messages, or those before the message `before` (MSG-04). Throws `not_found`. */
+/** The last `limit` messages, or those before the message `before`. Throws `not_found`. */
 export function pageOfMessages<Message extends WithId>(
   messages: readonly Message[],
   query: { limit: number; before?: string | undefined },

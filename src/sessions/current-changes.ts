@@ -1,6 +1,6 @@
 /**
- * Wakes those who follow what is current in a namespace (SESS-01, SESS-02). It says only that something may have changed, so
- * that whoever is woken looks at what is written, and never hears of a state that is not there yet (EVENT-06).
+ * Wakes those who follow what is current in a namespace. It says only that something may have changed, so that whoever
+ * is woken looks at what is written, and never hears of a state that is not there yet.
  */
 export class CurrentChanges {
   readonly #followers = new Set<() => void>();

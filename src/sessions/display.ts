@@ -8,7 +8,7 @@ import { Attachment } from "./attachments.ts";
 import { LlmMetadata, MessageRole, readExtras, roleOf, TokenUsage, wordsOf } from "./message-fields.ts";
 import { Suggestions, readSuggestions } from "./suggestions.ts";
 
-/** A message as a client shows it (MSG-11, DisplayMessage of table 18.9): words and reasoning apart, both as plain text. */
+/** A message as a client shows it (`DisplayMessage`): words and reasoning apart, both as plain text. */
 export const DisplayMessage = z.object({
   id: z.string().nullable(),
   role: z.enum([...MessageRole.options, "suggestion"]),
@@ -32,8 +32,8 @@ export const DisplayMessage = z.object({
 export type DisplayMessage = z.infer<typeof DisplayMessage>;
 
 /**
- * Messages of a conversation as a client shows them; `all` of it says what became of what they propose (MSG-16), and what
- * they are worth (MSG-05). A message that proposes something has the role `suggestion`.
+ * Messages of a conversation as a client shows them; `all` of it says what became of what they propose, and what they
+ * are worth. A message that proposes something has the role `suggestion`.
  */
 export function toDisplay(messages: readonly BaseMessage[], all: readonly BaseMessage[]): DisplayMessage[] {
   const proposals = new Map(readSuggestions(all).map((one) => [one.message_id, one]));
@@ -61,7 +61,7 @@ function displayOf(message: BaseMessage, suggestions: Suggestions | null): Omit<
   };
 }
 
-/** The first words of the first thing the user said, for a list of sessions (SESS-05); empty before it. */
+/** The first words of the first thing the user said, for a list of sessions; empty before it. */
 export function previewOf(messages: readonly BaseMessage[]): string {
   const first = messages.find((message) => roleOf(message) === "user");
   if (first === undefined) return "";

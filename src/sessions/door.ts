@@ -53,7 +53,7 @@ export type SessionRuns = Pick<
   between<Result>(sessionId: string, work: () => Promise<Result>, to?: "change" | "delete"): Promise<Result>;
 };
 
-/** The namespaces of one caller (SESS-11). */
+/** The namespaces of one caller. */
 export interface OwnNamespaces {
   get(namespace: string): Promise<Namespace | undefined>;
   list(): Promise<Namespace[]>;
@@ -83,10 +83,10 @@ export interface Door {
 }
 
 /**
- * The door of one owner (S4 in reliability.md): a session of somebody else, and what hangs on it, is for whoever comes
- * through here as if it did not exist, and new sessions are the owner's. There is no other check: routes are given a door
- * and nothing beside it. `null` is the door of a server without keys, which hides nothing. With a `guard` the rules of
- * the user's own code alone say what is shown.
+ * The door of one owner: a session of somebody else, and what hangs on it, is for whoever comes through here as if it
+ * did not exist, and new sessions are the owner's. There is no other check: routes are given a door and nothing beside
+ * it. `null` is the door of a server without keys, which hides nothing. With a `guard` the rules of the user's own code
+ * alone say what is shown.
  */
 export function openDoor(
   everything: { storage: Storage; runs: Runs; operations: Operations; manual: ManualTools; meeting: MeetingPoints },

@@ -10,12 +10,12 @@ import { LlmMetadata, roleOf } from "./message-fields.ts";
 import { requireSession } from "./sessions.ts";
 import { fromStored, repeatedId, StoredMessage, toStored } from "./stored-message.ts";
 
-/** What may be changed in a message (SESS-12). Left out: stays. */
+/** What may be changed in a message. Left out: stays. */
 export const MessageChange = z.object({
   content: StoredMessage.shape.content.optional(),
   /** Merged into what the message has. */
   metadata: JsonObject.optional(),
-  /** Takes the place of what the message has (MSG-07). */
+  /** Takes the place of what the message has. */
   llm_metadata: LlmMetadata.optional(),
 });
 export type MessageChange = z.infer<typeof MessageChange>;
@@ -27,7 +27,7 @@ export interface EditParts {
 }
 
 /**
- * Adds messages at the end of an idle session without a run (SESS-12); one with the id of a message that is there takes
+ * Adds messages at the end of an idle session without a run; one with the id of a message that is there takes
  * its place. Gives them as they were written. A session that had no run yet says with `graphId` whose it becomes. Throws
  * `conflict` while a run works or a question waits, `not_found` for an unknown graph, `invalid_parameter` for an id twice.
  */
@@ -61,8 +61,8 @@ export async function appendMessages(
 }
 
 /**
- * Changes one message of an idle session and gives it as it is then (SESS-12). Throws `not_found` (SESS-16), and `conflict`
- * while a run works or a question waits.
+ * Changes one message of an idle session and gives it as it is then. Throws `not_found`, and `conflict` while a run
+ * works or a question waits.
  */
 export async function updateMessage(
   parts: EditParts,
@@ -79,7 +79,7 @@ export async function updateMessage(
   return updated;
 }
 
-/** Takes all messages out of an idle session's state; system texts stay with `keepSystem` (MSG-04). Its history keeps them. */
+/** Takes all messages out of an idle session's state; system texts stay with `keepSystem`. Its history keeps them. */
 export async function clearMessages(parts: EditParts, session: Session, keepSystem: boolean): Promise<number> {
   let count = 0;
   await rewrite(parts, session, {}, (before) => {

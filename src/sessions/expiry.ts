@@ -28,8 +28,8 @@ function earliest(dates: readonly (string | undefined)[]): number | undefined {
 }
 
 /**
- * Removes items, and deletes or prunes sessions, when their time is over: by one timer to the next of them. A session that is
- * at work or was touched meanwhile stays. A failure is logged and tried again after a minute.
+ * Removes items, and deletes or prunes sessions, when their time is over: by one timer to the next of them. A session
+ * that is at work or was touched meanwhile stays. A failure is logged and tried again after a minute.
  */
 export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
   const { items, ttls } = storage;

@@ -32,12 +32,12 @@ const words = {
   },
 } satisfies Record<string, { roles: Record<MessageRole, string> } & Record<string, unknown>>;
 
-/** The messages a reader is shown: no system texts, nothing hidden (SESS-18), tools' results only when asked for. */
+/** The messages a reader is shown: no system texts, nothing hidden, tools' results only when asked for. */
 function shown(messages: readonly BaseMessage[], { tools }: ReadableOptions): BaseMessage[] {
   return messages.filter((message) => !isHidden(message) && (tools || roleOf(message) !== "tool"));
 }
 
-/** A conversation as plain text (SESS-18): `[role] time`, then what was said. */
+/** A conversation as plain text: `[role] time`, then what was said. */
 export function toText(name: string, messages: readonly BaseMessage[], options: ReadableOptions): string {
   const parts = shown(messages, options).map((message) => {
     const { timestamp } = readExtras(message);
@@ -49,7 +49,7 @@ export function toText(name: string, messages: readonly BaseMessage[], options: 
   return `${[name, ...parts].join("\n\n")}\n`;
 }
 
-/** A conversation as Markdown (SESS-18). Reasoning can be folded; notes stand as a list below the words. */
+/** A conversation as Markdown. Reasoning can be folded; notes stand as a list below the words. */
 export function toMarkdown(name: string, messages: readonly BaseMessage[], options: ReadableOptions): string {
   const { roles, reasoning } = words[options.language];
   const parts = shown(messages, options).map((message) => {
@@ -65,7 +65,7 @@ export function toMarkdown(name: string, messages: readonly BaseMessage[], optio
   return `${[`# ${name}`, ...parts].join("\n\n")}\n`;
 }
 
-/** What is told of a message beside its words (MSG-11): that it was cut off, attachments, changes, calls, finds. */
+/** What is told of a message beside its words: that it was cut off, attachments, changes, calls, finds. */
 function notes(message: BaseMessage, { language, tools }: ReadableOptions): string[] {
   const { partial, attachments, operations, sources, calls } = words[language];
   const extras = readExtras(message);

@@ -28,7 +28,7 @@ const ownFields = [
   "copied_from",
 ];
 
-/** A session as a file (SESS-06, SESS-18): the whole record with every message, hidden and system ones too. */
+/** A session as a file: the whole record with every message, hidden and system ones too. */
 export function exportSession(
   session: Session,
   values: unknown,

@@ -27,8 +27,8 @@ export interface FoundSessions {
 }
 
 /**
- * A page of sessions, the last changed ones first (SESS-03, SESS-05). A text is looked for by reading sessions in small
- * batches, so that others are served meanwhile, and a bounded number a request. Ends early when the signal aborts.
+ * A page of sessions, the last changed ones first. A text is looked for by reading sessions in small batches, so that
+ * others are served meanwhile, and a bounded number a request. Ends early when the signal aborts.
  */
 export async function findSessions(
   storage: SessionStorage,

@@ -10,8 +10,8 @@ export interface FillParts {
 }
 
 /**
- * What a caller may do with a session that the caller's door has just made, whatever may be done with others: the row that
- * `create` gave is the proof of that.
+ * What a caller may do with a session that the caller's door has just made, whatever may be done with others: the row
+ * that `create` gave is the proof of that.
  */
 export interface FreshSessions {
   /** For any other session the caller must be allowed to change it. */

@@ -45,9 +45,9 @@ interface SessionFile {
 }
 
 /**
- * Makes a new session of an export (SESS-06, MSG-04). Its id is new; messages keep theirs. A call without a result gets one
- * (law 6). Throws `invalid_format` for a file that is none of ours, is of a newer version, or is damaged, and `not_found`
- * for a graph that nobody serves.
+ * Makes a new session of an export. Its id is new; messages keep theirs. A call without a result gets one (law 6).
+ * Throws `invalid_format` for a file that is none of ours, is of a newer version, or is damaged, and `not_found` for a
+ * graph that nobody serves.
  */
 export async function importSession(
   { storage, graphs }: { storage: SessionStorage; graphs: Graphs },

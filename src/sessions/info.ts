@@ -17,7 +17,7 @@ import { readValues } from "./sessions.ts";
 import { activeSuggestions } from "./suggestions.ts";
 import { NameSource, nameOf } from "./title.ts";
 
-/** What a list of sessions shows of one (SESS-05). `message_count` counts what the user and the assistant said. */
+/** What a list of sessions shows of one. `message_count` counts what the user and the assistant said. */
 export const SessionInfo = z.object({
   thread_id: z.string(),
   name: z.string(),
@@ -34,7 +34,7 @@ export const SessionInfo = z.object({
 });
 export type SessionInfo = z.infer<typeof SessionInfo>;
 
-/** The same with what a window that shows the session needs (table 18.8). */
+/** The same with what a window that shows the session needs. */
 export const SessionDetails = SessionInfo.extend({
   context_usage: z.object({
     tokens: z.number().describe("Estimated tokens of the messages that the model sees"),
@@ -106,7 +106,7 @@ export async function readDetails(
   };
 }
 
-/** What the model calls of a session used, by what was written back to its messages (MSG-07). */
+/** What the model calls of a session used, by what was written back to its messages. */
 export function totalUsage(messages: readonly BaseMessage[]): SessionDetails["total_usage"] {
   const total: SessionDetails["total_usage"] = { input_tokens: 0, output_tokens: 0, cost: null };
   for (const message of messages) {

@@ -27,8 +27,8 @@ export interface ManualTools {
   /** Counts since the start of the server, of all sessions; `undefined` where there are none. */
   statistics(tool: string): ToolStatistics | undefined;
   /**
-   * Runs one tool for the user, outside of a turn (TOOL-11): under the same rules, approvals, locks and ledger as a call
-   * of the model, and with the same way back. The session's next turn sees the call and its result. Throws `not_found`,
+   * Runs one tool for the user, outside of a turn: under the same rules, approvals, locks and ledger as a call of the
+   * model, and with the same way back. The session's next turn sees the call and its result. Throws `not_found`,
    * `tool_not_found`, and `conflict` while a run works or a question waits, or for a key that named another call.
    */
   run(sessionId: string, call: ManualCall, signal: AbortSignal): Promise<ManualAnswer>;

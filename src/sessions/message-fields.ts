@@ -4,7 +4,7 @@ import { textOf } from "../context/tokens/tokens.ts";
 import { JsonObject } from "../storage/records.ts";
 import { Attachment } from "./attachments.ts";
 
-/** Who speaks, in the words of the documents (MSG-03). */
+/** Who speaks, in the words of the documents. */
 export const MessageRole = z.enum(["user", "assistant", "system", "tool"]);
 export type MessageRole = z.infer<typeof MessageRole>;
 
@@ -30,7 +30,7 @@ export function roleOf(message: BaseMessage): MessageRole {
   return roleNamed(named) ?? "assistant";
 }
 
-/** Tokens of one model call (table 18.9). */
+/** Tokens of one model call. */
 export const TokenUsage = z.object({
   total_tokens: z.number().default(0),
   prompt_tokens: z.number().default(0),
@@ -39,7 +39,7 @@ export const TokenUsage = z.object({
 });
 export type TokenUsage = z.infer<typeof TokenUsage>;
 
-/** What a model call cost and who was asked (MSG-07); costs are in the unit of the run's price. */
+/** What a model call cost and who was asked; costs are in the unit of the run's price. */
 export const LlmMetadata = z.looseObject({
   model_name: z.string().optional(),
   input_tokens: z.number().nonnegative().optional(),
@@ -64,7 +64,7 @@ const Extras = z.object({
   hidden: z.boolean().default(false).catch(false),
 });
 
-/** What is kept beside a message's words (MSG-02, table 18.9); what is missing is empty or `null`. */
+/** What is kept beside a message's words; what is missing is empty or `null`. */
 export type MessageExtras = z.infer<typeof Extras>;
 
 /** Reads everything that is kept beside the words. Reasoning that a model wrote into its words is found there too. */
@@ -83,7 +83,7 @@ export function wordsOf(message: BaseMessage): string {
   return roleOf(message) === "assistant" ? splitReasoning(text).content : text;
 }
 
-/** Reasoning that stands in tags at the beginning of an answer, apart from the answer (MSG-11, MSG-12). */
+/** Reasoning that stands in tags at the beginning of an answer, apart from the answer. */
 export function splitReasoning(text: string): { reasoning: string; content: string } {
   const opening = /^\s*<(think|thinking)>/u.exec(text);
   if (opening === null) return { reasoning: "", content: text };
@@ -115,7 +115,7 @@ function readUsage(message: BaseMessage): TokenUsage | null {
   };
 }
 
-/** The message with the operations that its calls carried out, as lines for a reader; the given one stays as it is (MSG-02, MSG-14). */
+/** The message with the operations that its calls carried out, as lines for a reader; the given one stays as it is. */
 export function setOperations(message: AIMessage, operations: readonly string[]): AIMessage {
   const { id, name, content, tool_calls, usage_metadata, response_metadata } = message;
   return new AIMessage({

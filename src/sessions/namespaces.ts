@@ -15,7 +15,7 @@ export async function currentSession({ storage, namespaces }: Parts, namespace: 
   });
 }
 
-/** Makes a session the current one of a namespace (SESS-02): it stays that over restarts. Throws `not_found`. */
+/** Makes a session the current one of a namespace: it stays that over restarts. Throws `not_found`. */
 export async function switchSession(
   { storage, namespaces }: Parts,
   namespace: string,
@@ -27,8 +27,8 @@ export async function switchSession(
 }
 
 /**
- * The current session of a namespace as it was left, or a new one that becomes it (SESS-01, SESS-03, SESS-08). Of several
- * that come at once, one makes it and all get it.
+ * The current session of a namespace as it was left, or a new one that becomes it. Of several that come at once, one
+ * makes it and all get it.
  */
 export function openNamespace(parts: Parts, namespace: string, metadata: JsonObject): Promise<Session> {
   return parts.namespaces.between(namespace, async () => {

@@ -6,8 +6,8 @@ import type { Run } from "../storage/records.ts";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 
 /**
- * The runs of an owner's sessions, by the owner's door (S4 in reliability.md); `everyAssistant` tells another's assistant from
- * one that does not exist.
+ * The runs of an owner's sessions, by the owner's door; `everyAssistant` tells another's assistant from one that does
+ * not exist.
  */
 export function ownRuns(
   runs: Runs,

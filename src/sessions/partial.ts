@@ -10,7 +10,7 @@ import { readValues } from "./sessions.ts";
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
 
 /**
- * What a run is told that takes up the reply which a stop left unfinished: what the last run was (STOP-09). Throws
+ * What a run is told that takes up the reply which a stop left unfinished: what the last run was. Throws
  * `invalid_state` when the session does not end with a partial reply; to give one anew, the words of a stop are enough.
  */
 export async function partialRequest(

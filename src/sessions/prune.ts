@@ -20,8 +20,8 @@ export function pruningSaver(saver: object): PruningSaver | undefined {
 
 /**
  * Deletes sessions, or all their states but the newest ones, and gives the space back. Gives how many were pruned: ids
- * that do not exist count for nothing, and so do sessions at work where their states stay (`keep_latest`), and those that
- * the caller may see and not change.
+ * that do not exist count for nothing, and so do sessions at work where their states stay (`keep_latest`), and those
+ * that the caller may see and not change.
  */
 export async function pruneSessions(
   parts: { storage: SessionStorage; runs: Pick<SessionRuns, "between" | "cancelSession"> },

@@ -9,9 +9,9 @@ const Hash = z.string().optional().describe("The question's hash as it was shown
 const Words = z.string().trim().min(1).max(20_000).describe("The answer in words");
 
 /**
- * A person's decision about one question. `approve`, `edit` and `reject` are for questions about actions; `answer` carries
- * words, or any value, to a question of another kind, and `respond` words. A plan takes `approve`, and a question of the
- * model's own `reject`, too.
+ * A person's decision about one question. `approve`, `edit` and `reject` are for questions about actions; `answer`
+ * carries words, or any value, to a question of another kind, and `respond` words. A plan takes `approve`, and a
+ * question of the model's own `reject`, too.
  */
 export const ApprovalDecision = z
   .discriminatedUnion("type", [
@@ -31,7 +31,7 @@ export const ApprovalDecision = z
   .meta({ ref: "ApprovalDecision" });
 export type ApprovalDecision = z.infer<typeof ApprovalDecision>;
 
-/** A stored question, read. `actions` is empty for a question that is not about actions; `kind` is as API-13 names it. */
+/** A stored question, read. `actions` is empty for a question that is not about actions; `kind` is the kind of its interrupt. */
 export interface Question {
   kind: string;
   /** The types of decision that it takes. */
@@ -40,21 +40,21 @@ export interface Question {
   actions: { name: string; args: JsonObject; description: string | undefined; allowed: readonly string[] }[];
   hash: string | null;
   operation: AskedOperation | undefined;
-  /** The failure that a person decides about (ERR-03), and whether there is another way to try. */
+  /** The failure that a person decides about, and whether there is another way to try. */
   failure: { code: ErrorCode; hasOther: boolean } | undefined;
   mayRemember: boolean;
 }
 
 const everyDecision = ["approve", "edit", "reject"];
-/** What a question takes that is not about actions; the model's own ones can be declined (LOOP-14). */
+/** What a question takes that is not about actions; the model's own ones can be declined. */
 const takesByKind: Record<string, readonly string[]> = {
   followup: ["answer", "respond", "reject"],
   plan_review: ["answer", "respond", "approve", "reject"],
   client_tool: ["answer", "respond", "reject"],
   error_decision: ["answer", "respond", "reject"],
-  // A yes is one to the guess that goes with the question (CLAR-01).
+  // A yes is one to the guess that goes with the question.
   clarify: ["answer", "respond", "approve", "reject"],
-  // A yes is one to the first suggestion (CIRC-09).
+  // A yes is one to the first suggestion.
   design_checkpoint: ["answer", "respond", "approve", "reject"],
 };
 const Action = z
@@ -91,8 +91,8 @@ const Asked = z.object({
 });
 
 /**
- * What an interrupt asks: one of ours, LangChain's human-in-the-loop request in either spelling, or any value a graph has
- * put there. Never throws.
+ * What an interrupt asks: one of ours, LangChain's human-in-the-loop request in either spelling, or any value a graph
+ * has put there. Never throws.
  */
 export function readQuestion(value: unknown): Question {
   const asked = Asked.safeParse(value).data;

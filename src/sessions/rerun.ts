@@ -18,8 +18,8 @@ export interface Rerun {
 }
 
 /**
- * The run that says a message of the user's again, changed where `content` is given, and lets everything after it be as if
- * it had not been said; for any other message, the one of the user's that it belongs to. What is left stays in the
+ * The run that says a message of the user's again, changed where `content` is given, and lets everything after it be as
+ * if it had not been said; for any other message, the one of the user's that it belongs to. What is left stays in the
  * history. Throws `not_found`, and `invalid_state` where there is no message of the user's or its state was pruned.
  */
 export async function rerunRequest(

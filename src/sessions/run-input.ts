@@ -38,9 +38,9 @@ export function checksMessages(graph: ServedGraph): boolean {
 }
 
 /**
- * The messages of what a run is given, checked as those that are added without one (MSG-08, MSG-18): the lengths, and what
- * the user's words come with. That is put where LangChain keeps it; it would be lost where the flat form has it. `at` is the
- * place of `values` in the request. Throws `invalid_parameter`, with the place of each wrong field.
+ * The messages of what a run is given, checked as those that are added without one: the lengths, and what the user's
+ * words come with. That is put where LangChain keeps it; it would be lost where the flat form has it. `at` is the place
+ * of `values` in the request. Throws `invalid_parameter`, with the place of each wrong field.
  */
 export function readInputMessages(values: unknown, at: string): unknown {
   const parsed = JsonObject.safeParse(values);

@@ -6,8 +6,8 @@ import type { SessionRuns } from "./door.ts";
 export type WithRunMetadata = (state: StateSnapshot) => Promise<StateSnapshot>;
 
 /**
- * The platform copies a run's metadata, and what it ran, into each of its states (wire contract, 2.3); here a state names
- * its run, and the rest is read with it, each run once, for the states of subgraphs too. A run that is gone says nothing any more.
+ * The platform copies a run's metadata, and what it ran, into each of its states; here a state names its run, and the
+ * rest is read with it, each run once, for the states of subgraphs too. A run that is gone says nothing any more.
  */
 export function createRunMetadata(runs: Pick<SessionRuns, "get">): WithRunMetadata {
   const known = new Map<string, Promise<JsonObject>>();

@@ -6,7 +6,7 @@ import type { JsonObject, Session } from "../storage/records.ts";
 import { noSession } from "./access.ts";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 
-/** What a new session is given. `metadata` stays as given: names and searches live there (SESS-04). */
+/** What a new session is given. `metadata` stays as given: names and searches live there. */
 export interface NewSession {
   session_id?: string | undefined;
   metadata?: JsonObject | undefined;
@@ -50,7 +50,7 @@ export async function requireSession(storage: Pick<SessionStorage, "sessions">, 
   return session;
 }
 
-/** Removes a session with everything it holds, when its runs have been stopped (STOP-13). Throws `not_found`. */
+/** Removes a session with everything it holds, when its runs have been stopped. Throws `not_found`. */
 export async function deleteSession(
   {
     storage,
@@ -69,8 +69,8 @@ export async function deleteSession(
 }
 
 /**
- * Whether something was done to one of many: the work may say no itself. What is not there, or may not be touched by the
- * caller (`not_found`, or a no of the rules of `auth.path`), is passed over.
+ * Whether something was done to one of many: the work may say no itself. What is not there, or may not be touched by
+ * the caller (`not_found`, or a no of the rules of `auth.path`), is passed over.
  */
 export async function isDone(work: Promise<boolean | void>): Promise<boolean> {
   try {

@@ -22,8 +22,8 @@ export interface CheckpointReference {
 }
 
 /**
- * The state of a session at a checkpoint, with that of its subgraphs when asked. `undefined` when the session has had no
- * graph yet. Throws `not_found` for a checkpoint or a graph that does not exist.
+ * The state of a session at a checkpoint, with that of its subgraphs when asked. `undefined` when the session has had
+ * no graph yet. Throws `not_found` for a checkpoint or a graph that does not exist.
  */
 export async function readState(
   { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "get" | "list"> },
@@ -48,9 +48,9 @@ export interface StateUpdate {
 }
 
 /**
- * Writes a new checkpoint; answers with its configuration. No run begins meanwhile. Throws `conflict` while one is active,
- * `not_found` for an unknown checkpoint, `invalid_parameter` when the session has no graph yet, or the graph refuses the
- * values or the node.
+ * Writes a new checkpoint; answers with its configuration. No run begins meanwhile. Throws `conflict` while one is
+ * active, `not_found` for an unknown checkpoint, `invalid_parameter` when the session has no graph yet, or the graph
+ * refuses the values or the node.
  */
 export function updateState(
   parts: EditParts & { graphs: Graphs; runs: Pick<SessionRuns, "list"> },
@@ -88,9 +88,9 @@ async function writeState(
 }
 
 /**
- * The graph that a session last ran, or was made for; `undefined` before. A factory is asked with what its last run was told,
- * that of its assistant included; before the first, and in a copy, with what the session keeps as its configuration (wire
- * contract, 2.3). Throws `not_found` for one that is not served.
+ * The graph that a session last ran, or was made for; `undefined` before. A factory is asked with what its last run was
+ * told, that of its assistant included; before the first, and in a copy, with what the session keeps as its
+ * configuration. Throws `not_found` for one that is not served.
  */
 export async function graphOf(
   { graphs, runs }: { graphs: Graphs; runs: Pick<SessionRuns, "list"> },

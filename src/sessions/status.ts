@@ -34,8 +34,8 @@ const Waiting = z.object({
 });
 
 /**
- * What somebody who looks at a session has to know to show it (STATE-01, STOP-17, LOOP-24, CONF-09; table 18.8). A new
- * message may be sent whenever nothing waits or works; a stop may be asked for once.
+ * What somebody who looks at a session has to know to show it. A new message may be sent whenever nothing waits or
+ * works; a stop may be asked for once.
  */
 export const SessionActivity = z.object({
   conversation_state: ConversationState,
@@ -120,7 +120,7 @@ export async function readActivity(
   };
 }
 
-/** Questions that hold a tool call until the user has confirmed it (STATE-04, CONF-07). */
+/** Questions that hold a tool call until the user has confirmed it. */
 const confirmations: ReadonlySet<string> = new Set(["confirmation", "chain_confirm"]);
 
 function buttons(

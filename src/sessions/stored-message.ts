@@ -6,9 +6,9 @@ import { JsonObject } from "../storage/records.ts";
 import { Attachments, References } from "./attachments.ts";
 import { readExtras, roleNamed, roleOf } from "./message-fields.ts";
 
-/** Characters one message may have (MSG-18). */
+/** Characters one message may have. */
 export const longestText = 1_000_000;
-/** Parts one message may have (MSG-18). */
+/** Parts one message may have. */
 export const mostParts = 1000;
 
 const Content = z.union([z.string().max(longestText), z.array(z.looseObject({ type: z.string() })).max(mostParts)]);
@@ -42,8 +42,8 @@ const flatFields = [
 ] as const;
 
 /**
- * A message as files and requests hold it (MSG-03): `type` with `additional_kwargs`, or the flat form with `role`. Either
- * name may be in LangChain's words or the documents'. `message_id` and `created_at` are read as older exports write them.
+ * A message as files and requests hold it: `type` with `additional_kwargs`, or the flat form with `role`. Either name
+ * may be in LangChain's words or the documents'. `message_id` and `created_at` are read as older exports write them.
  */
 export const StoredMessage = z
   .looseObject({
@@ -96,8 +96,8 @@ function extrasOf(data: z.infer<typeof StoredMessage>): JsonObject {
 const atOnce = 100;
 
 /**
- * Reads the stored forms of a long list, and lets others be served meanwhile. What is wrong with them is told by its place
- * in the list, as zod tells it.
+ * Reads the stored forms of a long list, and lets others be served meanwhile. What is wrong with them is told by its
+ * place in the list, as zod tells it.
  */
 export async function readStoredList(
   list: readonly unknown[],
@@ -113,7 +113,7 @@ export async function readStoredList(
   return { messages, problems };
 }
 
-/** The message that a checked stored form describes, with an id and a time of its own where it has none (MSG-02). */
+/** The message that a checked stored form describes, with an id and a time of its own where it has none. */
 export function fromStored(data: StoredMessage, now: string): BaseMessage {
   const common = {
     id: data.id ?? data.message_id ?? newId(),
@@ -143,7 +143,7 @@ function assistantFields(data: StoredMessage): object {
   return { tool_calls, ...(data.usage_metadata && { usage_metadata: data.usage_metadata }) };
 }
 
-/** A message as a file holds it (MSG-03): what `fromStored` makes the same message of again. */
+/** A message as a file holds it: what `fromStored` makes the same message of again. */
 export function toStored(message: BaseMessage): JsonObject {
   const calls = "tool_calls" in message && Array.isArray(message.tool_calls) ? message.tool_calls : [];
   const optional = {
@@ -163,7 +163,7 @@ export function toStored(message: BaseMessage): JsonObject {
   };
 }
 
-/** Whether a reader of the conversation is not shown a message: system texts, and what is marked as hidden (SESS-18). */
+/** Whether a reader of the conversation is not shown a message: system texts, and what is marked as hidden. */
 export function isHidden(message: BaseMessage): boolean {
   return roleOf(message) === "system" || readExtras(message).hidden;
 }

@@ -14,7 +14,7 @@ import { wordsOf } from "./message-fields.ts";
 export const SuggestionOption = z.object({ id: z.string(), label: z.string(), text: z.string() });
 
 /**
- * A message with proposals (MSG-16): what the state of things is, and what the user may choose. It stays in the history;
+ * A message with proposals: what the state of things is, and what the user may choose. It stays in the history;
  * `selected` by a choice, `expired` when the user has said something else.
  */
 export const Suggestions = z.object({
@@ -60,7 +60,7 @@ export function readSuggestions(messages: readonly BaseMessage[]): Suggestions[]
   });
 }
 
-/** The message whose proposals can still be chosen (table 18.8). Only the newest one is active. */
+/** The message whose proposals can still be chosen. Only the newest one is active. */
 export function activeSuggestions(messages: readonly BaseMessage[]): Suggestions | undefined {
   return readSuggestions(messages).findLast(({ state }) => state === "active");
 }
@@ -74,8 +74,8 @@ export interface Choice {
 }
 
 /**
- * The run that says a proposal as the user's next words; where a question waits, its answer. Throws `not_found` for an id
- * that nothing proposes, `conflict` when it was chosen before or something else was said.
+ * The run that says a proposal as the user's next words; where a question waits, its answer. Throws `not_found` for an
+ * id that nothing proposes, `conflict` when it was chosen before or something else was said.
  */
 export async function choiceRequest(
   { storage, runs }: Pick<Door, "storage" | "runs">,

@@ -5,12 +5,12 @@ import { fitSummary, plainSummary, SummaryAnswer } from "../context/compression/
 import { ConversationSummary } from "../state.ts";
 import { messagesIn } from "./conversation.ts";
 
-/** After so many messages there is another summary (MEM-02). */
+/** After so many messages there is another summary. */
 const messagesPerSummary = 10;
 /** Summaries that are made before others may go on. */
 const summariesAtOnce = 20;
 
-/** What a conversation had come to at one of its messages (MEM-02). */
+/** What a conversation had come to at one of its messages. */
 export const ChatSummary = z.object({
   chatId: z.string(),
   summary: SummaryAnswer,
@@ -34,8 +34,8 @@ const Told = z.object({ conversation_summary: ConversationSummary.nullable() });
 const Dated = z.object({ timestamp: z.string() });
 
 /**
- * A summary after every ten messages, each made by rule of the one before and what came since: they follow from the messages
- * and cost neither a model call nor a place to keep them (MEM-02).
+ * A summary after every ten messages, each made by rule of the one before and what came since: they follow from the
+ * messages and cost neither a model call nor a place to keep them.
  */
 export async function summariesOf(sessionId: string, values: unknown): Promise<z.infer<typeof ChatSummaries>> {
   const messages = messagesIn(values);

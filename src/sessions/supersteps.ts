@@ -18,9 +18,9 @@ export interface Superstep {
 const noRuns = { list: async () => [] };
 
 /**
- * Writes the states of a past that happened elsewhere into a session, step by step; what the last one waits for, the session
- * waits for (wire contract, 2.3: `supersteps`). Gives the session as it is then. Throws `invalid_parameter` when the session
- * has no graph, or the graph refuses the values or a node.
+ * Writes the states of a past that happened elsewhere into a session, step by step; what the last one waits for, the
+ * session waits for (`supersteps`). Gives the session as it is then. Throws `invalid_parameter` when the session has no
+ * graph, or the graph refuses the values or a node.
  */
 export async function applySupersteps(
   { storage, graphs, runs }: FillParts & { graphs: Graphs },

@@ -36,8 +36,8 @@ export interface TitleWriterParts {
 }
 
 /**
- * Gives a session a title from its first exchange, when the reply has long been told: no run waits for it, and a failure is
- * only noted. A session that somebody has named, or that has a title, is left alone.
+ * Gives a session a title from its first exchange, when the reply has long been told: no run waits for it, and a
+ * failure is only noted. A session that somebody has named, or that has a title, is left alone.
  */
 export function startTitleWriter(parts: TitleWriterParts): TitleWriter {
   const stopping = new AbortController();

@@ -30,8 +30,8 @@ export interface NamedBy {
 }
 
 /**
- * What a session is called (SESS-03, SESS-04): its `metadata.name`, else the title that a model gave it, else one by rule
- * from the first thing the user said, else `Chat YYYY-MM-DD HH:mm` (UTC).
+ * What a session is called: its `metadata.name`, else the title that a model gave it, else one by rule from the first
+ * thing the user said, else `Chat YYYY-MM-DD HH:mm` (UTC).
  */
 export function nameOf(session: Pick<Session, "metadata" | "created_at">, messages: readonly BaseMessage[]): NamedBy {
   const given = textIn(session.metadata["name"]);
@@ -50,8 +50,8 @@ function textIn(value: unknown): string | undefined {
 }
 
 /**
- * A title by rule: the first sentence of the first line with words, without marks of formatting, cut between words. `undefined`
- * for a text without a letter or a digit.
+ * A title by rule: the first sentence of the first line with words, without marks of formatting, cut between words.
+ * `undefined` for a text without a letter or a digit.
  */
 export function titleFrom(text: string): string | undefined {
   const withoutCode = text.slice(0, 4000).replaceAll(/```[\s\S]*?(?:```|$)/gu, "\n");

@@ -19,8 +19,8 @@ export interface Truncation {
 const page = 500;
 
 /**
- * Removes everything of some kinds that the caller has: for test suites of clients. What the caller may see and not delete
- * stays. Throws `permission`, before anything is removed, where the store is not the caller's alone.
+ * Removes everything of some kinds that the caller has: for test suites of clients. What the caller may see and not
+ * delete stays. Throws `permission`, before anything is removed, where the store is not the caller's alone.
  */
 export async function truncate(parts: Pick<Door, "storage" | "runs" | "items">, wanted: Truncation): Promise<void> {
   const { storage, runs, items } = parts;

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { readExtras, type MessageExtras } from "./message-fields.ts";
 
-/** One model call, as its reply tells it (TOKEN-09). */
+/** One model call, as its reply tells it. */
 const Request = z.object({
   message_id: z.string(),
   run_id: z.string().nullable(),
@@ -28,7 +28,7 @@ const Totals = z.object({
 });
 type Totals = z.infer<typeof Totals>;
 
-/** What the model calls of a session used, all of them, by run, and the last ones (TOKEN-08, TOKEN-09). */
+/** What the model calls of a session used, all of them, by run, and the last ones. */
 export const SessionUsage = z.object({
   since: z.string().nullable().describe("When the statistics were reset; what was before is not counted"),
   session: Totals,

@@ -2,15 +2,15 @@ import { resultText } from "../tools/runtime/result.ts";
 import type { ToolResult } from "../tools/runtime/tool.ts";
 import type { Door } from "./door.ts";
 
-/** All that a call of a tool gave, as the text of which the model may have read only the beginning and the end (LOOP-09). */
+/** All that a call of a tool gave, as the text of which the model may have read only the beginning and the end. */
 export interface WholeResult {
   tool: string;
   text: string;
 }
 
 /**
- * The whole result of a call, by the id that `whole_result` of its message names. `undefined` where the session has no such
- * call, and while the call has no result.
+ * The whole result of a call, by the id that `whole_result` of its message names. `undefined` where the session has no
+ * such call, and while the call has no result.
  */
 export async function readWholeResult(
   { storage }: Pick<Door, "storage">,

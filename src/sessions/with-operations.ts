@@ -9,7 +9,7 @@ import { setOperations } from "./message-fields.ts";
 /** Newest operations of a session that are looked at: as many as the store keeps bytes for. */
 const lookedAt = 200;
 
-/** The messages, those of the assistant with a line for each change that their calls made (MSG-14), in this language. */
+/** The messages, those of the assistant with a line for each change that their calls made, in this language. */
 export async function withOperations(
   operations: Door["operations"],
   session: Session,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { commaList } from "./comma-list.ts";
 
-/** A client's key, and whose it is: sessions belong to owners, so two keys of one owner see the same (S4). */
+/** A client's key, and whose it is: sessions belong to owners, so two keys of one owner see the same. */
 export interface ApiKey {
   /** A name, or the first 12 hex digits of the SHA-256 of a key without one. Not secret. */
   owner: string;
@@ -14,7 +14,7 @@ export const adminName = "admin";
 /** What stands before the identity of a user of `auth.path`: names of owners of keys hold no colon, so the two never meet. */
 const userPrefix = "user:";
 
-/** The owner that a user of `auth.path` is (S4). */
+/** The owner that a user of `auth.path` is. */
 export function ownerOfUser(identity: string): string {
   return `${userPrefix}${identity}`;
 }

@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
 
-/** How conversations are stored (SESS-17, table 18.2). */
+/** How conversations are stored. */
 export interface ConversationSettings {
   /** Absolute; `undefined`: the data folder. */
   folder: string | undefined;
   /** Sessions that are kept in memory at most, and for how long one that nobody uses is. */
   cachedSessions: number;
   cacheSeconds: number;
-  /** How long what changes a session waits for what changes it before (SESS-14). */
+  /** How long what changes a session waits for what changes it before. */
   lockSeconds: number;
   /** Where a new thread becomes the current one; `undefined`: nowhere. */
   defaultNamespace: string | undefined;

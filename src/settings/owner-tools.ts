@@ -1,8 +1,7 @@
 import { commaList } from "./comma-list.ts";
 
 /**
- * Names of toolkits and of single tools, by the name of the owner, or of the user of `auth.path`, who may use no others
- * (TOOL-13). Who is not named may use all.
+ * Names of toolkits and of single tools, by the name of the owner, or of the user of `auth.path`, who may use no others. Who is not named may use all.
  */
 export type OwnerTools = Readonly<Record<string, readonly string[]>>;
 

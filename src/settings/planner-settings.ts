@@ -1,6 +1,6 @@
 import { AppError } from "../errors.ts";
 
-/** Another service that keeps the planner's tasks (PLANNER-05). The key is a secret: never log, trace or send this object. */
+/** Another service that keeps the planner's tasks. The key is a secret: never log, trace or send this object. */
 export interface PlannerSettings {
   /** What stands before `/api/tasks`, without a slash at the end. */
   baseUrl: string;

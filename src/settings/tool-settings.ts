@@ -5,16 +5,16 @@ import { plannerSettings, type PlannerSettings } from "./planner-settings.ts";
 
 /** What tools may do, and what is asked and told about it. */
 export interface ToolSettings {
-  /** Whether anything watches tool calls (TOOL-04). */
+  /** Whether anything watches tool calls. */
   toolHooks: boolean;
-  /** How the help of the user's own programs is found: read from their comments, or asked of them by running them (EXT-02). */
+  /** How the help of the user's own programs is found: read from their comments, or asked of them by running them. */
   toolHelp: "comments" | "run";
   /** Names of the toolkits that runs may use; none: the default ones. */
   toolkits: string[];
   ownerTools: OwnerTools;
   /** Whether commands run in a sandbox where the machine has one. */
   sandbox: "auto" | "off";
-  /** Whether the files of the workspace are watched (ARCH-17); `auto`: where the toolkit of circuits is there. */
+  /** Whether the files of the workspace are watched; `auto`: where the toolkit of circuits is there. */
   watchFiles: "auto" | "on" | "off";
   /** The program of ngspice that simulates, in a sandbox; `undefined`: the simulator that comes along does. */
   ngspice: string | undefined;

@@ -1,6 +1,6 @@
 import { AppError } from "../errors.ts";
 
-/** The engines of the general search (SEARCH-01). */
+/** The engines of the general search. */
 export const searchEngineNames = ["google", "bing", "searxng"] as const;
 export type SearchEngineName = (typeof searchEngineNames)[number];
 
@@ -25,7 +25,7 @@ export interface SearchSettings {
   apiKey?: string | undefined;
   /** Google's id of the search engine (cx). */
   engineId?: string | undefined;
-  /** Whether the address is not the environment's: then it must be in the public internet, or be allowed (S13). */
+  /** Whether the address is not the environment's: then it must be in the public internet, or be allowed. */
   isMoved?: boolean;
 }
 

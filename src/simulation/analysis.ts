@@ -29,8 +29,8 @@ export function isAnalysis(text: string): boolean {
 }
 
 /**
- * Reads what asks for an analysis. `where` says in errors where it was written. Throws `invalid_parameter` for what is none, and
- * `too_large` for more than 500,000 points.
+ * Reads what asks for an analysis. `where` says in errors where it was written. Throws `invalid_parameter` for what is
+ * none, and `too_large` for more than 500,000 points.
  */
 export function readAnalysis(text: string, where: string): Analysis {
   const card = text.trim().replaceAll(/\s+/gu, " ");

@@ -10,8 +10,8 @@ export type Between = "linear" | "logarithmic";
 type Direction = "up" | "down" | "any";
 
 /**
- * The first place from `from` on at which the curve passes a level, upwards, downwards or either way; `undefined` where it does
- * not.
+ * The first place from `from` on at which the curve passes a level, upwards, downwards or either way; `undefined` where
+ * it does not.
  */
 export function crossing(
   { x, y }: Curve,

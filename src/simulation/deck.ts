@@ -33,9 +33,9 @@ interface Reading {
 }
 
 /**
- * Reads a circuit with the files it includes, which must lie in the workspace. Throws `permission` for what would reach outside
- * of the circuit, `not_found` for a file that is not there, `invalid_parameter` for rings and analyses that are none, and
- * `too_large`.
+ * Reads a circuit with the files it includes, which must lie in the workspace. Throws `permission` for what would reach
+ * outside of the circuit, `not_found` for a file that is not there, `invalid_parameter` for rings and analyses that are
+ * none, and `too_large`.
  */
 export async function prepareDeck(path: string, read: ReadDeckFile): Promise<Deck> {
   const deck: Deck = { title: "", statements: [], analyses: [], notes: [] };

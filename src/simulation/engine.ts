@@ -172,8 +172,8 @@ async function ask(
 }
 
 /**
- * What a simulator's answer comes to: the values under this very title, or the failure that its words tell. `flood`: it gave more
- * than is kept; `fatal`: it has broken down.
+ * What a simulator's answer comes to: the values under this very title, or the failure that its words tell. `flood`: it
+ * gave more than is kept; `fatal`: it has broken down.
  */
 export function readAnswer(
   { kind, raw, output }: Pick<Answer, "kind" | "raw" | "output">,

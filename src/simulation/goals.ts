@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { smallerIsBetter } from "./smaller-is-better.ts";
 
-/** Where the goals of a project are, unless the session says otherwise or a file is named after the circuit (CIRC-03). */
+/** Where the goals of a project are, unless the session says otherwise or a file is named after the circuit. */
 export const usualGoals = ".circuit_ai/design_goals.json";
 
 const amount = z.union([z.number(), z.string()]);
@@ -59,8 +59,8 @@ export function readGoals(text: string, path: string): Goal[] {
 }
 
 /**
- * How a goal stands by the last figures: with a tolerance as near as that is near enough; without one as much as the target is
- * enough, or as little, where less of the figure is better.
+ * How a goal stands by the last figures: with a tolerance as near as that is near enough; without one as much as the
+ * target is enough, or as little, where less of the figure is better.
  */
 export function assessGoal(goal: Goal, metrics: Readonly<Record<string, number>>): GoalState {
   const value = figureFor(goal.metric, metrics);

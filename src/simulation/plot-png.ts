@@ -16,8 +16,8 @@ const places = createPlaces(2);
 const Picture = z.instanceof(Uint8Array);
 
 /**
- * A picture of `plotSvg` as PNG, in its size, drawn in a thread of its own. Throws `execution_failed` and `timeout`, and the
- * signal's reason.
+ * A picture of `plotSvg` as PNG, in its size, drawn in a thread of its own. Throws `execution_failed` and `timeout`,
+ * and the signal's reason.
  */
 export async function plotPng(svg: string, signal: AbortSignal): Promise<Uint8Array> {
   const work = {

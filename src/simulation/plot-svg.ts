@@ -10,8 +10,8 @@ const [width, panel, left, right, top, gap] = [800, 260, 78, 20, 34, 52];
 const colours = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf"];
 
 /**
- * Draws rows of an analysis as SVG: one panel for each unit, gain above phase; frequencies on a logarithmic scale. `names` are
- * shown in this order; those that are not in the waveform are left out. Everything in it is text and lines.
+ * Draws rows of an analysis as SVG: one panel for each unit, gain above phase; frequencies on a logarithmic scale.
+ * `names` are shown in this order; those that are not in the waveform are left out. Everything in it is text and lines.
  */
 export function plotSvg({ analysis, scale, x, rows }: Waveform, names: readonly string[], title: string): string {
   const wanted = names.flatMap((name) => (rows[name] === undefined ? [] : [{ name, values: rows[name] }]));

@@ -2,8 +2,8 @@ import { parentPort } from "node:worker_threads";
 import { z } from "zod";
 
 /**
- * The thread in which ngspice runs, compiled to WebAssembly: it knows no file and no program of the machine. It answers each
- * `{id, deck}` once, unless it is ended first.
+ * The thread in which ngspice runs, compiled to WebAssembly: it knows no file and no program of the machine. It answers
+ * each `{id, deck}` once, unless it is ended first.
  */
 
 /** Bytes of the simulator's memory, of a result, and characters of what it says. */

@@ -56,7 +56,7 @@ const meanings: readonly { words: RegExp; code: ErrorCode; what: string; suggest
   },
 ];
 
-/** The failure that the simulator's words tell, with the line that they are about (CIRC-04). */
+/** The failure that the simulator's words tell, with the line that they are about. */
 export function failureIn(output: string, analysis: Analysis, deck: Deck): AppError {
   const lines = [...new Set(tellingLines(output))].toSorted((left, right) => weight(left) - weight(right));
   const text = lines.join("\n");

@@ -6,7 +6,7 @@ const costs = new Set(
 );
 const chineseCosts = /误差|损耗|损失|延迟|时间|成本|功耗|噪声|失真|纹波|抖动|失调|漂移|过冲|失败|警告|违规/u;
 
-/** Whether less of a figure is better, as its name tells (GUARD-04). */
+/** Whether less of a figure is better, as its name tells. */
 export function smallerIsBetter(name: string): boolean {
   if (chineseCosts.test(name)) return true;
   const words = name.replaceAll(/([a-z])([A-Z])/gu, "$1 $2").toLowerCase();

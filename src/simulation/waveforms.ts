@@ -4,8 +4,8 @@ import type { Plot } from "./raw-file.ts";
 import { responseOf, vectorOf } from "./response.ts";
 
 /**
- * What of an analysis is kept in a result: rows of values over one scale, thinned out. The rows are by name; of complex values,
- * the size in decibels (`… dB`) and the phase in degrees (`… deg`).
+ * What of an analysis is kept in a result: rows of values over one scale, thinned out. The rows are by name; of complex
+ * values, the size in decibels (`… dB`) and the phase in degrees (`… deg`).
  */
 export const Waveform = z.object({
   analysis: z.string(),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Phases of the agentic loop (STATE-05, table 18.1). */
+/** Phases of the agentic loop. */
 export const LoopPhase = z.enum([
   "idle",
   "preparing",
@@ -16,7 +16,7 @@ export const LoopPhase = z.enum([
 ]);
 export type LoopPhase = z.infer<typeof LoopPhase>;
 
-/** Where one tool call is (STATE-06): asked for, perhaps waiting for a person, running, and one of four ends. */
+/** Where one tool call is: asked for, perhaps waiting for a person, running, and one of four ends. */
 export const ToolCallStatus = z.enum([
   "pending",
   "awaiting_confirmation",
@@ -30,8 +30,8 @@ export const ToolCallStatus = z.enum([
 export type ToolCallStatus = z.infer<typeof ToolCallStatus>;
 
 /**
- * What a session shows to its user (STATE-01). `message_id` is that of the reply, `null` until the reply has one; of
- * several calls that run side by side, `ToolCalling` speaks of the one that changed last.
+ * What a session shows to its user. `message_id` is that of the reply, `null` until the reply has one; of several calls
+ * that run side by side, `ToolCalling` speaks of the one that changed last.
  */
 export const ConversationState = z.discriminatedUnion("state", [
   z.object({ state: z.literal("Idle") }),

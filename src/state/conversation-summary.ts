@@ -1,10 +1,10 @@
 import { z } from "zod";
 
-/** How hard a compression cuts (COMP-09): each level keeps fewer messages, and less of them. */
+/** How hard a compression cuts: each level keeps fewer messages, and less of them. */
 export const CompressionLevel = z.enum(["normal", "secondary", "extreme"]);
 export type CompressionLevel = z.infer<typeof CompressionLevel>;
 
-/** What is shown beside a summary, as it was decided when the summary was written (COMP-06..09, COMP-12). */
+/** What is shown beside a summary, as it was decided when the summary was written. */
 export const Compaction = z.object({
   level: CompressionLevel,
   /** Messages that are shown although the summary speaks about them. */
@@ -18,7 +18,7 @@ export const Compaction = z.object({
 });
 export type Compaction = z.infer<typeof Compaction>;
 
-/** The structured summary that stands for older messages (COMP-05), and the last message it speaks about. */
+/** The structured summary that stands for older messages, and the last message it speaks about. */
 export const ConversationSummary = z.object({
   goal: z.string(),
   completed: z.array(z.string()),

@@ -1,9 +1,9 @@
 import { z } from "zod";
 
-/** What a model costs, in money per million tokens; the unit is the run's own (LOOP-17). */
+/** What a model costs, in money per million tokens; the unit is the run's own. */
 export const ModelPrice = z.object({ input: z.number().nonnegative(), output: z.number().nonnegative() });
 export type ModelPrice = z.infer<typeof ModelPrice>;
-/** Limits of one loop call (LOOP-03, GUARD-02..08); times in seconds, sizes in characters. */
+/** Limits of one loop call; times in seconds, sizes in characters. */
 export const LoopLimits = z.object({
   max_iterations: z.number().int().positive().default(15),
   soft_warning_at: z.number().int().positive().default(10),
@@ -11,9 +11,9 @@ export const LoopLimits = z.object({
   timeout_seconds: z.number().positive().default(300),
   max_parallel_tools: z.number().int().positive().default(3),
   max_tool_retries: z.number().int().nonnegative().default(2),
-  /** Whether the turn goes on after a tool has failed (LOOP-03). Default yes; else the model answers from what is known. */
+  /** Whether the turn goes on after a tool has failed. Default yes; else the model answers from what is known. */
   continue_on_tool_error: z.boolean().optional(),
-  /** How long each tool call may take at most, where that is not left to the tool (TOOL-09, CFG-03). */
+  /** How long each tool call may take at most, where that is not left to the tool. */
   tool_timeout_seconds: z.number().positive().optional(),
   tool_result_max_length: z.number().int().positive().default(5000),
   /** Tokens of all model calls together; without it there is no such limit. */
@@ -22,19 +22,19 @@ export const LoopLimits = z.object({
   max_cost: z.number().positive().optional(),
   price: ModelPrice.optional(),
   safe_zone: z.union([z.number().positive(), z.string().regex(/^(?![0.]+\D*$)\d+(\.\d+)?[km]?$/iu)]).default("80k"),
-  /** Requests of the user that the model is shown with what came of them (CTX-23); `null` for as many as there is room. */
+  /** Requests of the user that the model is shown with what came of them; `null` for as many as there is room. */
   max_history_rounds: z.number().int().positive().nullable().default(20),
   same_failure_limit: z.number().int().positive().default(2),
   stagnation_threshold: z.number().int().min(2).default(3),
   max_force_continue: z.number().int().nonnegative().default(5),
-  /** Further pieces of one output that was cut at the length limit (LOOP-15). */
+  /** Further pieces of one output that was cut at the length limit. */
   generate_max_rounds: z.number().int().nonnegative().default(5),
-  /** Further tries of a model call that could not be made; -1 is without limit within the time-out (LOOP-16). */
+  /** Further tries of a model call that could not be made; -1 is without limit within the time-out. */
   agentic_connection_retries: z.number().int().min(-1).default(3),
 });
 export type LoopLimits = z.infer<typeof LoopLimits>;
 
-/** From when on a request is broken into steps (DECOMP-01): its characters, and the tool calls it is estimated to cost. */
+/** From when on a request is broken into steps: its characters, and the tool calls it is estimated to cost. */
 export const DecompositionLimits = z.object({
   max_characters: z.number().int().positive().default(300),
   max_estimated_calls: z.number().int().positive().default(10),

@@ -79,8 +79,8 @@ export function hasMessage(list: BaseMessage[], id: string): boolean {
 }
 
 /**
- * What LangGraph's `messagesStateReducer` does, for a fraction of its time in a long conversation: what was looked at once is
- * not looked at again.
+ * What LangGraph's `messagesStateReducer` does, for a fraction of its time in a long conversation: what was looked at
+ * once is not looked at again.
  */
 export const addToMessages: typeof messagesStateReducer = (left, right) => {
   const added: unknown[] = Array.isArray(right) ? right : [right];

@@ -5,24 +5,24 @@ import { DecompositionLimits, LoopLimits } from "./loop-limits.ts";
 import { ChatMode, WorkMode } from "./work-mode.ts";
 
 /**
- * How far the model may go with tools in a turn on its own (C-04): several calls, side by side (`auto`); one after the
- * other (`serial`); one, and each further one only after the user's word (`guarded`, CONF-07).
+ * How far the model may go with tools in a turn on its own: several calls, side by side (`auto`); one after the other
+ * (`serial`); one, and each further one only after the user's word (`guarded`).
  */
 export const ToolPolicy = z.enum(["auto", "guarded", "serial"]);
 export type ToolPolicy = z.infer<typeof ToolPolicy>;
 
-/** What becomes of a tool's result (LOOP-23): it goes back to the model, or it is the reply that ends the turn. */
+/** What becomes of a tool's result: it goes back to the model, or it is the reply that ends the turn. */
 export const ResultMode = z.enum(["feed", "show"]);
 export type ResultMode = z.infer<typeof ResultMode>;
 
 /** How a model calls tools, as profiles name it. */
 const ToolProtocol = z.enum(["native", "text", "tags"]);
 
-/** Whose identity the assistant has: one for each kind of work (PROMPT-18); usually `general`. */
+/** Whose identity the assistant has: one for each kind of work; usually `general`. */
 export const Profile = z.enum(["general", "document", "chat", "circuit", "planner", "agentic"]);
 export type Profile = z.infer<typeof Profile>;
 
-/** Work that has a task text of its own (LOOP-21, LOOP-25): better component values, the repair of an error, a report. */
+/** Work that has a task text of its own: better component values, the repair of an error, a report. */
 export const PresetAction = z.enum([
   "optimize_parameters",
   "fix_error",
@@ -35,7 +35,7 @@ export const PresetAction = z.enum([
 ]);
 export type PresetAction = z.infer<typeof PresetAction>;
 
-/** The agent of a background run (AGENT-04), whose words alone can be a yes, and whether it is told the user's rules. */
+/** The agent of a background run, whose words alone can be a yes, and whether it is told the user's rules. */
 const RunAgent = z.object({
   name: z.string(),
   prompt: z.string(),
@@ -43,9 +43,9 @@ const RunAgent = z.object({
   include_rules: z.boolean().optional(),
 });
 
-/** A compression that a person has asked for (COMP-11). It never goes beyond the level `normal`. */
+/** A compression that a person has asked for. It never goes beyond the level `normal`. */
 export const CompressionRequest = z.object({
-  /** The last messages that stay (COMP-04). */
+  /** The last messages that stay. */
   keep_recent: z.number().int().min(5).max(20).default(10),
   /** Older messages that stay as well, by id. */
   keep_message_ids: z.array(z.string().min(1).max(200)).max(100).default([]),
@@ -54,46 +54,46 @@ export const CompressionRequest = z.object({
 });
 export type CompressionRequest = z.infer<typeof CompressionRequest>;
 
-/** What a run may choose (API-03). `model` is a `provider:name`, `role_models` those of parts of the work (LLM-21). */
+/** What a run may choose. `model` is a `provider:name`, `role_models` those of parts of the work. */
 export const RunContext = UserContext.extend({
   model: z.string().min(1).optional(),
   role_models: z.partialRecord(z.enum(["intent", "plan", "compress", "vision"]), z.string().min(1)).optional(),
   temperature: z.number().min(0).max(2).optional(),
   /** Tokens of one answer of the model, at most those of its profile; of one that is cut off it is asked for the rest. */
   max_tokens: z.number().int().min(1).max(1_000_000).optional(),
-  /** How the model calls tools (XML-01): by itself, or in its text as `<tool_use>` or in tags of their names; else by its profile. */
+  /** How the model calls tools: by itself, or in its text as `<tool_use>` or in tags of their names; else by its profile. */
   tool_protocol: ToolProtocol.optional(),
-  /** Whether a model thinks that can do both (LLM-05); left out, its profile says what is usual. */
+  /** Whether a model thinks that can do both; left out, its profile says what is usual. */
   thinking: z.boolean().optional(),
   work_mode: WorkMode.optional(),
   chat_mode: ChatMode.optional(),
   /** Overrules what `intent` would decide. */
   mode: Route.optional(),
-  /** A preset action instead of free input: the turn goes to `action` with the task text of that action (LOOP-21). */
+  /** A preset action instead of free input: the turn goes to `action` with the task text of that action. */
   action_type: PresetAction.optional(),
   profile: Profile.optional(),
-  /** A system text of the client's own in place of the identity; what protects an identity goes with it too (API-01). */
+  /** A system text of the client's own in place of the identity; what protects an identity goes with it too. */
   system: z.string().trim().min(1).max(200_000).optional(),
   agent: RunAgent.optional(),
-  /** Whether the identity also stands before the task in the work mode `workflow` (PROMPT-02). Default yes. */
+  /** Whether the identity also stands before the task in the work mode `workflow`. Default yes. */
   identity_in_workflow: z.boolean().optional(),
   /** Toolkits by name; without it all that the server has. `tools` then names some of theirs. */
   toolkits: z.array(z.string()).max(1_000).optional(),
   /**
-   * Who searches the web for this turn (SEARCH-01): `general`, the server's engine, before the model is asked; `provider`, the
+   * Who searches the web for this turn: `general`, the server's engine, before the model is asked; `provider`, the
    * model's vendor by itself; `off`, nobody. Left out, the model may call `web_search` where there is an engine.
    */
   web_search: z.enum(["general", "provider", "off"]).optional(),
   tools: z.array(z.string()).max(1_000).optional(),
-  /** The tool that is called first and once; any other one then waits for the user's word (TOOL-08). */
+  /** The tool that is called first and once; any other one then waits for the user's word. */
   selected_tool: z.string().optional(),
   /** Several tool calls at once (`auto`, the default), one after the other, or each further one by the user's word. */
   tool_policy: ToolPolicy.optional(),
-  /** Whether the turn waits for a decision after each iteration of a design (CIRC-09). Default only in the mode `workflow`. */
+  /** Whether the turn waits for a decision after each iteration of a design. Default only in the mode `workflow`. */
   design_checkpoint: z.boolean().optional(),
-  /** What the user likes, for the identity (CIRC-12): standards, parts, habits. */
+  /** What the user likes, for the identity: standards, parts, habits. */
   user_preferences: z.string().trim().min(1).max(2000).optional(),
-  /** What the user's planner shows (PROMPT-16): a day, what has no date, or an area. */
+  /** What the user's planner shows: a day, what has no date, or an area. */
   view_context: z
     .string()
     .regex(/^(?:daily::\d{4}-\d{2}-\d{2}|staging|area::[0-9a-fA-F-]{36})$/u, {
@@ -104,17 +104,17 @@ export const RunContext = UserContext.extend({
   user_name: z.string().trim().min(1).max(200).optional(),
   /** Compress before the turn; with settings of its own where a person has chosen them. */
   compress: z.union([z.boolean(), CompressionRequest]).optional(),
-  /** Whether an unclear request may be asked about (CLAR-01). Default yes. */
+  /** Whether an unclear request may be asked about. Default yes. */
   clarify: z.boolean().optional(),
-  /** From when on a request is broken into steps (DECOMP-01). */
+  /** From when on a request is broken into steps. */
   decomposition: DecompositionLimits.optional(),
-  /** What becomes of tool results: `feed` goes back to the model, `show` is the reply and ends the turn (LOOP-23). */
+  /** What becomes of tool results: `feed` goes back to the model, `show` is the reply and ends the turn. */
   result_mode: ResultMode.optional(),
-  /** The model that is asked where `model` cannot be: `provider:name` (ERR-03). */
+  /** The model that is asked where `model` cannot be: `provider:name`. */
   fallback_model: z.string().min(1).optional(),
-  /** What becomes of a model call that fails for good: `ask` waits for a person to decide, `fail` ends the run (ERR-03). */
+  /** What becomes of a model call that fails for good: `ask` waits for a person to decide, `fail` ends the run. */
   on_error: z.enum(["ask", "fail"]).optional(),
-  /** What to do with the reply that a stop left unfinished at the end of the session (STOP-09). */
+  /** What to do with the reply that a stop left unfinished at the end of the session. */
   partial: z.enum(["continue", "regenerate"]).optional(),
   limits: LoopLimits.partial().optional(),
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** One step of a plan (DECOMP-02). `depends_on` holds ids of earlier steps. */
+/** One step of a plan. `depends_on` holds ids of earlier steps. */
 export const PlanStep = z.object({
   id: z.string(),
   goal: z.string(),
@@ -12,7 +12,7 @@ export const PlanStep = z.object({
 });
 export type PlanStep = z.infer<typeof PlanStep>;
 
-/** The plan of a request: its steps and whether it is still worked on (DECOMP-02). */
+/** The plan of a request: its steps and whether it is still worked on. */
 export const TaskPlan = z.object({
   goal: z.string(),
   steps: z.array(PlanStep),

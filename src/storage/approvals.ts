@@ -26,8 +26,8 @@ function answersAnything(run: Run): boolean {
 }
 
 /**
- * The run with its answer bound to what waits now, by id: a run that waits in the queue must not answer a question that is
- * asked meanwhile. `known` holds the session's pending rows.
+ * The run with its answer bound to what waits now, by id: a run that waits in the queue must not answer a question that
+ * is asked meanwhile. `known` holds the session's pending rows.
  */
 export function bindAnswer(known: readonly Approval[], run: Run): Run {
   const pending = known.filter(({ state }) => state === "pending");
@@ -43,8 +43,8 @@ const Decisions = z.object({ decisions: z.array(z.unknown()) });
 const Confirmation = z.looseObject({ kind: z.literal("confirmation") });
 
 /**
- * One answer for each question. As many decisions as questions answer them in the order they were asked. One answer alone
- * is never taken for a yes to several confirmations: who gave it has seen one question.
+ * One answer for each question. As many decisions as questions answer them in the order they were asked. One answer
+ * alone is never taken for a yes to several confirmations: who gave it has seen one question.
  */
 function shareOut(resume: unknown, pending: readonly Approval[]): unknown[] {
   if (pending.length === 1) return [resume];
@@ -62,10 +62,10 @@ function shareOut(resume: unknown, pending: readonly Approval[]): unknown[] {
 }
 
 /**
- * What an admitted run changes: the rows it answers become `answered`; a run that begins anew with an input passes over what
- * waits. `known` holds the session's pending rows and those the run names, `busy` says whether another run of the session
- * is not over. Throws `conflict` when a named one is not pending, or nothing is while another run may be asking: a second
- * answer is never taken for an answer to something else.
+ * What an admitted run changes: the rows it answers become `answered`; a run that begins anew with an input passes over
+ * what waits. `known` holds the session's pending rows and those the run names, `busy` says whether another run of the
+ * session is not over. Throws `conflict` when a named one is not pending, or nothing is while another run may be
+ * asking: a second answer is never taken for an answer to something else.
  */
 export function admitAnswers(
   known: readonly Approval[],

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Page } from "./storage.ts";
 import { JsonObject } from "./records.ts";
 
-/** Runs that the clock starts (wire contract, section 2.4). Dates are ISO-8601 UTC. */
+/** Runs that the clock starts. Dates are ISO-8601 UTC. */
 export const Cron = z.object({
   cron_id: z.string(),
   /** Whose key made it; `null` when no key was asked for. */

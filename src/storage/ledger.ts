@@ -2,7 +2,7 @@ import { AppError, assertNever } from "../errors.ts";
 import type { ToolCallRecord } from "./records.ts";
 import type { LedgerAnswer } from "./storage.ts";
 
-/** What a second start of a recorded call is told (design.md, law 3). Every ledger answers by this rule. */
+/** What a second start of a recorded call is told (law 3). Every ledger answers by this rule. */
 export function answerRecorded(call: ToolCallRecord): LedgerAnswer {
   if (call.state === "finished") return { kind: "finished", result: call.result };
   switch (call.effect) {

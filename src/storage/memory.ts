@@ -36,7 +36,7 @@ export function createMemoryLedger(): Ledger {
   };
 }
 
-/** Whether `task` belongs to a view (PLANNER-02); an empty one takes every task. */
+/** Whether `task` belongs to a view; an empty one takes every task. */
 function isInView(task: Task, view: TaskView): boolean {
   if (view.day !== undefined) return task.scheduled_dates.includes(view.day);
   if (view.staging === true) return task.scheduled_dates.length === 0;

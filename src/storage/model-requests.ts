@@ -32,7 +32,7 @@ export interface ModelRequest {
   tools: readonly object[];
 }
 
-/** What the model was last sent (CTX-19): the last request of each node of a session. */
+/** What the model was last sent: the last request of each node of a session. */
 export interface ModelRequestStore {
   /** Replaces the last request of the node. Costs what is new in it, and waits for no disk; without a session nothing. */
   note(request: ModelRequest): Promise<void>;

@@ -9,8 +9,8 @@ export const PendingInterrupt = z.object({ id: z.string(), value: z.unknown() })
 export type PendingInterrupt = z.infer<typeof PendingInterrupt>;
 
 /**
- * A graph with what its runs are given unless they say something else (wire contract, section 2). `version` is the one in
- * use; `is_system`: the one that a graph has by itself, which is everybody's. Else it is `owner`'s, or nobody's (`null`).
+ * A graph with what its runs are given unless they say something else. `version` is the one in use; `is_system`: the
+ * one that a graph has by itself, which is everybody's. Else it is `owner`'s, or nobody's (`null`).
  */
 export const Assistant = z.object({
   assistant_id: z.string(),
@@ -28,7 +28,7 @@ export const Assistant = z.object({
 });
 export type Assistant = z.infer<typeof Assistant>;
 
-/** What a session is doing, as the wire says it (wire contract, section 2.3). */
+/** What a session is doing, as the wire says it. */
 export const SessionStatus = z.enum(["idle", "busy", "interrupted", "error"]);
 export type SessionStatus = z.infer<typeof SessionStatus>;
 
@@ -38,7 +38,7 @@ export type SessionStatus = z.infer<typeof SessionStatus>;
  */
 export const Session = z.object({
   session_id: z.string(),
-  /** Whose key made it (S4 in reliability.md); `null` when no key was asked for. The wire never shows it. */
+  /** Whose key made it; `null` when no key was asked for. The wire never shows it. */
   owner: z.string().nullable(),
   created_at: z.string(),
   updated_at: z.string(),
@@ -53,7 +53,7 @@ export type Session = z.infer<typeof Session>;
 export const RunStatus = z.enum(["pending", "running", "success", "error", "timeout", "interrupted"]);
 export type RunStatus = z.infer<typeof RunStatus>;
 
-/** What happens to a run that comes while another of its session is not over (wire contract, section 2.4). */
+/** What happens to a run that comes while another of its session is not over. */
 export const MultitaskStrategy = z.enum(["reject", "enqueue", "interrupt", "rollback"]);
 export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
 
@@ -66,7 +66,7 @@ export const RunError = z.object({
 });
 export type RunError = z.infer<typeof RunError>;
 
-/** What a run was asked to do, kept whole so that a restart can go on with it (wire contract, section 2.4). */
+/** What a run was asked to do, kept whole so that a restart can go on with it. */
 export const RunKwargs = z.object({
   input: z.unknown().optional(),
   command: JsonObject.optional(),
@@ -75,7 +75,7 @@ export const RunKwargs = z.object({
   stream_mode: z.array(z.string()),
   stream_subgraphs: z.boolean(),
   stream_resumable: z.boolean(),
-  /** Begun by a command of the event protocol (wire contract, section 4): its log holds what that needs. */
+  /** Begun by a command of the event protocol: its log holds what that needs. */
   protocol: z.literal("v2").optional(),
   interrupt_before: z.union([z.literal("*"), z.array(z.string())]).optional(),
   interrupt_after: z.union([z.literal("*"), z.array(z.string())]).optional(),
@@ -100,10 +100,10 @@ export const StopAction = z.enum(["interrupt", "rollback"]);
 export type StopAction = z.infer<typeof StopAction>;
 
 /**
- * One walk through a graph. `event_mark` is the first event id no attempt has used yet, `crashes` counts the attempts that
- * ended with the process (a server's own stop is none), `expired_events` is the newest event id that retention has removed
- * (-1: none). `stop_requested` is what somebody asked of it before it was over: such a run is never walked again;
- * `cancel_reason` is why, in the words of the first who said so.
+ * One walk through a graph. `event_mark` is the first event id no attempt has used yet, `crashes` counts the attempts
+ * that ended with the process (a server's own stop is none), `expired_events` is the newest event id that retention has
+ * removed (-1: none). `stop_requested` is what somebody asked of it before it was over: such a run is never walked
+ * again; `cancel_reason` is why, in the words of the first who said so.
  */
 export const Run = z.object({
   run_id: z.string(),
@@ -176,10 +176,10 @@ export const FileState = z.discriminatedUnion("kind", [
 export type FileState = z.infer<typeof FileState>;
 
 /**
- * What a call changed, by paths of the workspace: what was at a path and what was there afterwards (`null` before the call
- * has ended), or a way from one path to another (`identity` tells the moved thing from another of its name). `made` are
- * the folders above it that were made with it, outermost first. `document`: the text in the client's editor, which is no
- * file; `turn` is the message of the user that it was changed for.
+ * What a call changed, by paths of the workspace: what was at a path and what was there afterwards (`null` before the
+ * call has ended), or a way from one path to another (`identity` tells the moved thing from another of its name).
+ * `made` are the folders above it that were made with it, outermost first. `document`: the text in the client's editor,
+ * which is no file; `turn` is the message of the user that it was changed for.
  */
 export const FileChange = z.discriminatedUnion("kind", [
   z.object({
@@ -207,9 +207,9 @@ export const FileChange = z.discriminatedUnion("kind", [
 export type FileChange = z.infer<typeof FileChange>;
 
 /**
- * One tool call that changed the workspace, written before it starts and when it ends (TOOL-18). `tool_call_id` is the
- * ledger's. `lines_…` and `first_line` (counted from 1) are those of a change of text, else `null`; `is_kept` says whether
- * the bytes of before are there.
+ * One tool call that changed the workspace, written before it starts and when it ends. `tool_call_id` is the ledger's.
+ * `lines_…` and `first_line` (counted from 1) are those of a change of text, else `null`; `is_kept` says whether the
+ * bytes of before are there.
  */
 export const OperationRecord = z.object({
   operation_id: z.string(),
@@ -229,7 +229,7 @@ export const OperationRecord = z.object({
 });
 export type OperationRecord = z.infer<typeof OperationRecord>;
 
-/** A planner task (PLANNER-01). Dates are `YYYY-MM-DD`. */
+/** A planner task. Dates are `YYYY-MM-DD`. */
 export const Task = z.object({
   task_id: z.string(),
   /** Whose it is, as that of a session; the wire never shows it. */
@@ -244,8 +244,8 @@ export const Task = z.object({
 export type Task = z.infer<typeof Task>;
 
 /**
- * A question that a run has put to a person: one interrupt of one session. `value` is what was asked. `answered`: an answer
- * is on its way with `run_id`, or was used; `stale`: the session moved on without one. Dates are ISO-8601 UTC.
+ * A question that a run has put to a person: one interrupt of one session. `value` is what was asked. `answered`: an
+ * answer is on its way with `run_id`, or was used; `stale`: the session moved on without one. Dates are ISO-8601 UTC.
  */
 export const Approval = z.object({
   session_id: z.string(),
@@ -275,6 +275,6 @@ export const Grant = z.object({
 });
 export type Grant = z.infer<typeof Grant>;
 
-/** The current session of a namespace (SESS-11). */
+/** The current session of a namespace. */
 export const Namespace = z.object({ namespace: z.string(), session_id: z.string(), updated_at: z.string() });
 export type Namespace = z.infer<typeof Namespace>;

@@ -80,9 +80,9 @@ export interface RunOutcome {
 export interface Admission {
   /** How many runs of all sessions may be pending; default any number. */
   queueLimit?: number;
-  /** How many of them may be of the sessions of one owner (S4); default any number. */
+  /** How many of them may be of the sessions of one owner; default any number. */
   ownerQueueLimit?: number;
-  /** The key a client submits a run under, and a hash of what it sent (reliability E9). */
+  /** The key a client submits a run under, and a hash of what it sent. */
   submission?: { key: string; hash: string } | undefined;
   /** The pending question that the run answers; it is no longer pending from then on. */
   answer?: ApprovalAnswer | undefined;
@@ -100,20 +100,20 @@ export interface ApprovalAnswer {
 /** Runs. Admission and outcome are on disk (fsync) before the promise resolves. */
 export interface RunStore {
   /**
-   * Writes the run as `pending` and its session as `busy` with the run's `graph_id` and `assistant_id` in its metadata, all
-   * together. A submission whose key the session has seen answers the run of that time and writes nothing, or throws
-   * `conflict` when the hash is another. With `reject`, throws `conflict` when the session already has a pending or
-   * running run; throws `rate_limit` when the queue is full. With `interrupt` and `rollback`, what is not over in the
-   * session is asked to stop, as by `requestStop`. Questions that the run's `command.resume` answers become `answered`,
-   * those that its input passes over `stale`; throws `conflict` for one that is not pending any more. Throws `invalid_state`
-   * for a cron that is not due at its date any more.
+   * Writes the run as `pending` and its session as `busy` with the run's `graph_id` and `assistant_id` in its metadata,
+   * all together. A submission whose key the session has seen answers the run of that time and writes nothing, or
+   * throws `conflict` when the hash is another. With `reject`, throws `conflict` when the session already has a pending
+   * or running run; throws `rate_limit` when the queue is full. With `interrupt` and `rollback`, what is not over in
+   * the session is asked to stop, as by `requestStop`. Questions that the run's `command.resume` answers become
+   * `answered`, those that its input passes over `stale`; throws `conflict` for one that is not pending any more.
+   * Throws `invalid_state` for a cron that is not due at its date any more.
    */
   admit(run: Run, admission?: Admission): Promise<Run>;
   get(runId: string): Promise<Run | undefined>;
   list(sessionId: string, query: Page & { status?: RunStatus }): Promise<Run[]>;
   /**
-   * The oldest pending run of a session that has no running one; it becomes `running` with `attempt` + 1. Never one that
-   * was asked to stop.
+   * The oldest pending run of a session that has no running one; it becomes `running` with `attempt` + 1. Never one
+   * that was asked to stop.
    */
   claim(sessionId: string): Promise<Run | undefined>;
   /** A run left `running` gets its next attempt: `attempt` + 1, and `crashes` + 1 when it was not parked. */
@@ -130,8 +130,8 @@ export interface RunStore {
   /** Everything pending or running, oldest first: what a start has to take up again. */
   unfinished(): Promise<Run[]>;
   /**
-   * Sessions that were made for one run only, and whose run is over: what a stop in between has left behind. Where a client
-   * may ask again under a key, only those whose run ended before `keyedBefore` (ISO date).
+   * Sessions that were made for one run only, and whose run is over: what a stop in between has left behind. Where a
+   * client may ask again under a key, only those whose run ended before `keyedBefore` (ISO date).
    */
   leftTemporary(keyedBefore: string): Promise<string[]>;
   /** Runs that are over and were to be rolled back: what a stop in between has left of them. */
@@ -168,8 +168,8 @@ export interface EventStore {
   /** The newest stored id, -1 when the log is empty. */
   last(runId: string): Promise<number>;
   /**
-   * Removes a small part of the oldest log whose run was over before `before` (ISO date), and notes in the run how far its
-   * events are gone. False when there was none left.
+   * Removes a small part of the oldest log whose run was over before `before` (ISO date), and notes in the run how far
+   * its events are gone. False when there was none left.
    */
   expire(before: string): Promise<boolean>;
 }
@@ -186,8 +186,8 @@ export type LedgerAnswer =
 export interface Ledger {
   /**
    * Records the start before the effect (on disk unless it is `pure`). `finished` when the call has a stored result,
-   * `repeat` when it was begun before and may be repeated, `reconcile` when one has to look first, `unknown` when it may
-   * not be repeated.
+   * `repeat` when it was begun before and may be repeated, `reconcile` when one has to look first, `unknown` when it
+   * may not be repeated.
    */
   start(call: {
     session_id: string;
@@ -203,9 +203,9 @@ export interface Ledger {
 }
 
 /**
- * Questions to people and remembered yeses. Rows follow the session: whoever writes a session's `interrupts` makes those
- * `pending` and what waits no longer `stale`, and an admitted run that answers makes them `answered`, in one transaction.
- * An answer whose run ended without using it leaves the question pending again.
+ * Questions to people and remembered yeses. Rows follow the session: whoever writes a session's `interrupts` makes
+ * those `pending` and what waits no longer `stale`, and an admitted run that answers makes them `answered`, in one
+ * transaction. An answer whose run ended without using it leaves the question pending again.
  */
 export interface ApprovalStore {
   get(sessionId: string, interruptId: string): Promise<Approval | undefined>;
@@ -221,7 +221,7 @@ export interface ApprovalStore {
 /** Bytes of files, by the SHA-256 of the bytes in hexadecimal. */
 export type FileContents = ReadonlyMap<string, Uint8Array>;
 
-/** What tool calls changed in the workspace, and what undoes it (TOOL-18). */
+/** What tool calls changed in the workspace, and what undoes it. */
 export interface OperationStore {
   /**
    * Records what a call is about to change, with the bytes of before; on disk (fsync) when the promise resolves. Gives the
@@ -246,7 +246,7 @@ export interface OperationStore {
   content(operationId: string, hash: string): Promise<Uint8Array | undefined>;
 }
 
-/** Which session is the current one of a namespace (SESS-11), by owner; an owner without a name is nobody. */
+/** Which session is the current one of a namespace, by owner; an owner without a name is nobody. */
 export interface NamespaceStore {
   /** `undefined` when nothing is current: nothing was yet, or it was deleted. */
   get(owner: string, namespace: string): Promise<Namespace | undefined>;
@@ -278,7 +278,7 @@ export interface Storage {
   checkpointer: BaseCheckpointSaver;
   /**
    * The checkpointer of one attempt of a run: each of its `put` and `putWrites` is one transaction with the events that
-   * were told before it, so that no checkpoint is on disk without them (reliability E2). Throws what `append` throws.
+   * were told before it, so that no checkpoint is on disk without them. Throws what `append` throws.
    */
   checkpointerWith(events: UnstoredEvents): BaseCheckpointSaver;
   close(): Promise<void>;

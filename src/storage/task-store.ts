@@ -1,6 +1,6 @@
 import type { Task } from "./records.ts";
 
-/** Which tasks are wanted: one of a day, of no date at all, or of an area (PLANNER-02). Nothing: all. */
+/** Which tasks are wanted: one of a day, of no date at all, or of an area. Nothing: all. */
 export interface TaskView {
   day?: string;
   staging?: boolean;
@@ -24,8 +24,8 @@ export interface TaskStore {
   /** Oldest first. */
   find(view: TaskView, signal?: AbortSignal): Promise<Task[]>;
   /**
-   * The same tasks as far as they are of this owner, with `orphans` also those of nobody (S4 in reliability.md): others are
-   * not there, and what is created is the owner's.
+   * The same tasks as far as they are of this owner, with `orphans` also those of nobody: others are not there, and
+   * what is created is the owner's.
    */
   ownedBy(owner: string | null, orphans?: boolean): TaskStore;
   /** The same for whoever owns the session; where no owners are known, all. */

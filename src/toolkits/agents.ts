@@ -2,7 +2,7 @@ import { subAgents } from "../prompts/templates/sub-agents.ts";
 import { agentTools } from "../tools/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 
-/** Handing work to agents (AGENT-04). */
+/** Handing work to agents. */
 export const agents: Toolkit = {
   name: "agents",
   title: { en: "Agents", zh: "智能体" },

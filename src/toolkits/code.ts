@@ -1,7 +1,7 @@
 import { codeTools } from "../tools/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 
-/** Work on source code, beside the toolkit of files (CODE-01, CODE-02). */
+/** Work on source code, beside the toolkit of files. */
 export const code: Toolkit = {
   name: "code",
   title: { en: "Code", zh: "代码" },

@@ -9,8 +9,8 @@ import type { Toolkit } from "./toolkit.ts";
 const defaultWord = "default";
 
 /**
- * The toolkits of a server, in the order of the list. `names` come from the configuration; none: the default ones. Throws
- * `config` for a name that nobody has.
+ * The toolkits of a server, in the order of the list. `names` come from the configuration; none: the default ones.
+ * Throws `config` for a name that nobody has.
  */
 export function enabledToolkits(names: readonly string[] = [], all: readonly Toolkit[] = toolkits): readonly Toolkit[] {
   const wanted = new Set(names.length === 0 ? [defaultWord] : names);
@@ -27,8 +27,8 @@ export function enabledToolkits(names: readonly string[] = [], all: readonly Too
 }
 
 /**
- * The toolkits of a run: those it names and those that are always there, or all of the server. Throws `invalid_parameter`
- * for a name that is not among them.
+ * The toolkits of a run: those it names and those that are always there, or all of the server. Throws
+ * `invalid_parameter` for a name that is not among them.
  */
 export function chosenToolkits(names: readonly string[] | undefined, enabled: readonly Toolkit[]): readonly Toolkit[] {
   if (names === undefined) return enabled;

@@ -14,8 +14,7 @@ interface Watched {
 }
 
 /**
- * The watch of the workspace, where there is to be one: what anybody changes is told, and known to the next turns as recent
- * (ARCH-17, CTX-11). It has not begun.
+ * The watch of the workspace, where there is to be one: what anybody changes is told, and known to the next turns as recent. It has not begun.
  */
 export function openFileWatch(
   { watchFiles }: Pick<Config, "watchFiles">,

@@ -1,7 +1,7 @@
 import { plannerTools } from "../tools/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 
-/** Tasks with dates (PLANNER-01). */
+/** Tasks with dates. */
 export const planner: Toolkit = {
   name: "planner",
   title: { en: "Planner", zh: "任务规划" },

@@ -3,8 +3,8 @@ import { shellTools } from "../tools/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 
 /**
- * Commands of the machine (CODE-03). An operator has to name it: on a machine without a sandbox a command, once approved,
- * can do what the server's user can.
+ * Commands of the machine. An operator has to name it: on a machine without a sandbox a command, once approved, can do
+ * what the server's user can.
  */
 export const shell: Toolkit = {
   name: "shell",

@@ -5,8 +5,8 @@ import type { Profile } from "../state.ts";
 import type { Tool } from "../tools/runtime/tool.ts";
 
 /**
- * What one kind of work needs, switched on and off as a whole: by configuration for the server, and by each run for itself.
- * The parts stand in the lists of their kinds; here they get an owner, and count only where it is switched on.
+ * What one kind of work needs, switched on and off as a whole: by configuration for the server, and by each run for
+ * itself. The parts stand in the lists of their kinds; here they get an owner, and count only where it is switched on.
  */
 export interface Toolkit {
   /** By which configuration and runs name it: lower case, words joined by dashes. */

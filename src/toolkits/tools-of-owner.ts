@@ -3,7 +3,7 @@ import type { OwnerTools } from "../settings/owner-tools.ts";
 import type { Toolkit } from "./toolkit.ts";
 
 /**
- * Names of the tools that an owner may use (TOOL-13): those of the toolkits that stand with the owner's name, those that stand
+ * Names of the tools that an owner may use: those of the toolkits that stand with the owner's name, those that stand
  * there themselves, and those that every conversation needs. `undefined`: all there are.
  */
 export function toolsOfOwner(

@@ -2,7 +2,7 @@ import { searchResults } from "../prompts/templates/search-results.ts";
 import { webTools } from "../tools/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 
-/** The public web, as far as the operator has set it up (SEARCH-07). */
+/** The public web, as far as the operator has set it up. */
 export const web: Toolkit = {
   name: "web",
   title: { en: "Web", zh: "网络" },

@@ -110,8 +110,7 @@ export const circuitTools = {
 };
 
 /**
- * Every tool of the house (table 18.6), by the name the model calls. A new one is a file, and a line in the group of its
- * toolkit.
+ * Every tool of the house, by the name the model calls. A new one is a file, and a line in the group of its toolkit.
  */
 export const tools = {
   ...fileTools,

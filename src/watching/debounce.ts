@@ -1,4 +1,4 @@
-/** Milliseconds without a further sign of a path until it is looked at (ARCH-17), and after which it is looked at in any case. */
+/** Milliseconds without a further sign of a path until it is looked at, and after which it is looked at in any case. */
 const [quietMilliseconds, longestMilliseconds] = [200, 2000];
 
 /** Signs that come so close together, in milliseconds, are of one thing: both names of a file that is moved. */

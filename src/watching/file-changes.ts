@@ -8,15 +8,15 @@ export interface FileState {
   size: bigint;
 }
 
-/** One change of the workspace (ARCH-17). Paths are relative to it, with slashes. */
+/** One change of the workspace. Paths are relative to it, with slashes. */
 export type FileChange =
   | { path: string; event_type: "created" | "modified" | "deleted"; is_directory: boolean }
   | { path: string; event_type: "moved"; is_directory: boolean; dest_path: string };
 
 /**
- * What has happened to the paths that were looked at: `before` is what was known of all, `after` what is there now (`undefined`:
- * nothing any more). What is gone and what is new are one move when they are the same file. In the order of the paths, so
- * that a folder comes before what is in it.
+ * What has happened to the paths that were looked at: `before` is what was known of all, `after` what is there now
+ * (`undefined`: nothing any more). What is gone and what is new are one move when they are the same file. In the order
+ * of the paths, so that a folder comes before what is in it.
  */
 export function changesBetween(
   before: ReadonlyMap<string, FileState>,

@@ -25,7 +25,7 @@ export interface FileWatchOptions {
 }
 
 /**
- * The files of a workspace, watched (ARCH-17). Folders are looked at one after the other, so that the process stays free however
+ * The files of a workspace, watched. Folders are looked at one after the other, so that the process stays free however
  * many there are, and each folder is watched, not each file. Links are not followed. Start it, and close it.
  */
 export class FileWatch {

@@ -19,7 +19,7 @@ const Found = z.object({
     .optional(),
 });
 
-/** Bing's Web Search API 7 (SEARCH-02), or a service that speaks it at an address of its own. */
+/** Bing's Web Search API 7, or a service that speaks it at an address of its own. */
 export const bingSearch: SearchEngine = {
   title: "Bing Web Search",
   request(query, count, { address, apiKey = "" }) {

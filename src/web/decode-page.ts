@@ -2,8 +2,8 @@
 const headLength = 2048;
 
 /**
- * The text of a page: by its byte order mark, else as the server says, else as the page says of itself, else UTF-8. What is not
- * valid in it is replaced.
+ * The text of a page: by its byte order mark, else as the server says, else as the page says of itself, else UTF-8.
+ * What is not valid in it is replaced.
  */
 export function decodePage(body: Buffer, contentType: string): string {
   const told = /charset\s*=\s*["']?([\w.:-]+)/iu.exec(contentType)?.[1];

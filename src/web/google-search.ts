@@ -21,7 +21,7 @@ const Refusal = z.object({
   error: z.looseObject({ errors: z.array(z.looseObject({ reason: z.string() })).default([]), message: z.string() }),
 });
 
-/** Google's Custom Search JSON API (SEARCH-02): a key and the id of a search engine; 100 searches a day cost nothing. */
+/** Google's Custom Search JSON API: a key and the id of a search engine; 100 searches a day cost nothing. */
 export const googleSearch: SearchEngine = {
   title: "Google Custom Search",
   request(query, count, { address, apiKey = "", engineId = "" }) {

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * IPv4 addresses that are not in the public internet (IANA's registry of special addresses), and those in it under which a
- * cloud tells its machines their secrets.
+ * IPv4 addresses that are not in the public internet (IANA's registry of special addresses), and those in it under
+ * which a cloud tells its machines their secrets.
  */
 const closedIpv4 = new BlockList();
 for (const [net, prefix] of [
@@ -43,8 +43,8 @@ for (const [net, prefix] of [
 }
 
 /**
- * Whether an address (an IP, as `net.isIP` knows it) is one of the public internet (S13 in reliability.md). Whatever is no
- * address, or has a zone, is not.
+ * Whether an address (an IP, as `net.isIP` knows it) is one of the public internet. Whatever is no address, or has a
+ * zone, is not.
  */
 export function isPublicAddress(address: string): boolean {
   switch (address.includes("%") ? 0 : isIP(address)) {
@@ -68,8 +68,8 @@ neverReached.addAddress("fd00:ec2::254", "ipv6");
 neverReached.addAddress("::", "ipv6");
 
 /**
- * Whether an address (an IP) is one that nothing has to reach, not even where the operator has named its host: link-local
- * ones and metadata services. IPv4 inside of IPv6 counts as what it is.
+ * Whether an address (an IP) is one that nothing has to reach, not even where the operator has named its host:
+ * link-local ones and metadata services. IPv4 inside of IPv6 counts as what it is.
  */
 export function isLinkOrMetadata(address: string): boolean {
   const version = isIP(address);

@@ -14,8 +14,8 @@ export interface SocketTarget {
 export type OpenSocket = (target: SocketTarget) => Duplex;
 
 /**
- * Opens a connection to one of the given addresses and to nothing else: the name is not asked for again, so it cannot mean
- * another machine by now (S13). The certificate has to be that of the host.
+ * Opens a connection to one of the given addresses and to nothing else: the name is not asked for again, so it cannot
+ * mean another machine by now. The certificate has to be that of the host.
  */
 export const openSocket: OpenSocket = ({ host, port, addresses, isSecure }) => {
   const lookup: LookupFunction = (_name, options, answer) => {

@@ -11,8 +11,8 @@ export interface Web {
 }
 
 /**
- * The web as the operator has set it up, with the keys that are stored while the server runs. Nothing is asked before somebody
- * searches or opens a page.
+ * The web as the operator has set it up, with the keys that are stored while the server runs. Nothing is asked before
+ * somebody searches or opens a page.
  */
 export function openWeb(settings: WebSettings, storedKeys: () => Readonly<Record<string, string>>): Web {
   const rules = { allowed: settings.allowed };

@@ -17,8 +17,8 @@ const [patience, mostMemory] = [10_000, 256];
 const places = createPlaces(4);
 
 /**
- * The text of a page of HTML. It is read in a thread of its own, which ends with it: a page that takes for ever, or all memory,
- * takes neither from the process. Throws `timeout`, `invalid_format`, and the signal's reason.
+ * The text of a page of HTML. It is read in a thread of its own, which ends with it: a page that takes for ever, or all
+ * memory, takes neither from the process. Throws `timeout`, `invalid_format`, and the signal's reason.
  */
 export async function pageText(html: string, base: string, signal: AbortSignal, within = patience): Promise<PageText> {
   const work = {

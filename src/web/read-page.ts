@@ -4,7 +4,7 @@ import { pageText, type PageText } from "./page-text.ts";
 import { createRobotsFiles, type RobotsFiles } from "./robots-files.ts";
 import { webGet, type WebAnswer, type WebRules } from "./web-get.ts";
 
-/** Redirects, bytes and milliseconds of one page (TOOL-09), and characters of its text. */
+/** Redirects, bytes and milliseconds of one page, and characters of its text. */
 const [redirects, limit, patience, mostText] = [5, 5 * 1024 * 1024, 10_000, 100_000];
 
 /** A page of the web as text. `url` is where it came from in the end; `isCut`: more text than is given. */
@@ -13,7 +13,7 @@ export interface WebPage extends PageText {
   isCut: boolean;
 }
 
-/** Opens pages of the web (S13). */
+/** Opens pages of the web. */
 export interface WebPages {
   /**
    * The text of a page. Throws AppErrors that say what became of it (`not_found`, `permission`, `rate_limit`, `server`,

@@ -36,8 +36,8 @@ function longer(best: Rule | undefined, rule: Rule): Rule {
 }
 
 /**
- * The rules of the names that can count here; groups of one name are one. However many names a file gives to a group, and however
- * often: each of its lines costs the same.
+ * The rules of the names that can count here; groups of one name are one. However many names a file gives to a group,
+ * and however often: each of its lines costs the same.
  */
 function rulesOf(text: string): Map<string, Rule[]> {
   const groups = new Map<string, Rule[]>();

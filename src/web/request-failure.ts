@@ -12,8 +12,8 @@ const failures: readonly [RegExp, string][] = [
 ];
 
 /**
- * What went wrong with a request, as an AppError about its host: no words of node, no address beyond the host, since a query may
- * hold a key. `network`, or `invalid_format` for an answer that is none.
+ * What went wrong with a request, as an AppError about its host: no words of node, no address beyond the host, since a
+ * query may hold a key. `network`, or `invalid_format` for an answer that is none.
  */
 export function requestFailure(error: unknown, host: string): AppError {
   if (isAppError(error)) return error;

@@ -9,7 +9,7 @@ import { notPublic, type WebAddress } from "./web-address.ts";
 export type FindAddresses = (name: string, isNamed: boolean, signal: AbortSignal) => Promise<string[]>;
 
 /**
- * The addresses of a host, every one of them checked (S13); a name that has one that is not public is refused as a whole,
+ * The addresses of a host, every one of them checked; a name that has one that is not public is refused as a whole,
  * since nobody chooses which is taken. Throws `blocked`, and `network` for a name that has none.
  */
 export async function resolveHost(
@@ -28,8 +28,8 @@ export async function resolveHost(
 }
 
 /**
- * Asks the name servers of this machine for a public name, and the machine itself for one that the operator has named. A
- * name server that is slow keeps no thread of the process, as the machine's own way would.
+ * Asks the name servers of this machine for a public name, and the machine itself for one that the operator has named.
+ * A name server that is slow keeps no thread of the process, as the machine's own way would.
  */
 export const findAddresses: FindAddresses = async (name, isNamed, signal) => {
   signal.throwIfAborted();

@@ -14,6 +14,6 @@ export interface SearchEngine {
   read(body: unknown): FoundPage[] | undefined;
   /** What an answer that is no success means where the status alone does not tell. */
   failure?(answer: WebAnswer): AppError | undefined;
-  /** What has to be done to use it, in order (SEARCH-08). */
+  /** What has to be done to use it, in order. */
   help: Readonly<Record<Language, readonly string[]>>;
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** One page that a search has found, in the form that all engines are brought into (SEARCH-03). `date` may be empty. */
+/** One page that a search has found, in the form that all engines are brought into. `date` may be empty. */
 export const SearchResult = z.object({
   title: z.string(),
   snippet: z.string(),
@@ -21,8 +21,8 @@ export interface FoundPage {
 const [titleLength, snippetLength, dateLength, longestUrl] = [200, 600, 40, 2000];
 
 /**
- * Pages as results: each address once and only of the web, texts on one line, without marks and control characters, so that a
- * page can neither end its own line nor hide what it says.
+ * Pages as results: each address once and only of the web, texts on one line, without marks and control characters, so
+ * that a page can neither end its own line nor hide what it says.
  */
 export function toSearchResults(pages: readonly FoundPage[], most: number): SearchResult[] {
   const results = new Map<string, SearchResult>();
@@ -42,7 +42,7 @@ export function toSearchResults(pages: readonly FoundPage[], most: number): Sear
   return [...results.values()];
 }
 
-/** The results as a model reads them: one line each, numbered (SEARCH-03). */
+/** The results as a model reads them: one line each, numbered. */
 export function searchResultsText(results: readonly SearchResult[]): string {
   return results
     .map(({ title, snippet, url, date }, index) => {

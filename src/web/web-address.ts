@@ -15,8 +15,8 @@ export interface WebAddress {
 }
 
 /**
- * Reads an address and checks all of it that can be checked before anybody is asked for the host (S13): only http(s), no
- * name and password, a port of the web, no host that is of this machine or a private network, however it is written.
+ * Reads an address and checks all of it that can be checked before anybody is asked for the host: only http(s), no name
+ * and password, a port of the web, no host that is of this machine or a private network, however it is written.
  * `allowed` are hosts, or `host:port`, that the operator has named. Throws `invalid_parameter`, or `blocked`.
  */
 export function readWebAddress(text: string, allowed: readonly string[]): WebAddress {

@@ -39,7 +39,7 @@ export interface WebAnswer {
 }
 
 /**
- * Gets what is at an address of the web, and of nothing else (S13): the host of every hop is checked, each of its addresses,
+ * Gets what is at an address of the web, and of nothing else: the host of every hop is checked, each of its addresses,
  * and the connection goes to one that was checked. Throws AppErrors: `blocked`, `network`, `timeout`, `too_large`,
  * `invalid_format`, `invalid_parameter`; and the signal's reason.
  */

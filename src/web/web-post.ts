@@ -16,9 +16,9 @@ export interface WebMessage {
 }
 
 /**
- * Posts to an address of the web, and to nothing else (S13 in reliability.md): it goes where the address says, never on from
- * there. Gives the status of the answer. Throws AppErrors: `blocked`, `network`, `timeout`, `invalid_parameter`; and the
- * signal's reason.
+ * Posts to an address of the web, and to nothing else: it goes where the address says, never on from there. Gives the
+ * status of the answer. Throws AppErrors: `blocked`, `network`, `timeout`, `invalid_parameter`; and the signal's
+ * reason.
  */
 export async function webPost(
   { address, headers, body, within }: WebMessage,

@@ -4,25 +4,25 @@ import { searchEngines } from "./search-engines.ts";
 import { toSearchResults, type SearchResult } from "./search-result.ts";
 import { webGet, type WebAnswer, type WebRules } from "./web-get.ts";
 
-/** Milliseconds that an engine has (TOOL-09), bytes of its answer, characters of a query. */
+/** Milliseconds that an engine has, bytes of its answer, characters of a query. */
 const [patience, longestAnswer, longestQuery] = [10_000, 2 * 1024 * 1024, 400];
 
 /** Pages that are given where nobody says how many, and at most. */
 export const [usualPages, mostPages] = [5, 10];
 
-/** The general search (SEARCH-01): one engine, that the operator has chosen. */
+/** The general search: one engine, that the operator has chosen. */
 export interface WebSearch {
   /** Its name in the settings, and how people call it. */
   engine: string;
   title: string;
   /**
-   * Pages for a query; an empty list where there are none. Throws AppErrors (SEARCH-04): `auth`, `rate_limit`, `timeout`,
+   * Pages for a query; an empty list where there are none. Throws AppErrors: `auth`, `rate_limit`, `timeout`,
    * `network`, `server`, `api_error`, `invalid_format`, and others of `webGet`; and the signal's reason. No message holds the key.
    */
   search(query: string, signal: AbortSignal, count?: number): Promise<SearchResult[]>;
 }
 
-/** The search by an engine. Its host may be in a private network where the environment has named it (S13). */
+/** The search by an engine. Its host may be in a private network where the environment has named it. */
 export function createWebSearch(settings: SearchSettings, rules: WebRules, within: number = patience): WebSearch {
   const engine = searchEngines[settings.engine];
   const ownHost = new URL(settings.address);

@@ -3,10 +3,10 @@ import { netlistFacts, readNetlist } from "../netlist.ts";
 import { readWorkspaceText } from "../workspace/workspace-text.ts";
 import { priorities, type Collector } from "./collector.ts";
 
-/** How the names of circuits end (CIRC-01). */
+/** How the names of circuits end. */
 export const circuitEndings = /\.(cir|sp|spice|sub|inc)$/iu;
 
-/** The circuit that the session works on, whole and with line numbers, and what it is made of (CIRC-01). */
+/** The circuit that the session works on, whole and with line numbers, and what it is made of. */
 export const circuitFile: Collector = {
   name: "circuit_file",
   title: "Current circuit",

@@ -1,6 +1,6 @@
 import type { SearchText } from "../workspace/search-workspace.ts";
 
-/** Where to look, for one request (CTX-08). Paths are as the session has them: relative to the workspace. */
+/** Where to look, for one request. Paths are as the session has them: relative to the workspace. */
 export interface CollectionContext {
   workspace: string;
   /** Whose failures are remembered; absent where nobody has any. */
@@ -14,15 +14,15 @@ export interface CollectionContext {
   metrics: Readonly<Record<string, number>> | null;
   /** Milliseconds since 1970. */
   now: number;
-  /** Files that tools have changed in the last 30 seconds, the newest first (CTX-11); absent where nobody notes them. */
+  /** Files that tools have changed in the last 30 seconds, the newest first; absent where nobody notes them. */
   changed?: readonly string[];
   /** The user's words; absent where nobody has said any. */
   request?: string;
-  /** Searches the workspace (CTX-12); absent: nothing is searched for. */
+  /** Searches the workspace; absent: nothing is searched for. */
   search?: SearchText;
 }
 
-/** What is kept first when room is short; a lower number comes first (CTX-10). */
+/** What is kept first when room is short; a lower number comes first. */
 export const priorities = { critical: 0, high: 10, medium: 20, low: 30 } as const;
 
 /** One source of context. Adding one is a file with this shape and a line in `index.ts`. */
@@ -32,7 +32,7 @@ export interface Collector {
   /** Its heading for the model. */
   title: string;
   priority: (typeof priorities)[keyof typeof priorities];
-  /** Tokens that are kept for it, whatever else was found (CTX-14); 0: only what is left over. */
+  /** Tokens that are kept for it, whatever else was found; 0: only what is left over. */
   reserved: number;
   /**
    * The text for the model, `null` where there is nothing to say. What it throws is told as a warning and leaves the

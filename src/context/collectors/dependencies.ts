@@ -23,7 +23,7 @@ interface Dependency {
 }
 
 /**
- * The files that the circuit includes (CIRC-07): those it names itself by their size, of those two or three away the sub-circuits,
+ * The files that the circuit includes: those it names itself by their size, of those two or three away the sub-circuits,
  * of others the names. The newest of the same distance comes first. Files outside of the workspace are not read.
  */
 export const dependencies: Collector = {

@@ -3,7 +3,7 @@ import { readIfThere } from "../workspace/workspace-text.ts";
 import { priorities, type Collector } from "./collector.ts";
 import { namedAfter } from "./named-after.ts";
 
-/** What the design has to reach, and how far the last simulation is from it (CIRC-03). */
+/** What the design has to reach, and how far the last simulation is from it. */
 export const designGoals: Collector = {
   name: "design_goals",
   title: "Design goals",

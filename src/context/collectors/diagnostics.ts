@@ -10,7 +10,7 @@ import { priorities, type CollectionContext, type Collector } from "./collector.
 const around = 5;
 /** Faults told at once; what comes after them follows from them as a rule. */
 const mostFaults = 10;
-/** Earlier failures that are told (CIRC-05). */
+/** Earlier failures that are told. */
 const mostFailures = 3;
 
 /** A fault of a file, at a line from 1. */
@@ -25,7 +25,7 @@ const failures = createFailureHistory();
 
 /**
  * What is wrong with the circuit before anything is run and what is seldom meant, what the session knows of the last
- * failure (CIRC-04), and what has failed before that since a simulation of the circuit succeeded (CIRC-05).
+ * failure, and what has failed before that since a simulation of the circuit succeeded.
  */
 export const diagnostics: Collector = {
   name: "diagnostics",

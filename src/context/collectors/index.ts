@@ -6,7 +6,7 @@ import { diagnostics } from "./diagnostics.ts";
 import { searchHits } from "./search-hits.ts";
 import { simulation } from "./simulation.ts";
 
-/** Every collector. Of those with the same priority the first in this list comes first (CTX-14, C-10). */
+/** Every collector. Of those with the same priority the first in this list comes first. */
 export const collectors: readonly Collector[] = [
   diagnostics,
   circuitFile,

@@ -3,15 +3,15 @@ import { extractKeywords, searchTerms } from "../workspace/keywords.ts";
 import type { SearchHit } from "../workspace/search-workspace.ts";
 import { priorities, type CollectionContext, type Collector } from "./collector.ts";
 
-/** Names that are searched for, lines that are shown, and their tokens at most (CTX-12). */
+/** Names that are searched for, lines that are shown, and their tokens at most. */
 const [mostTerms, mostHits, mostTokens] = [20, 10, 2000];
 
 /** Milliseconds of a search: in a workspace too large for it nothing is found, which is nothing to be warned of each turn. */
 const searchTime = 500;
 
 /**
- * Lines of other files that name what the request names (CTX-09): devices first, other words last (CIRC-06); of the same
- * name those of files that have just changed (CTX-11).
+ * Lines of other files that name what the request names: devices first, other words last; of the same name those of
+ * files that have just changed.
  */
 export const searchHits: Collector = searchHitsWithin(searchTime);
 

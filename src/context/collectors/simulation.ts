@@ -14,8 +14,8 @@ const SimulationResult = z.looseObject({
 });
 
 /**
- * What the last simulation came to: its figures, how it was set up, what failed, and how old it is (CIRC-02). What the
- * session knows of the failure is told once, with the diagnostics.
+ * What the last simulation came to: its figures, how it was set up, what failed, and how old it is. What the session
+ * knows of the failure is told once, with the diagnostics.
  */
 export const simulation: Collector = {
   name: "simulation",

@@ -3,7 +3,7 @@ import type { CompressionLevel, ConversationSummary } from "../../state.ts";
 import { cutMessage, type CutOptions } from "./cut-message.ts";
 import { afterSummary } from "../view.ts";
 
-/** What each level does (COMP-04, COMP-06, COMP-08, COMP-09). */
+/** What each level does. */
 interface LevelRule {
   /** Messages kept at least; an answer to a tool call is never kept without the call. */
   keep: number;
@@ -15,7 +15,7 @@ interface LevelRule {
   reasoning: number;
 }
 
-/** Lines of a code block in an older message (COMP-08). */
+/** Lines of a code block in an older message. */
 const codeLines = 20;
 
 /** The levels in their order. */
@@ -26,9 +26,9 @@ export const levelRules: Readonly<Record<CompressionLevel, LevelRule>> = {
 };
 
 /**
- * The history as the model may see it: without what the summary speaks about, but for what is to be kept and the user's last
- * request, and with the older of the kept messages cut (COMP-06, COMP-08). What was said after the compression is as it was said. The history itself and
- * its messages are not changed (law 5, CTX-25).
+ * The history as the model may see it: without what the summary speaks about, but for what is to be kept and the user's
+ * last request, and with the older of the kept messages cut. What was said after the compression is as it was said. The
+ * history itself and its messages are not changed (law 5).
  */
 export function compactedHistory(history: BaseMessage[], summary: ConversationSummary | null): BaseMessage[] {
   const begin = afterSummary(history, summary);
@@ -44,7 +44,7 @@ export function compactedHistory(history: BaseMessage[], summary: ConversationSu
   return [...cutOlder([...before, ...history.slice(begin, end)], shown.level, kept), ...history.slice(end)];
 }
 
-/** Cuts what a compression has kept. What a person wanted to be kept is whole as long as there is room (COMP-11). */
+/** Cuts what a compression has kept. What a person wanted to be kept is whole as long as there is room. */
 export function cutOlder(older: BaseMessage[], level: CompressionLevel, wanted: ReadonlySet<string>): BaseMessage[] {
   const { whole, longest, reasoning } = levelRules[level];
   const request = older.findLastIndex((message) => isHumanMessage(message));

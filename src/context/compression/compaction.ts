@@ -13,16 +13,16 @@ import { importanceOf } from "./importance.ts";
 import { countMessages, textOf } from "../tokens/tokens.ts";
 import { afterSummary } from "../view.ts";
 
-/** A conversation should take a fifth of the window after compression (COMP-01, C-12); up to a quarter is tolerated (C-13). */
+/** A conversation should take a fifth of the window after compression; up to a quarter is tolerated. */
 export const toleratedRatio = 0.25;
-/** Above this share the second attempt is the hardest at once (COMP-09, C-13). */
+/** Above this share the second attempt is the hardest at once. */
 const farAbove = 0.3;
-/** Messages in which goals were agreed on that are kept beside the last ones (MSG-05), the newest of them. */
+/** Messages in which goals were agreed on that are kept beside the last ones, the newest of them. */
 const mostGoals = 10;
-/** Messages before the kept ones that are told in a line each (COMP-12), and characters of such a line. */
+/** Messages before the kept ones that are told in a line each, and characters of such a line. */
 const earlierLines = 10;
 const lineLength = 80;
-/** Changes of files told for each kept message (COMP-07). */
+/** Changes of files told for each kept message. */
 const operationsPerMessage = 3;
 
 /** What a compression is to do, and what will be left then. Tokens are estimates of the conversation. */
@@ -40,18 +40,18 @@ export interface CompactionPlan {
   tokensAfter: number;
 }
 
-/** What a compression is asked for. Without `keep` the level is chosen by what is needed (COMP-09). */
+/** What a compression is asked for. Without `keep` the level is chosen by what is needed. */
 export interface CompactionWish {
   /** Tokens that the model may read. */
   limit: number;
-  /** Messages that a person wants to be kept at the end (COMP-04), and older ones by id (COMP-11). */
+  /** Messages that a person wants to be kept at the end, and older ones by id. */
   keep?: number;
   keepIds?: readonly string[];
 }
 
 /**
- * Plans a compression (COMP-03): at most three attempts, each at a harder level, until the target is met (COMP-09). `null`
- * when nothing would change. Nothing is changed here, and the same history gives the same plan.
+ * Plans a compression: at most three attempts, each at a harder level, until the target is met. `null` when nothing
+ * would change. Nothing is changed here, and the same history gives the same plan.
  */
 export function planCompaction(
   history: BaseMessage[],
@@ -77,7 +77,7 @@ export function visibleTokens(history: BaseMessage[], summary: ConversationSumma
   return countMessages(compactedHistory(history, summary)) + summaryTokens(summary);
 }
 
-/** How much of the window the conversation takes as it is shown now (COMP-02). */
+/** How much of the window the conversation takes as it is shown now. */
 export function usage(history: BaseMessage[], summary: ConversationSummary | null, limit: number): WindowUsage {
   return weigh(visibleTokens(history, summary), limit);
 }
@@ -112,7 +112,7 @@ function planAt(
   return { removed, kept, through_message_id: through, shown, attempts, tokensBefore: before, tokensAfter };
 }
 
-/** Words by which the user and the assistant have agreed on goals (COMP-03): results and calls are read again instead. */
+/** Words by which the user and the assistant have agreed on goals: results and calls are read again instead. */
 function agreedGoals(history: readonly BaseMessage[], begin: number, end: number): string[] {
   const ids: string[] = [];
   for (let at = end - 1; at >= begin && ids.length < mostGoals; at -= 1) {
@@ -124,7 +124,7 @@ function agreedGoals(history: readonly BaseMessage[], begin: number, end: number
   return ids;
 }
 
-/** Where the kept messages begin: a result is never kept without its call (COMP-17). */
+/** Where the kept messages begin: a result is never kept without its call. */
 function boundary(history: readonly BaseMessage[], begin: number, keep: number): number {
   let end = history.length - keep;
   while (end > begin && isResult(history[end])) end -= 1;
@@ -166,10 +166,10 @@ function lineOf(message: BaseMessage): string[] {
   return [text.length > lineLength ? `${text.slice(0, lineLength - 1).replace(/\p{Cs}$/u, "")}…` : text];
 }
 
-/** What the runtime notes in a result of a call that changed the workspace (MSG-14). */
+/** What the runtime notes in a result of a call that changed the workspace. */
 const Operations = z.array(z.object({ type: z.string(), path: z.string() })).catch([]);
 
-/** Each path once, with its last change (COMP-07). */
+/** Each path once, with its last change. */
 function lastOperations(messages: readonly BaseMessage[]): string[] {
   const byPath = new Map<string, string>();
   for (const message of messages) {

@@ -3,13 +3,13 @@ import { z } from "zod";
 import type { ConversationSummary } from "../../state.ts";
 import { countText, textOf } from "../tokens/tokens.ts";
 
-/** Compression starts by itself at this share of the window (COMP-01). */
+/** Compression starts by itself at this share of the window. */
 const autoThreshold = 0.8;
-/** From this share on, compression is worth proposing (COMP-01). */
+/** From this share on, compression is worth proposing. */
 const hintThreshold = 0.6;
-/** The share on which `to_remove` is reckoned, where nobody says otherwise; what compression aims at is less (C-12). */
+/** The share on which `to_remove` is reckoned, where nobody says otherwise; what compression aims at is less. */
 const targetAfter = 0.5;
-/** Characters a summary may have (COMP-05). */
+/** Characters a summary may have. */
 export const summaryMaxLength = 1000;
 
 /** The summary as the model writes it; everything may be missing. */
@@ -22,7 +22,7 @@ export const SummaryAnswer = z.object({
   key_decisions: z.array(z.string()).default([]),
 });
 
-/** How full the model's window is (COMP-01, COMP-02). Tokens are estimates and count reasoning too. */
+/** How full the model's window is. Tokens are estimates and count reasoning too. */
 export interface WindowUsage {
   tokens: number;
   limit: number;

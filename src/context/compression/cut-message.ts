@@ -17,9 +17,9 @@ export interface CutOptions {
 }
 
 /**
- * A message with less in it, for the view only: the given one is not changed (law 5). Code blocks are cut first, then the
- * text keeps its beginning and its end; so do the texts in the arguments of calls. Calls stay, and so does what belongs to
- * them. The same message is given back when there is nothing to cut.
+ * A message with less in it, for the view only: the given one is not changed (law 5). Code blocks are cut first, then
+ * the text keeps its beginning and its end; so do the texts in the arguments of calls. Calls stay, and so does what
+ * belongs to them. The same message is given back when there is nothing to cut.
  */
 export function cutMessage(message: BaseMessage, options: CutOptions): BaseMessage {
   const { longest, codeLines, dropsReasoning = false } = options;
@@ -62,7 +62,7 @@ export function cutText(text: string, longest: number): string {
   return `${begin}\n[… ${text.length - begin.length - end.length} characters left out …]\n${end}`;
 }
 
-/** A text whose code blocks have at most so many lines each; a line says how many are left out (COMP-08). */
+/** A text whose code blocks have at most so many lines each; a line says how many are left out. */
 export function cutCodeBlocks(text: string, mostLines: number): string {
   if (!text.includes("```")) return text;
   const lines: string[] = [];

@@ -2,8 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { beginsWith } from "../../begins-with.ts";
 
 /**
- * What a conversation comes to, message by message (a sum, whether one of them is so): worked out only for what has been added
- * since the list was last seen. For rules that are asked in every turn of conversations that may be long.
+ * What a conversation comes to, message by message (a sum, whether one of them is so): worked out only for what has
+ * been added since the list was last seen. For rules that are asked in every turn of conversations that may be long.
  */
 export function overGrowingList<Value>(
   start: Value,

@@ -1,10 +1,10 @@
 import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { textOf } from "../tokens/tokens.ts";
 
-/** How much a message is worth when a conversation has to become shorter (MSG-05), the most first. */
+/** How much a message is worth when a conversation has to become shorter, the most first. */
 export type ImportanceClass = "must_keep" | "prefer" | "compressible" | "discardable";
 
-/** The classes as they are told outside (MSG-05). */
+/** The classes as they are told outside. */
 export const importanceLevels = ["HIGH", "MEDIUM", "LOW"] as const;
 export type ImportanceLevel = (typeof importanceLevels)[number];
 
@@ -29,8 +29,8 @@ export function levelOf(importance: ImportanceClass): ImportanceLevel {
 }
 
 /**
- * The class of the message at a place of its conversation, by rule (MSG-05). A call is worth what its results are, so that
- * both go or stay (COMP-17). Only the neighbourhood is looked at.
+ * The class of the message at a place of its conversation, by rule. A call is worth what its results are, so that both
+ * go or stay. Only the neighbourhood is looked at.
  */
 export function importanceOf(messages: readonly BaseMessage[], at: number): ImportanceClass {
   const message = messages[at];

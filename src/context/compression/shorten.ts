@@ -11,9 +11,9 @@ export interface Shortened {
 }
 
 /**
- * The newest `keep` messages, and always the last request of the user (COMP-15, ERR-07). Calls keep their results; a text
- * longer than `longest` characters keeps its beginning and its end. What the user wrote is the task, and
- * stays. The given messages are not changed (law 5).
+ * The newest `keep` messages, and always the last request of the user. Calls keep their results; a text longer than
+ * `longest` characters keeps its beginning and its end. What the user wrote is the task, and stays. The given messages
+ * are not changed (law 5).
  */
 export function shorten(messages: readonly BaseMessage[], keep: number, longest: number): Shortened {
   let first = Math.max(0, messages.length - keep);

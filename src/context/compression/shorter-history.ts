@@ -3,7 +3,7 @@ import type { ConversationSummary } from "../../state.ts";
 import { compactedHistory } from "./compacted.ts";
 import { countMessages } from "../tokens/tokens.ts";
 
-/** Messages that an early cut keeps at the end (COMP-16). */
+/** Messages that an early cut keeps at the end. */
 const lastKept = 10;
 /** Tokens above which a document's conversation is cut, whatever the model could read, and times its longest answer. */
 const [mostTokens, answerTimes] = [30_000, 10];
@@ -11,9 +11,8 @@ const [mostTokens, answerTimes] = [30_000, 10];
 const withoutAnswer = 0.8;
 
 /**
- * The history as it may be shown, compacted, from one of its last `most` requests on (CTX-23), and what of it is before that.
- * It begins at the same message for some turns, so that a provider can cache it. What a person wanted to be kept stays
- * (COMP-11). `null`: there is no such limit.
+ * The history as it may be shown, compacted, from one of its last `most` requests on, and what of it is before that.
+ * It begins at the same message for some turns, so that a provider can cache it. What a person wanted to be kept stays. `null`: there is no such limit.
  */
 export function visibleHistory(
   history: BaseMessage[],
@@ -37,8 +36,8 @@ export function visibleHistory(
 }
 
 /**
- * From how many tokens on a request about a document is made shorter before anybody has to refuse it (COMP-16). `answer` is
- * the longest that the model may give, `window` what it may read.
+ * From how many tokens on a request about a document is made shorter before anybody has to refuse it. `answer` is the
+ * longest that the model may give, `window` what it may read.
  */
 export function earlyLimit(answer: number, window: number): number {
   return Math.min(answer * answerTimes, mostTokens, Math.floor(window * withoutAnswer));
@@ -50,7 +49,7 @@ export function roomAfterCut(limit: number, fixed: number): number {
 }
 
 /**
- * The last ten messages and the request (COMP-16); of the rounds before, while there is room, the newest in which tools gave
+ * The last ten messages and the request; of the rounds before, while there is room, the newest in which tools gave
  * results or the user has attached something. Calls keep their results. Nothing is changed (law 5).
  */
 export function cutEarly(history: readonly BaseMessage[], room: number): { shown: BaseMessage[]; left: BaseMessage[] } {

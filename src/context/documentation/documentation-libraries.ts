@@ -2,7 +2,7 @@ import type { Libraries } from "../../library-docs/libraries.ts";
 import { libraryDocs, libraryDocsRead } from "../../prompts/templates/library-docs.ts";
 import type { DocumentSource } from "./documentation.ts";
 
-/** The documents of the libraries that were added, with blank lines between them (EXT-04). */
+/** The documents of the libraries that were added, with blank lines between them. */
 export function librariesDocument(source: Libraries): DocumentSource {
   return {
     kind: "library_docs",

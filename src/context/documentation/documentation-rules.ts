@@ -3,7 +3,7 @@ import type { RuleSource } from "../../rules/rule-folders.ts";
 import { rulesText, selectRules } from "../../rules/select-rules.ts";
 import type { DocumentSource } from "./documentation.ts";
 
-/** The rules of the user as documentation (RULE-05): those that count for the files at hand. */
+/** The rules of the user as documentation: those that count for the files at hand. */
 export function rulesDocument(source: RuleSource): DocumentSource {
   return {
     kind: "rules",

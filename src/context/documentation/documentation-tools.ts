@@ -7,7 +7,7 @@ import type { DocumentSource } from "./documentation.ts";
 /** The tool that runs commands, where there is one. */
 const commandTool = "execute_command";
 
-/** The user's own programs as documentation (EXT-03): for a model that has tools, since it is to work with them. */
+/** The user's own programs as documentation: for a model that has tools, since it is to work with them. */
 export function externalToolsDocument(source: ExternalToolSource, workspace: string): DocumentSource {
   return {
     kind: "external_tools",

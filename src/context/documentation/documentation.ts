@@ -5,7 +5,7 @@ import type { Prompts } from "../../prompts/prompts.ts";
 import { countMessages } from "../tokens/tokens.ts";
 import { overflowAt } from "../view.ts";
 
-/** What a model can be given to read before the conversation, in the order in which it stands there (CTX-02). */
+/** What a model can be given to read before the conversation, in the order in which it stands there. */
 export const documentKinds = ["library_docs", "external_tools", "rules"] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 
@@ -45,7 +45,7 @@ const points = {
   rules: ["pre_rules_loaded", "post_rules_loaded"],
 } as const;
 
-/** Loads the wanted kinds one after the other, and calls back around each (RULE-05, EVENT-03). */
+/** Loads the wanted kinds one after the other, and calls back around each. */
 export async function loadDocuments(
   sources: readonly DocumentSource[],
   wanted: readonly DocumentKind[],
@@ -87,8 +87,8 @@ function pairOf(kind: DocumentKind, told: { text: string; acknowledgement: strin
 const largestShare = 0.5;
 
 /**
- * How many pairs have to be left out, first to last (CTX-02). `needed`: the tokens of what must be there in any case, which
- * is all but the documentation and the history before the request: it comes before all documentation.
+ * How many pairs have to be left out, first to last. `needed`: the tokens of what must be there in any case, which is
+ * all but the documentation and the history before the request: it comes before all documentation.
  */
 export function pairsToDrop(pairs: readonly DocumentPair[], needed: number, limit: number): number {
   const room = Math.min(limit * overflowAt - needed, limit * largestShare);

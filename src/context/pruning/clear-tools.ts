@@ -2,9 +2,9 @@ import { isAIMessage, isToolMessage, ToolMessage, type AIMessage, type BaseMessa
 import { withCalls } from "./delete-messages.ts";
 import { countMessage } from "../tokens/tokens.ts";
 
-/** So many messages that could be cleared stay as they are, and the last of all (C-15). */
+/** So many messages that could be cleared stay as they are, and the last of all. */
 const kept = 6;
-/** Characters that are left of an argument (PRUNE-05). */
+/** Characters that are left of an argument. */
 const argumentLength = 500;
 const cutMark = "… [cut to save tokens]";
 
@@ -15,9 +15,9 @@ interface Clearing {
 }
 
 /**
- * Clears tool results, then long arguments of calls, oldest first, until the messages take `most` tokens or fewer, or only
- * six are left that could be cleared (PRUNE-03). The last six of all messages are left alone. `textFor` gives what stands for
- * the result of a tool. The given messages are not changed (CTX-25); doing it twice changes nothing more.
+ * Clears tool results, then long arguments of calls, oldest first, until the messages take `most` tokens or fewer, or
+ * only six are left that could be cleared. The last six of all messages are left alone. `textFor` gives what stands for
+ * the result of a tool. The given messages are not changed; doing it twice changes nothing more.
  */
 export function clearTools(
   messages: readonly (BaseMessage | undefined)[],
@@ -71,7 +71,7 @@ function placeOfLast(messages: readonly unknown[], count: number): number {
 
 const emptied = new WeakMap<BaseMessage, ToolMessage>();
 
-/** The result's envelope, with words in place of what it said (PRUNE-04). */
+/** The result's envelope, with words in place of what it said. */
 function withoutContent(message: ToolMessage, textFor: (tool: string) => string): ToolMessage {
   const content = textFor(message.name ?? "tool");
   const known = emptied.get(message);

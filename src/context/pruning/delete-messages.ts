@@ -2,9 +2,9 @@ import { AIMessage, isAIMessage, isToolMessage, type BaseMessage } from "@langch
 import { textOf } from "../tokens/tokens.ts";
 
 /**
- * The list without the messages that are marked (PRUNE-01), in the same places: `undefined` where one is left out. A reply
- * goes with the results of its calls, a result with its call, and a reply of which nothing is left goes too (PRUNE-08). The
- * given list is valid (every call has its result right after it); so is what is left.
+ * The list without the messages that are marked, in the same places: `undefined` where one is left out. A reply goes
+ * with the results of its calls, a result with its call, and a reply of which nothing is left goes too. The given list
+ * is valid (every call has its result right after it); so is what is left.
  */
 export function deleteMessages(
   messages: readonly BaseMessage[],

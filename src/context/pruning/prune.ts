@@ -19,8 +19,8 @@ export interface Pruned {
 }
 
 /**
- * The two stages before a model call (PRUNE-01): the messages that the model has marked are left out, and if the rest takes
- * too much, old tool results are cleared. The given list is valid for a strict provider; so is what is left (PRUNE-08).
+ * The two stages before a model call: the messages that the model has marked are left out, and if the rest takes too
+ * much, old tool results are cleared. The given list is valid for a strict provider; so is what is left.
  */
 export function prune(messages: readonly BaseMessage[], { isMarked, most, textFor }: Pruning): Pruned {
   const left = deleteMessages(messages, isMarked);

@@ -1,12 +1,12 @@
 import type { LoopLimits } from "../../state.ts";
 
 const kilo = 1024;
-/** A zone beyond this share of the window would be none: there the oldest turns are left out (COMP-14). */
+/** A zone beyond this share of the window would be none: there the oldest turns are left out. */
 const largestShare = 0.8;
 
 /**
- * The tokens that a conversation may take before old tool results are cleared from the view (PRUNE-06), of a window of so
- * many: a number, `"80k"` (times 1024), `"1M"` (times 1024 twice), below 1 a share of the window; never more than 80 % of it.
+ * The tokens that a conversation may take before old tool results are cleared from the view, of a window of so many: a
+ * number, `"80k"` (times 1024), `"1M"` (times 1024 twice), below 1 a share of the window; never more than 80 % of it.
  */
 export function safeZoneTokens(zone: LoopLimits["safe_zone"], window: number): number {
   return Math.min(wishedTokens(String(zone), window), Math.floor(window * largestShare));

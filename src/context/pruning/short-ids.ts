@@ -7,8 +7,8 @@ const known = new Map<string, string>();
 const remembered = 50_000;
 
 /**
- * The 8 characters by which the model names each message (MSG-06), by message id. Taken from a hash: ids of one session
- * begin alike. Where two hashes begin alike, the later message gets another one, so the list has to begin with the session.
+ * The 8 characters by which the model names each message, by message id. Taken from a hash: ids of one session begin
+ * alike. Where two hashes begin alike, the later message gets another one, so the list has to begin with the session.
  */
 export function shortIds(messages: readonly BaseMessage[]): Map<string, string> {
   const short = new Map<string, string>();

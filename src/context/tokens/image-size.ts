@@ -9,7 +9,7 @@ const lookedAt = 256 * 1024;
 
 const dataUrl = /^data:image\/[a-z.+-]+;base64,/iu;
 
-/** The size that the header of a PNG, JPEG or WebP in a data URL tells; `undefined` for anything else (TOKEN-05). */
+/** The size that the header of a PNG, JPEG or WebP in a data URL tells; `undefined` for anything else. */
 export function sizeOfDataUrl(url: string): ImageSize | undefined {
   const head = dataUrl.exec(url.slice(0, 100))?.[0];
   if (head === undefined) return undefined;

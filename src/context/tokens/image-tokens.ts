@@ -13,8 +13,8 @@ const longestSide = 4096;
 const usualSize: ImageSize = { width: 1024, height: 1024 };
 
 /**
- * Tokens of an image (TOKEN-05): 85, and 170 for each tile of 512 pixels, once it is scaled down to 4096 pixels. Only
- * OpenAI's models have `low`; `zhipu:` models always look closely.
+ * Tokens of an image: 85, and 170 for each tile of 512 pixels, once it is scaled down to 4096 pixels. Only OpenAI's
+ * models have `low`; `zhipu:` models always look closely.
  */
 export function countImage(size: ImageSize, detail: ImageDetail = "high", model = ""): number {
   const isSmall = size.width <= tile && size.height <= tile;

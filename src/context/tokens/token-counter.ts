@@ -13,7 +13,7 @@ export interface CountedText {
   method: "exact" | "estimate";
 }
 
-/** Counts texts exactly (TOKEN-02), in a thread of its own: however long they are, the event loop goes on. */
+/** Counts texts exactly, in a thread of its own: however long they are, the event loop goes on. */
 export interface TokenCounter {
   /** Rejects with the signal's reason when it is aborted; never fails else. */
   count(text: string, signal: AbortSignal): Promise<CountedText>;
@@ -37,8 +37,8 @@ interface Waiting {
 }
 
 /**
- * Opens a counter. The thread begins with the first text. Where it cannot, one warning is logged and everything is estimated
- * from then on (TOKEN-03).
+ * Opens a counter. The thread begins with the first text. Where it cannot, one warning is logged and everything is
+ * estimated from then on.
  */
 export function createTokenCounter(logger: Pick<Logger, "warn">, file: URL = workerFile): TokenCounter {
   const waiting = new Map<number, Waiting>();
@@ -107,8 +107,8 @@ export function createTokenCounter(logger: Pick<Logger, "warn">, file: URL = wor
 }
 
 /**
- * Tokens of a list of messages with their overhead (TOKEN-04), their texts counted exactly; images cost by their size. The
- * method is an estimate where one of the texts could only be estimated.
+ * Tokens of a list of messages with their overhead, their texts counted exactly; images cost by their size. The method
+ * is an estimate where one of the texts could only be estimated.
  */
 export async function countMessagesExactly(
   messages: readonly BaseMessage[],

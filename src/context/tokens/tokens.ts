@@ -1,14 +1,14 @@
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { countImagePart } from "./image-tokens.ts";
 
-/** Tokens that every message costs beside its text (TOKEN-04, C-16): role 4, separators 3. */
+/** Tokens that every message costs beside its text: role 4, separators 3. */
 const messageOverhead = 7;
 /** What a system message costs beyond that. */
 const systemOverhead = 4;
 
 const counted = new WeakMap<BaseMessage, MessageTokens>();
 
-/** Estimated tokens of a message by what they are for (TOKEN-04). */
+/** Estimated tokens of a message by what they are for. */
 export interface MessageTokens {
   /** The text, without images. */
   content: number;
@@ -20,8 +20,8 @@ export interface MessageTokens {
 }
 
 /**
- * Estimated tokens of a text (TOKEN-03): Chinese, Japanese and Korean characters / 1.5, all others / 4. Counted by bytes,
- * in native code, so that a long text never blocks: such a character takes three bytes, a Latin one a single byte.
+ * Estimated tokens of a text: Chinese, Japanese and Korean characters / 1.5, all others / 4. Counted by bytes, in
+ * native code, so that a long text never blocks: such a character takes three bytes, a Latin one a single byte.
  */
 export function countText(text: string): number {
   const extraBytes = Buffer.byteLength(text, "utf8") - text.length;

@@ -1,7 +1,7 @@
-/** Milliseconds for which a change is recent (CTX-11). */
+/** Milliseconds for which a change is recent. */
 const recentTime = 30_000;
 
-/** The files of the workspace that tools have changed in the last 30 seconds, in any session (CTX-11). */
+/** The files of the workspace that tools have changed in the last 30 seconds, in any session. */
 export interface ChangedFiles {
   /** Tells of a change; times are milliseconds since 1970. */
   note(path: string, at: number): void;

@@ -2,7 +2,7 @@ import { cutToTokens } from "../assembler.ts";
 import { netlistFacts, readNetlist } from "../netlist.ts";
 import { countText } from "../tokens/tokens.ts";
 
-/** Tokens up to which a file is shown whole, and from which on its structure stands for it (CTX-17). */
+/** Tokens up to which a file is shown whole, and from which on its structure stands for it. */
 const [wholeTokens, structureTokens] = [2000, 8000];
 /** Tokens of the beginning and the end that are shown beside the structure, and lines of the structure. */
 const [besideTokens, mostLines] = [1000, 60];
@@ -19,7 +19,7 @@ export interface FileExcerpt {
 }
 
 /**
- * A file by its size (CTX-17): below 2,000 tokens whole; below 8,000 its beginning and its end; above, its structure as lines
+ * A file by its size: below 2,000 tokens whole; below 8,000 its beginning and its end; above, its structure as lines
  * with their numbers, and less of both. What a circuit that is not shown whole is made of is said.
  */
 export function fileExcerpt(path: string, text: string): FileExcerpt {

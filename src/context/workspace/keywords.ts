@@ -1,4 +1,4 @@
-/** What a request names, kind by kind, each name once and in its order (CIRC-06). */
+/** What a request names, kind by kind, each name once and in its order. */
 export interface Keywords {
   devices: string[];
   subcircuits: string[];

@@ -16,7 +16,7 @@ export type SearchText = (terms: readonly string[], signal: AbortSignal) => Prom
 
 const Found = z.object({ matches: z.array(z.object({ path: z.string(), line: z.number(), text: z.string() })) });
 
-/** The search of the workspace's circuits and notes, by the tool that models search with (CTX-12). */
+/** The search of the workspace's circuits and notes, by the tool that models search with. */
 export function searchWorkspace(context: Omit<ToolContext, "signal" | "callId" | "repeated">): SearchText {
   return async (terms, signal) => {
     const names = terms.map((term) => term.replaceAll(/\W/gu, "\\$&"));

@@ -25,8 +25,8 @@ export interface DescribedGraph {
 const TypedObject = z.looseObject({ properties: z.record(z.string(), z.unknown()) });
 
 /**
- * What a graph says of itself when it runs, by a `StateSchema` or zod; `copy` is the graph's own copy of LangGraph. What JSON
- * Schema cannot say (`z.custom`, transforms) becomes "anything".
+ * What a graph says of itself when it runs, by a `StateSchema` or zod; `copy` is the graph's own copy of LangGraph.
+ * What JSON Schema cannot say (`z.custom`, transforms) becomes "anything".
  */
 export function declaredSchemas(graph: DescribedGraph, copy: LangGraphCopy): PartSchemas {
   const zodState = zodSchema(graph, "_schemaRuntimeDefinition", copy);
@@ -105,8 +105,8 @@ export function channelNames(graph: DescribedGraph): string[] {
 }
 
 /**
- * The schemas of a graph by all that is known of it: what it declares, else what its types say, else its channels. What types
- * say counts where it names something: the types of some versions say nothing of some parts.
+ * The schemas of a graph by all that is known of it: what it declares, else what its types say, else its channels. What
+ * types say counts where it names something: the types of some versions say nothing of some parts.
  */
 export function graphSchemas(graph: DescribedGraph, declared: PartSchemas, typed: PartSchemas = {}): GraphSchemas {
   const channels = channelSchemas(graph);

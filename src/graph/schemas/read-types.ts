@@ -53,8 +53,8 @@ export async function readTypes(
 }
 
 /**
- * A folder without packages of its own is lent ours when it runs. For the compiler, which looks for packages beside a module,
- * it stands under another name in a folder that has them. Answers with the name that a module has then.
+ * A folder without packages of its own is lent ours when it runs. For the compiler, which looks for packages beside a
+ * module, it stands under another name in a folder that has them. Answers with the name that a module has then.
  */
 async function lendPackages(folder: string, work: string): Promise<(path: string) => string> {
   const own = createRequire(import.meta.url)

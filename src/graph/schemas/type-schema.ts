@@ -31,8 +31,8 @@ export class TypeReader {
   }
 
   /**
-   * The schema of a type that holds a graph's values, `undefined` for one that says nothing. No field is required: a channel may
-   * be without a value, and an input may leave out what it does not change.
+   * The schema of a type that holds a graph's values, `undefined` for one that says nothing. No field is required: a
+   * channel may be without a value, and an input may leave out what it does not change.
    */
   values(type: Type | undefined): Schema | undefined {
     if (type === undefined) return undefined;

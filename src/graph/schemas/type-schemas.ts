@@ -22,8 +22,8 @@ export const FoundTypes = TypeSchemas.extend({ files: z.array(z.string()) });
 export type FoundTypes = z.infer<typeof FoundTypes>;
 
 /**
- * What the process that reads types is told: a folder for what it writes, and which exports are graphs. A module that has no
- * packages of its own stands in that folder, too, under another name.
+ * What the process that reads types is told: a folder for what it writes, and which exports are graphs. A module that
+ * has no packages of its own stands in that folder, too, under another name.
  */
 export interface TypeJob {
   work: string;

@@ -6,7 +6,7 @@ import { questionFor, type AskedOperation } from "../questions.ts";
 /** When a person is asked about a kind of work; an explicit request for that very file may take the question's place. */
 export const asksWhen = ["always", "more_than_10_items", "never"] as const;
 
-/** The rule of `confirmation` by kind of work, as clients are told it (CONF-03). */
+/** The rule of `confirmation` by kind of work, as clients are told it. */
 export const confirmationOf: Record<Operation["type"], (typeof asksWhen)[number]> = {
   DeleteFile: "always",
   DeleteFolder: "always",
@@ -20,10 +20,10 @@ export const confirmationOf: Record<Operation["type"], (typeof asksWhen)[number]
   SimpleModify: "never",
 };
 
-/** Above this many items a batch needs a yes (CONF-03). */
+/** Above this many items a batch needs a yes. */
 const batchLimit = 10;
 
-/** The user's words for an explicit wish to delete or overwrite (CONF-06, table 18.10). */
+/** The user's words for an explicit wish to delete or overwrite. */
 const explicitDelete = /\b(delete|remove|erase)\b|删除|删掉|移除/iu;
 const explicitOverwrite = /\b(overwrite|replace)\b|覆盖|替换/iu;
 /** The same for another name, which may have another extension. */
@@ -32,8 +32,8 @@ const explicitRename = /\b(rename|move|extension)\b|重命名|改名|移动|扩�
 const negation = /\b(?:do(?:es)? not|don't|never|without|instead of|not to)\b|不要|不能|请勿|别|勿/iu;
 
 /**
- * Which operations a person must confirm (CONF-02..06). An explicit request for that very file needs no second question;
- * it never covers a folder with something in it, a critical file or anything of high risk.
+ * Which operations a person must confirm. An explicit request for that very file needs no second question; it never
+ * covers a folder with something in it, a critical file or anything of high risk.
  */
 export const confirmation: Guardrail = ({ operation, userRequest }) => {
   switch (operation.type) {

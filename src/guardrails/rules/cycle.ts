@@ -4,7 +4,7 @@ import { latestSteps, type History, type Step } from "../history.ts";
 import { cycleStages, longestCycle, shuffledCalls } from "../limits.ts";
 import { callKey } from "../signature.ts";
 
-/** Two to six calls that go round with the same results: A-B-A-B, A-B-C-A-B-C, or in another order each time (GUARD-07). */
+/** Two to six calls that go round with the same results: A-B-A-B, A-B-C-A-B-C, or in another order each time. */
 export const cycle: TurnRule = {
   turn(history) {
     if (latestSteps(history).length === 0) return null;

@@ -1,7 +1,7 @@
 import { lookAtCommand } from "../../tools/shell/look-at-command.ts";
 import type { Guardrail } from "../guardrail.ts";
 
-/** Refuses commands that nobody should be asked about, because a yes would be a mistake (CODE-03, S10). */
+/** Refuses commands that nobody should be asked about, because a yes would be a mistake. */
 export const harmfulCommands: Guardrail = ({ input }) => {
   const { command } = input;
   if (typeof command !== "string") return { kind: "allow" };

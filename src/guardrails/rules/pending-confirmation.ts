@@ -1,6 +1,6 @@
 import type { Guardrail } from "../guardrail.ts";
 
-/** While the session waits for a confirmation that has not come, no tool is called (STATE-04). */
+/** While the session waits for a confirmation that has not come, no tool is called. */
 export const pendingConfirmation: Guardrail = ({ requiresConfirm }) =>
   requiresConfirm
     ? {

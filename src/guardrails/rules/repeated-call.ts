@@ -6,8 +6,8 @@ import { callKey, sameResult } from "../signature.ts";
 import type { CallInTurn, PastCall, Turn } from "../turn.ts";
 
 /**
- * The same call, with the same result, in short succession and with no change in between (GUARD-07). A tool that says it is
- * made for polling may be asked far longer.
+ * The same call, with the same result, in short succession and with no change in between. A tool that says it is made
+ * for polling may be asked far longer.
  */
 export const repeatedCall: TurnRule = {
   turn(history) {

@@ -4,9 +4,9 @@ import type { History } from "../history.ts";
 import { comparedReplies, sameReplyStages, samePhrases } from "../limits.ts";
 
 /**
- * Replies that are identical or consist of the same key phrases (GUARD-06). Saying "the next file" before each of twenty
- * files is no loop: replies count only while their calls bring nothing new. A forced reply that says what the forced one
- * before it said ends the turn at once.
+ * Replies that are identical or consist of the same key phrases. Saying "the next file" before each of twenty files is
+ * no loop: replies count only while their calls bring nothing new. A forced reply that says what the forced one before
+ * it said ends the turn at once.
  */
 export const repeatedText: TurnRule = {
   turn(history) {

@@ -1,6 +1,6 @@
 import type { Operation } from "../../tools/runtime/tool.ts";
 
-/** Commands that destroy, that reach beyond the user's own rights, or that run what was just fetched (CONF-08). */
+/** Commands that destroy, that reach beyond the user's own rights, or that run what was just fetched. */
 const risks: readonly RegExp[] = [
   /\brm\s+(?:\S+\s+)*-{1,2}(?:[a-z]*[rf]|recursive|force)/iu,
   /\b(?:rmdir|rd|del)\s+(?:\S+\s+)*\/[sq]\b/iu,
@@ -24,8 +24,8 @@ const risks: readonly RegExp[] = [
 const [shownLength, readLength] = [300, 8000];
 
 /**
- * What a call with a `command` for a shell comes to where a person has to confirm it (CONF-08): when the model itself says
- * so with `requires_approval`, or when the command is on the list of risks. Else `undefined`: the tool knows.
+ * What a call with a `command` for a shell comes to where a person has to confirm it: when the model itself says so
+ * with `requires_approval`, or when the command is on the list of risks. Else `undefined`: the tool knows.
  */
 export function riskyCommand(input: Readonly<Record<string, unknown>>): Operation | undefined {
   const { command, requires_approval } = input;

@@ -6,8 +6,8 @@ import { callKey } from "../signature.ts";
 import { plainPath, type CallInTurn } from "../turn.ts";
 
 /**
- * A call that has failed twice with the same tool, path and parameters is not run a third time (GUARD-02). A refusal counts
- * too: it was not done either. A success clears what failed on the same path.
+ * A call that has failed twice with the same tool, path and parameters is not run a third time. A refusal counts too:
+ * it was not done either. A success clears what failed on the same path.
  */
 export const sameFailure: TurnRule = {
   turn(history, limits) {
@@ -28,8 +28,8 @@ export const sameFailure: TurnRule = {
 };
 
 /**
- * Failures of exactly this call since the last success that may have taken their cause away. A new change elsewhere may be
- * the repair as well (a fix before the same tests), but not for ever: then all failures count again, some forgiven.
+ * Failures of exactly this call since the last success that may have taken their cause away. A new change elsewhere may
+ * be the repair as well (a fix before the same tests), but not for ever: then all failures count again, some forgiven.
  */
 function failuresOf({ steps }: History, call: CallInTurn, limits: GuardLimits): number {
   const key = callKey(call);

@@ -5,7 +5,7 @@ import { shortSuccession, similarCallStages } from "../limits.ts";
 import { sameResult, similarKey } from "../signature.ts";
 import type { CallInTurn } from "../turn.ts";
 
-/** Calls that differ only in case, white space, order or how much they ask for, all with the same result (GUARD-07). */
+/** Calls that differ only in case, white space, order or how much they ask for, all with the same result. */
 export const similarCall: TurnRule = {
   turn(history) {
     const similar = latestSteps(history).map(({ call }) => ({ tool: call.tool, times: timesOf(history, call) }));

@@ -5,9 +5,9 @@ import { sameResultStages } from "../limits.ts";
 import { sameResult } from "../signature.ts";
 
 /**
- * Different calls of one tool that keep bringing the same result. Going through a list that somebody gave is honest work
- * even when nothing is found, so only guesses (calls with no value of their own from the request or an earlier result)
- * count. Changes that report the same success are honest too.
+ * Different calls of one tool that keep bringing the same result. Going through a list that somebody gave is honest
+ * work even when nothing is found, so only guesses (calls with no value of their own from the request or an earlier
+ * result) count. Changes that report the same success are honest too.
  */
 export const stagnatingResults: TurnRule = {
   turn(history) {

@@ -7,8 +7,8 @@ import { markedChange, stagnationFinish } from "../limits.ts";
 type Metrics = Record<string, number>;
 
 /**
- * Over the last 3 sets of metrics of a tool no key metric has got better (GUARD-04): a note with the values. A search may
- * well stand still for a while, so the turn ends only when four times as many sets have brought no better value at all.
+ * Over the last 3 sets of metrics of a tool no key metric has got better: a note with the values. A search may well
+ * stand still for a while, so the turn ends only when four times as many sets have brought no better value at all.
  */
 export const stagnation: TurnRule = {
   turn(history, limits) {

@@ -4,7 +4,7 @@ import { latestSteps, type History, type Step } from "../history.ts";
 import { flappingStages } from "../limits.ts";
 import { stateAfter } from "../state-after.ts";
 
-/** The same thing is put into the same states again and again: made and deleted, moved to and fro, toggled (GUARD-08). */
+/** The same thing is put into the same states again and again: made and deleted, moved to and fro, toggled. */
 export const stateFlapping: TurnRule = {
   turn(history) {
     const latest = latestSteps(history).findLast(({ call }) => stateAfter(call) !== null);
@@ -25,8 +25,8 @@ export const stateFlapping: TurnRule = {
 };
 
 /**
- * How many changes of the subject went a way that had been gone before, counted only since the turn last learned something
- * by other calls: trying a switch in both positions on one case after the other is honest.
+ * How many changes of the subject went a way that had been gone before, counted only since the turn last learned
+ * something by other calls: trying a switch in both positions on one case after the other is honest.
  */
 function returnsOf({ steps }: History, subject: string): { times: number; blocked: number; states: string[] } {
   const isAbout = (step: Step): boolean => stateAfter(step.call)?.subject === subject;

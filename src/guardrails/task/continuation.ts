@@ -13,7 +13,7 @@ import { checkingProgress, movingProgress, noTask, readingProgress, type TaskVer
 import { asksToGoOn, promises, reasonsNotDone } from "./task-words.ts";
 import type { Turn } from "../turn.ts";
 
-/** Forced continuations of one turn at most: `MAX_FORCE_CONTINUE_RETRIES` (TASK-04, GUARD-08). */
+/** Forced continuations of one turn at most: `MAX_FORCE_CONTINUE_RETRIES`. */
 export const maxForced = 5;
 
 /** What the model is asked when its reply does not end the turn. The text is English and for the model. */
@@ -23,8 +23,8 @@ export interface ForcedPrompt {
 }
 
 /**
- * The task of several steps that this turn works on, and how far it is (TASK-01, TASK-02). When the reply says why the rest
- * was left, nothing asks for more work.
+ * The task of several steps that this turn works on, and how far it is. When the reply says why the rest was left,
+ * nothing asks for more work.
  */
 export function assessTask(turn: Turn): TaskVerdict {
   const found = recognise(turn);
@@ -46,8 +46,8 @@ function recognise(turn: Turn): TaskVerdict {
 }
 
 /**
- * What is still owed after a reply without calls (TASK-03..08): another forced round, or nothing. `forced` counts the forced
- * rounds so far. A reply that repeats the one before it has nothing to add (GUARD-06).
+ * What is still owed after a reply without calls: another forced round, or nothing. `forced` counts the forced rounds
+ * so far. A reply that repeats the one before it has nothing to add.
  */
 export function owed(
   turn: Turn,
@@ -77,7 +77,7 @@ export function owed(
   }
 }
 
-/** The reply says why the rest was left, and announces no more work: that is an end, not a break (TASK-10). */
+/** The reply says why the rest was left, and announces no more work: that is an end, not a break. */
 function explainsRest(reply: string, remaining: readonly string[]): boolean {
   if (asksToGoOn.test(reply) || promises.test(reply)) return false;
   return reasonsNotDone.test(reply) && accountsFor(reply, remaining);

@@ -15,10 +15,10 @@ export interface KnownFiles {
 /** Folders whose insides `list_files` leaves out: nobody is asked to check them. */
 const closedFolders = new Set([".git", "node_modules"]);
 
-/** Marks of a listing that does not show everything, by the tool or by the limit for results (LOOP-09). */
+/** Marks of a listing that does not show everything, by the tool or by the limit for results. */
 const cutMarks = /^\[(?:… cut: |(?:more than )?\d+ further entries are not shown)/u;
 
-/** Replays the calls that succeeded: listings show what is there, moves and deletions change it (TASK-02). */
+/** Replays the calls that succeeded: listings show what is there, moves and deletions change it. */
 export function knownFiles(turn: Turn): KnownFiles {
   const known: KnownFiles = { files: new Set(), folders: new Map() };
   for (const call of turn.rounds.flatMap(({ calls }) => calls)) {

@@ -1,9 +1,9 @@
 import { completionWords, promises } from "./task-words.ts";
 
-/** Characters from which a reply counts as complete without a mark at its end (TASK-06). */
+/** Characters from which a reply counts as complete without a mark at its end. */
 const longReply = 100;
 
-/** Whether a reply is complete, and by what; or what is missing (TASK-06). */
+/** Whether a reply is complete, and by what; or what is missing. */
 export type Completeness =
   | { complete: true; by: "sentence_end" | "completion_word" | "length" }
   | { complete: false; why: "empty" | "torn" | "short" };
@@ -19,8 +19,8 @@ const tornEnds =
   /(?:[,，、:：;；(（[{“「《—–-]|\b(?:and|or|but|the|a|an|to|of|with|because|then|so|that|which|including)|(?:以及|并且|因为|然后|所以|包括))$/iu;
 
 /**
- * Judges the end of a reply: a sentence that stops in the middle is not whole, whatever its length; then a sentence end, a
- * completion word or enough characters make it complete. Characters, not bytes (C-42).
+ * Judges the end of a reply: a sentence that stops in the middle is not whole, whatever its length; then a sentence
+ * end, a completion word or enough characters make it complete. Characters, not bytes.
  */
 export function completenessOf(reply: string, enough: number = longReply): Completeness {
   const text = reply.trim();

@@ -4,7 +4,7 @@ import { everyFolder, sorting, wantsContent } from "./task-words.ts";
 import type { PastCall, Turn } from "../turn.ts";
 
 /**
- * How far a task of several steps is (TASK-02). `remaining` was never tried, `failed` was tried in vain. `incomplete`: something
+ * How far a task of several steps is. `remaining` was never tried, `failed` was tried in vain. `incomplete`: something
  * remains; `completed`: all is done; `none`: nothing that asks for more work or for a summary, or too little is known.
  */
 export interface TaskVerdict {
@@ -19,7 +19,7 @@ export interface TaskVerdict {
 /** No task of several steps. */
 export const noTask: TaskVerdict = { task: null, verdict: "none", done: 0, total: 0, remaining: [], failed: [] };
 
-/** Files that are to be moved or sorted into folders, against those that have been (TASK-01). */
+/** Files that are to be moved or sorted into folders, against those that have been. */
 export function movingProgress(turn: Turn): TaskVerdict {
   const calls = callsOf(turn);
   const moves = calls.filter((call) => call.tool === "move_file" && call.path !== null);
@@ -35,7 +35,7 @@ export function movingProgress(turn: Turn): TaskVerdict {
   return verdictOf(isSorting ? "classification" : "file_move", [...done], remaining, [...failed], scope.isWhole);
 }
 
-/** Folders that the user wants looked into, every one of them, against those that a listing has shown (TASK-01). */
+/** Folders that the user wants looked into, every one of them, against those that a listing has shown. */
 export function checkingProgress(turn: Turn): TaskVerdict {
   const isAsked = everyFolder.some((words) => words.test(turn.userRequest));
   if (!isAsked || !callsOf(turn).some(({ tool }) => tool === "list_files")) return noTask;
@@ -49,7 +49,7 @@ export function checkingProgress(turn: Turn): TaskVerdict {
   return verdictOf("recursive_check", done, remaining, [], true);
 }
 
-/** Files that were read; whether their content is to be told (TASK-07). */
+/** Files that were read; whether their content is to be told. */
 export function readingProgress(turn: Turn): TaskVerdict {
   const read = filesRead(turn);
   if (read.length === 0) return noTask;

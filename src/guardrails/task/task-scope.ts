@@ -92,9 +92,9 @@ function folderOf(word: string | undefined): string | null {
 }
 
 /**
- * The files of a scope that lie where they did, and whether that is all of them. Of "all files" those directly in the folder
- * that the request names, else in the folders that the work has begun on. An ending that no file has had was an adjective,
- * which rules cannot judge.
+ * The files of a scope that lie where they did, and whether that is all of them. Of "all files" those directly in the
+ * folder that the request names, else in the folders that the work has begun on. An ending that no file has had was an
+ * adjective, which rules cannot judge.
  */
 export function filesInScope(
   scope: Scope,

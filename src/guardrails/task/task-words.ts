@@ -1,24 +1,24 @@
-/** Words by which tasks and replies are recognised, Chinese and English (table 18.10 and its English equivalents). */
+/** Words by which tasks and replies are recognised, Chinese and English. */
 
-/** A wish that every folder be looked into (TASK-01). */
+/** A wish that every folder be looked into. */
 export const everyFolder = [
   /\b(?:all|every|each)\b[^.;\n]{0,24}\b(?:sub)?(?:folders?|director(?:y|ies))\b/iu,
   /\brecursive(?:ly)?\b|\b(?:folder|directory) by (?:folder|directory)\b/iu,
   /(?:所有|全部|每个|每一个|各个)[^。；\n]{0,6}(?:文件夹|目录)|递归|逐一检查|逐个检查/u,
 ];
 
-/** A wish that files be put in order (TASK-01). */
+/** A wish that files be put in order. */
 export const sorting = /\b(?:sort|organi[sz]e|classify|categori[sz]e|group|arrange|file away)\b|分类|整理|归类|归档/iu;
 
 /** What takes something out of "all": then nobody but the model can say what is meant. */
 export const exceptions =
   /\b(?:except|but not|other than|apart from|excluding|without|unless|only|don't|do not|never)\b|除了|除外|以外|之外|不包括|不要|别|除非|只/iu;
 
-/** The user wants to know what a text says (TASK-07). */
+/** The user wants to know what a text says. */
 export const wantsContent =
   /\bsummar(?:y|i[sz]e[sd]?|i[sz]ing)\b|\boverview\b|\bwhat (?:do|does|did) (?:it|this|that|they|the|these|those|[\w./-]+\.\w+)\b[^.?\n]{0,40}\bsay\b|\bwhat(?:'s| is| are) (?:in|inside) (?:it|this|that|them|the|[\w./-]+\.\w+)|写了什么|写的是什么|内容是什么|讲了什么|有什么内容|总结|概述|概括/iu;
 
-/** A reply with one of these sums something up (TASK-08). */
+/** A reply with one of these sums something up. */
 export const summaryMarkers =
   /\bsummar(?:y|i[sz]ed?)\b|\bin short\b|\ball in all\b|\bdone\b|\bfinished\b|\bcompleted?\b|\bprocessed\b|\bmain (?:content|points?|ideas?)\b|\bkey (?:information|points?|facts?|ideas?)\b|总结|总之|完成|已处理|处理完|主要内容|关键信息|要点/iu;
 
@@ -26,7 +26,7 @@ export const summaryMarkers =
 export const outcomeWords =
   /\b(?:moved|sorted|organi[sz]ed|classified|grouped|placed|filed|checked|looked (?:in|into|through)|went through|listed|found)\b|\b(?:is|are|lie|lies|sit|sits) (?:now )?in\b|移动了|已移|移到|移至|放到|放进|归入|分类|整理|检查了|已检查|看过|查看了|找到|都在/iu;
 
-/** The reply says that it is through with what it was asked (TASK-06, table 18.10). */
+/** The reply says that it is through with what it was asked. */
 export const completionWords = /\b(?:done|finished|completed|all set)\b|已完成|完成|完毕|结束/iu;
 
 /** More work is announced, but not done. */

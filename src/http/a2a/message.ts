@@ -44,8 +44,8 @@ export function readMessage(message: unknown): Said {
 }
 
 /**
- * The input of a run. Data goes into the channels that it names; of a conversation the rest is words for the model, as JSON.
- * Throws where a graph without messages is told words.
+ * The input of a run. Data goes into the channels that it names; of a conversation the rest is words for the model, as
+ * JSON. Throws where a graph without messages is told words.
  */
 export function toInput({ text, data }: Said, channels: readonly string[]): JsonObject {
   const input: JsonObject = {};
@@ -78,8 +78,8 @@ function objectOf(value: unknown): JsonObject {
 }
 
 /**
- * What the question that waits is answered with: data as it is (by the ids of questions, where it names them), words as they
- * are, but for a question about actions of a graph that is not ours, which takes a yes or a no.
+ * What the question that waits is answered with: data as it is (by the ids of questions, where it names them), words as
+ * they are, but for a question about actions of a graph that is not ours, which takes a yes or a no.
  */
 export function toResume(said: Said, waiting: readonly Approval[], understandsWords: boolean): unknown {
   const [first] = waiting;

@@ -23,8 +23,8 @@ export const refusals = new WeakMap<Request, Error>();
 export const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?|ui\/[^/]+\/[^/]+)$/u;
 
 /**
- * Tells callers by the key in `x-api-key` or `Authorization: Bearer`, compared in constant time. With no keys configured
- * everybody is `anyone` (the configuration allows that only on a loopback address).
+ * Tells callers by the key in `x-api-key` or `Authorization: Bearer`, compared in constant time. With no keys
+ * configured everybody is `anyone` (the configuration allows that only on a loopback address).
  */
 export function createIdentify(keys: readonly ApiKey[]): (headers: Headers) => Caller {
   const known = keys.map(({ owner, key }) => ({ owner, digest: digestOf(key) }));

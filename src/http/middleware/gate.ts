@@ -40,10 +40,10 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 /**
- * Keeps web pages from driving a local server (S1 in reliability.md): a `Host` that is not ours (DNS rebinding) and an
- * `Origin` that is neither ours, Studio's, a local page's where those may call, nor configured get 403 before any handler. Answers preflights and writes the
- * CORS headers. On a public address, where a key is required, `Host`
- * is checked only when names are configured.
+ * Keeps web pages from driving a local server: a `Host` that is not ours (DNS rebinding) and an `Origin` that is
+ * neither ours, Studio's, a local page's where those may call, nor configured get 403 before any handler. Answers
+ * preflights and writes the CORS headers. On a public address, where a key is required, `Host` is checked only when
+ * names are configured.
  */
 export function gate(options: GateOptions): MiddlewareHandler<HttpEnvironment> {
   const isLoopback = isLoopbackName(options.host);

@@ -48,9 +48,9 @@ export function identifyBy(options: IdentifyOptions): (request: Request) => Call
 }
 
 /**
- * Whether Studio asks, from this machine. Its header says nothing that could be checked, so it is believed only of pages
- * that are named as callers and of programs, and of requests that nobody has passed on from elsewhere. A proxy that neither
- * says so nor keeps `Host` cannot be told (docs/graphs.md).
+ * Whether Studio asks, from this machine. Its header says nothing that could be checked, so it is believed only of
+ * pages that are named as callers and of programs, and of requests that nobody has passed on from elsewhere. A proxy
+ * that neither says so nor keeps `Host` cannot be told (docs/graphs.md).
  */
 function isStudio({ headers }: Request, pages: ReadonlySet<string>): boolean {
   if (headers.get("x-auth-scheme") !== "langsmith") return false;

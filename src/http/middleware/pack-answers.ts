@@ -5,8 +5,8 @@ import { packed, takesGzip } from "../pack.ts";
 const text = /^(?:text\/(?!event-stream)|application\/(?:[\w.+-]+\+)?(?:json|javascript|xml|yaml))/u;
 
 /**
- * Packs long plain answers with gzip for who takes it (API-12). Events are written past it, to node's own response, and so are never
- * packed.
+ * Packs long plain answers with gzip for who takes it. Events are written past it, to node's own response, and so are
+ * never packed.
  */
 export const packAnswers: MiddlewareHandler<HttpEnvironment> = async (context, next) => {
   await next();

@@ -6,7 +6,7 @@ import type { HttpEnvironment } from "../environment.ts";
 const healthPath = "/ok";
 
 /**
- * Refuses what would be one request too many at the same time (API-12), with 429 and Retry-After. One handler counts for all
+ * Refuses what would be one request too many at the same time, with 429 and Retry-After. One handler counts for all
  * apps it is given to. A request counts until its answer has gone out whole, so those that follow a run count as long as they do.
  */
 export function limitRequests(most: number): MiddlewareHandler<HttpEnvironment> {

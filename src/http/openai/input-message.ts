@@ -73,9 +73,9 @@ export function afterAnswer(messages: readonly InputMessage[]): InputMessage[] {
 }
 
 /**
- * What a thread does not have yet of the messages of a request, of which the last answer and all before it are history. Words
- * of the user that the thread has at its end without an answer, since a run has failed, are not added twice. Throws
- * `history_differs` where the thread has other words of the user than the history.
+ * What a thread does not have yet of the messages of a request, of which the last answer and all before it are history.
+ * Words of the user that the thread has at its end without an answer, since a run has failed, are not added twice.
+ * Throws `history_differs` where the thread has other words of the user than the history.
  */
 export function newMessages(messages: readonly InputMessage[], known: readonly BaseMessage[]): InputMessage[] {
   const fresh = afterAnswer(messages).filter(({ role }) => role !== "system");
@@ -95,8 +95,8 @@ function textsOf(messages: readonly BaseMessage[]): string[] {
 }
 
 /**
- * Whether what a client has as the user's words can be those of a thread. It may have left out the oldest; and it has answers to
- * questions, which are no messages of the thread.
+ * Whether what a client has as the user's words can be those of a thread. It may have left out the oldest; and it has
+ * answers to questions, which are no messages of the thread.
  */
 function isHistoryOf(told: readonly string[], said: readonly string[]): boolean {
   let rest = told.length;

@@ -63,8 +63,8 @@ export function answerOpenAiError(error: unknown, context: HttpContext, logger: 
 }
 
 /**
- * The answer for a run that has failed. 400 and `x-should-retry: false`: what the graph did is done, and a client that sends
- * the request again by itself, as OpenAI's and LangChain's do after 5xx, would do it again.
+ * The answer for a run that has failed. 400 and `x-should-retry: false`: what the graph did is done, and a client that
+ * sends the request again by itself, as OpenAI's and LangChain's do after 5xx, would do it again.
  */
 export function answerFailedRun(context: HttpContext, error: RunError): Response {
   context.header("x-should-retry", "false");

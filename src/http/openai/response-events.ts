@@ -17,8 +17,8 @@ interface OpenItem {
 }
 
 /**
- * Turns a turn into the events of OpenAI's stream. They are numbered, and the same turn always gives the same, so that a client
- * that comes back goes on after the last number it has.
+ * Turns a turn into the events of OpenAI's stream. They are numbered, and the same turn always gives the same, so that
+ * a client that comes back goes on after the last number it has.
  */
 export class ResponseEvents {
   readonly #run: Run;

@@ -63,8 +63,8 @@ const Finished = z.looseObject({ finish_reason: z.string().optional(), stop_reas
 const Thought = z.looseObject({ reasoning_content: z.string() });
 
 /**
- * Reads what a run tells as a turn: the same events always give the same. Where the run answers a question, what was said before
- * that was told by the run that asked.
+ * Reads what a run tells as a turn: the same events always give the same. Where the run answers a question, what was
+ * said before that was told by the run that asked.
  */
 export class TurnReader {
   readonly #isResumed: boolean;

@@ -13,7 +13,7 @@ import { admitRun } from "../runs.ts";
 import { metaOf, toRefusal, type CommandOutcome, type ProtocolAnswer, type Refusal } from "./protocol-answer.ts";
 import { readTree } from "./thread-record.ts";
 
-/** A command of the protocol (wire contract, section 4), over HTTP or a WebSocket. */
+/** A command of the protocol, over HTTP or a WebSocket. */
 export const ProtocolCommand = z
   .object({
     id: z.int().nonnegative(),
@@ -118,8 +118,8 @@ export async function withParams<Schema extends z.ZodType, Outcome>(
 }
 
 /**
- * Begins a run on the thread, which is made where it does not exist. While the thread waits for an answer, the input is that
- * answer (wire contract, section 4).
+ * Begins a run on the thread, which is made where it does not exist. While the thread waits for an answer, the input is
+ * that answer.
  */
 async function startRun(
   services: HttpServices,

@@ -2,8 +2,8 @@ import type { AIMessageChunk } from "@langchain/core/messages";
 import { z } from "zod";
 
 /**
- * What a model's answer consists of, one after the other. `call` is the place of a tool call among those of the answer; some
- * providers give one place to several, which only their ids tell apart.
+ * What a model's answer consists of, one after the other. `call` is the place of a tool call among those of the answer;
+ * some providers give one place to several, which only their ids tell apart.
  */
 export type Piece =
   | { kind: "text" | "reasoning"; text: string }
@@ -13,7 +13,7 @@ export type Piece =
 /** Data of a `messages` event about one block of content. */
 export type BlockData = { event: string; index: number } & Record<string, unknown>;
 
-/** The blocks of one message. Block N has ended before block N+1 begins (wire contract, section 4). */
+/** The blocks of one message. Block N has ended before block N+1 begins. */
 export interface Blocks {
   add(piece: Piece): BlockData[];
   /** Ends what is open; nothing comes after it. */
@@ -122,8 +122,8 @@ export function createBlocks(): Blocks {
 }
 
 /**
- * The arguments so far, as a whole: clients before protocol 0.0.21 break at a part of them. So that long ones are not told
- * once per token, the next time is when they have grown by a quarter.
+ * The arguments so far, as a whole: clients before protocol 0.0.21 break at a part of them. So that long ones are not
+ * told once per token, the next time is when they have grown by a quarter.
  */
 function tellArguments(block: Block): BlockData[] {
   const { text, told, index } = block;

@@ -13,7 +13,7 @@ const channels = [
   "custom",
 ] as const;
 
-/** What a reader of a thread's record wants of it (wire contract, section 4). */
+/** What a reader of a thread's record wants of it. */
 export const EventFilter = z
   .strictObject({
     channels: z

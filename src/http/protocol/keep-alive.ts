@@ -3,8 +3,8 @@ import type { WebSocket } from "ws";
 /** How often the other side is asked. */
 const pingMilliseconds = 30_000;
 /**
- * One that has left so many questions open is gone: it then has taken nothing for two minutes. On a slow link an answer comes
- * late, because the question stands behind all that is to be read first.
+ * One that has left so many questions open is gone: it then has taken nothing for two minutes. On a slow link an answer
+ * comes late, because the question stands behind all that is to be read first.
  */
 const mostUnanswered = 4;
 

@@ -39,9 +39,9 @@ const Origin = z.looseObject({
 const Ended = z.looseObject({ finish_reason: z.string().optional(), stop_reason: z.string().optional() });
 
 /**
- * Follows what one run says. LangGraph does not tell where a streamed message ends: that is when its task does. Of several
- * that a task has begun, one that broke off and was asked for again stays open, and clients drop it with the run.
- * `placeOf` says under which namespace readers find the message.
+ * Follows what one run says. LangGraph does not tell where a streamed message ends: that is when its task does. Of
+ * several that a task has begun, one that broke off and was asked for again stays open, and clients drop it with the
+ * run. `placeOf` says under which namespace readers find the message.
  */
 export function createMessageStreams(
   placeOf: (namespace: string[], metadata: Record<string, unknown>) => string[],
@@ -106,7 +106,7 @@ function opened(id: string, path: string[], namespace: string[], node: string | 
   return { id, namespace, node, task, blocks: createBlocks(), usage: undefined, reason: undefined };
 }
 
-/** The role of a message that is told here; results of tools are told on the channel `tools` (wire contract, section 4). */
+/** The role of a message that is told here; results of tools are told on the channel `tools`. */
 function roleOf(message: BaseMessage): string | undefined {
   return ["ai", "human", "system"].find((role) => role === kindOf(message));
 }

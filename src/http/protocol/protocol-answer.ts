@@ -4,7 +4,7 @@ import type { Logger } from "../../logger.ts";
 import { Refusal as Refused } from "../../manifest/refusal.ts";
 import { partingTime } from "../../runs/event-clock.ts";
 
-/** Why a command was refused, in the words of the protocol (wire contract, section 4). */
+/** Why a command was refused, in the words of the protocol. */
 export type ProtocolErrorCode =
   | "invalid_argument"
   | "unknown_command"

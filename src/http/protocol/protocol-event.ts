@@ -13,8 +13,8 @@ export interface ProtocolBody {
 }
 
 /**
- * An event of the protocol (wire contract, section 4). `seq` grows along the whole thread; `timestamp` is in
- * milliseconds. What no run has told has no place.
+ * An event of the protocol. `seq` grows along the whole thread; `timestamp` is in milliseconds. What no run has told
+ * has no place.
  */
 export interface ProtocolEvent extends ProtocolBody {
   /** `<run id>:<seq>`; the SDK reads the run of a `lifecycle` event off its id, which begins with `synth:`. */

@@ -22,7 +22,7 @@ const Answers = z.record(z.string().regex(/^[0-9a-f]{32}$/u), z.unknown());
 const Questions = z.array(z.looseObject({ ...PendingInterrupt.shape, value: z.unknown().optional() }));
 
 /**
- * Translates the log of one run into events of the protocol (wire contract, section 4). The same log gives the same
+ * Translates the log of one run into events of the protocol. The same log gives the same
  * events with the same places, whoever reads it and when: a place is the time of telling in microseconds, moved on where
  * several share it. A run ends in a millisecond of its own, and its end is told right before that; so is all of one that was
  * stopped before it began, while another one told its own. `loopNodes` are the nodes of its graph that call our loop: what the loop says is said by its node.
@@ -94,7 +94,7 @@ function createSteps(loopNodes: ReadonlySet<string>, lifecycles: Lifecycles): St
     const [first = ""] = namespace;
     return loopNodes.has(first.split(":")[0] ?? "") ? [first] : namespace;
   };
-  // Among the node's own, an agent's words would be taken for the reply (AGENT-04).
+  // Among the node's own, an agent's words would be taken for the reply.
   const messages = createMessageStreams((path, metadata) => ("sub_agent" in metadata ? path : placeOf(path)));
   const tools = createToolCalls(placeOf);
   const asked = new Set<string>();

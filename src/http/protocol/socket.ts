@@ -19,8 +19,8 @@ const goingAway = 1001;
 const Unsubscribe = z.looseObject({ subscription_id: z.string() });
 
 /**
- * One socket of the protocol: commands in, answers and events out (wire contract, section 4). Each subscription follows the
- * thread's record by itself; the answer to a subscribe comes before the events that it replays.
+ * One socket of the protocol: commands in, answers and events out. Each subscription follows the thread's record by
+ * itself; the answer to a subscribe comes before the events that it replays.
  */
 export function serveSocket(services: HttpServices, source: CommandSource, socket: WebSocket): void {
   const output = createOutput(socket);
@@ -143,8 +143,8 @@ function readCommand(text: string): ProtocolCommand | string {
 }
 
 /**
- * Sends what is replayed after the answer that counts it, then what happens. Of a long past only the beginning is counted:
- * all of it would otherwise be in memory at once.
+ * Sends what is replayed after the answer that counts it, then what happens. Of a long past only the beginning is
+ * counted: all of it would otherwise be in memory at once.
  */
 async function deliver(
   record: AsyncIterable<ProtocolEvent[] | "caught up">,

@@ -14,8 +14,8 @@ type RecordServices = Pick<HttpServices, "runs" | "graphs">;
 export type RecordPart = ProtocolEvent[] | "caught up";
 
 /**
- * A thread's record in the words of the protocol: what has happened, after `since` or in the newest runs, then what happens,
- * over all runs. Ends with the signal, the thread or the server.
+ * A thread's record in the words of the protocol: what has happened, after `since` or in the newest runs, then what
+ * happens, over all runs. Ends with the signal, the thread or the server.
  */
 export async function* readRecord(
   services: RecordServices,

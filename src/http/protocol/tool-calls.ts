@@ -18,7 +18,7 @@ const Called = z.looseObject({
   arguments: z.unknown(),
   agent: z.unknown().optional(),
 });
-/** LangGraph's own mode `tools` (wire contract, section 3). */
+/** LangGraph's own mode `tools`. */
 const OwnTool = z.discriminatedUnion("event", [
   z.looseObject({
     event: z.literal("on_tool_start"),
@@ -32,8 +32,8 @@ const OwnTool = z.discriminatedUnion("event", [
 ]);
 
 /**
- * Follows the calls of one run. Each begins once and ends once, whatever told it; a result without a beginning is that of
- * a call that never ran, and is told in the state alone. `placeOf` says under which namespace readers find a call.
+ * Follows the calls of one run. Each begins once and ends once, whatever told it; a result without a beginning is that
+ * of a call that never ran, and is told in the state alone. `placeOf` says under which namespace readers find a call.
  */
 export function createToolCalls(placeOf: (namespace: string[]) => string[]): ToolCalls {
   const begun = new Map<string, string[]>();

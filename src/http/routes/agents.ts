@@ -41,8 +41,8 @@ const AgentShape = z
   .meta({ ref: "Agent" });
 
 /**
- * `/agents`: the agents that work can be handed to (API-07). `/threads/:id/agents`: those that a thread has sent to the
- * background (AGENT-04).
+ * `/agents`: the agents that work can be handed to. `/threads/:id/agents`: those that a thread has sent to the
+ * background.
  */
 export function agentRoutes({ storage, runs, agents: known }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();

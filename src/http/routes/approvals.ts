@@ -52,7 +52,7 @@ const GrantShape = Grant.omit({ session_id: true }).meta({ ref: "Grant" });
 const tag = "Approvals";
 const unknownThread = { 404: "No such thread" };
 
-/** `/threads/:id/approvals` and `/grants`: what waits for a person, answered one by one, and remembered yeses (API-13). */
+/** `/threads/:id/approvals` and `/grants`: what waits for a person, answered one by one, and remembered yeses. */
 export function approvalRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const { storage, runs, config } = services;

@@ -147,7 +147,7 @@ function subgraphRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-/** The wire's names for the schemas of a subgraph (wire contract, 2.2). */
+/** The wire's names for the schemas of a subgraph. */
 async function subgraphSchemas(
   graphs: Graphs,
   assistant: Assistant,

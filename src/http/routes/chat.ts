@@ -40,7 +40,7 @@ const starting = {
   },
 } as const;
 
-/** `/api/ai/chat`: a conversation in the shapes of table 18.8 (API-01), carried by runs like any other. */
+/** `/api/ai/chat`: a conversation in two shapes of their own, carried by runs like any other. */
 export function chatRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

@@ -20,8 +20,8 @@ const tag = "Threads";
 const errors = { 404: "No such thread or message", 409: "There is nothing to compress, or the graph keeps no summary" };
 
 /**
- * `/threads/:id/compress`: what a compression would do, and the run that does it (COMP-11); `…/summaries`: what the
- * conversation came to (MEM-02). Messages are never deleted.
+ * `/threads/:id/compress`: what a compression would do, and the run that does it; `…/summaries`: what the conversation
+ * came to. Messages are never deleted.
  */
 export function compressRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();

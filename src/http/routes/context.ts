@@ -18,7 +18,7 @@ const Which = z.object({
 });
 const ContextShape = SessionContext.meta({ ref: "ThreadContext" });
 
-/** `/threads/:id/context`: what the model was last sent, byte for byte, and what fills its window (CTX-19). */
+/** `/threads/:id/context`: what the model was last sent, byte for byte, and what fills its window. */
 export function contextRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

@@ -20,7 +20,7 @@ const tag = "Crons";
 const unknownAssistant = { 404: "No such assistant" };
 const unknownCron = { 404: "No such cron" };
 
-/** `/runs/crons`: runs that the clock starts, on a thread or each on one of its own (wire contract, section 2.4). */
+/** `/runs/crons`: runs that the clock starts, on a thread or each on one of its own. */
 export function cronRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   createRoutes(routes, services);
@@ -125,7 +125,7 @@ function changeRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-/** The wire's Cron (wire contract, section 2). */
+/** The wire's Cron. */
 function toWireCron({ session_id, owner, ...cron }: Cron): object {
   return { ...cron, thread_id: session_id, user_id: owner && nameOfOwner(owner) };
 }

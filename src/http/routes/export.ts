@@ -32,7 +32,7 @@ const ImportQuery = z.object({
 });
 const contentTypes = { markdown: "text/markdown; charset=utf-8", text: "text/plain; charset=utf-8" } as const;
 
-/** `/threads/:id/export` and `/threads/import`: a thread as a file, and back (SESS-06, SESS-18). */
+/** `/threads/:id/export` and `/threads/import`: a thread as a file, and back. */
 export function exportRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   exportRoute(routes, services);

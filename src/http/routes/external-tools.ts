@@ -23,7 +23,7 @@ const ExternalToolsShape = z
   })
   .meta({ ref: "ExternalTools" });
 
-/** `/external-tools`: the user's own programs as models are told of them (EXT-01, API-07). */
+/** `/external-tools`: the user's own programs as models are told of them. */
 export function externalToolRoutes({ documentation: { externalTools }, mayAdminister }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

@@ -7,7 +7,7 @@ import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { newsFrame, sendNews } from "../news.ts";
 
-/** `/files/stream`: `file_watch` and `file_changed`, for whoever shows the files of the workspace (ARCH-17, table 18.4). */
+/** `/files/stream`: `file_watch` and `file_changed`, for whoever shows the files of the workspace. */
 export function fileRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
@@ -35,7 +35,7 @@ export function fileRoutes(services: HttpServices): HttpApp {
   return routes;
 }
 
-/** Names of files are told to those who may list them (TOOL-13). */
+/** Names of files are told to those who may list them. */
 function requireListing({ config, owner }: HttpServices): void {
   const allowed = toolsOfOwner(config.ownerTools, owner === "" ? null : owner, enabledToolkits(config.toolkits));
   if (allowed === undefined || allowed.has("list_files")) return;

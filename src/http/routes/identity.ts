@@ -42,7 +42,7 @@ const IdentityShape = z
   .meta({ ref: "Identity" });
 const errors = { 403: "The caller may not change it", 507: "The disk is full" };
 
-/** `/identity`: who the assistant is, for each profile (PROMPT-18, PROMPT-19). */
+/** `/identity`: who the assistant is, for each profile. */
 export function identityRoutes({ prompts: { identities }, mayAdminister }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

@@ -29,7 +29,7 @@ const LibrariesShape = z
   .meta({ ref: "LibraryDocs" });
 const errors = { 403: "The caller may not change it", 404: "No such library" };
 
-/** `/library-docs`: the documentation of libraries that models are given to read (EXT-04). */
+/** `/library-docs`: the documentation of libraries that models are given to read. */
 export function libraryDocsRoutes({ documentation: { libraries }, mayAdminister }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

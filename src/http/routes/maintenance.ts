@@ -14,7 +14,7 @@ const Prune = z.object({
 });
 const Pruned = z.object({ pruned_count: z.number().int() });
 
-/** `/threads/prune`: frees what many threads take, while the server runs (wire contract, section 2.3). */
+/** `/threads/prune`: frees what many threads take, while the server runs. */
 export function maintenanceRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(

@@ -38,7 +38,7 @@ const unknownThread = { 404: "No such thread" };
 const unknownMessage = { 404: "No such thread or message" };
 const notIdle = "A run works in the thread, or a question waits";
 
-/** `/threads/:id/messages`: what was said, page by page, and changes of it without a run (SESS-12, MSG-11). */
+/** `/threads/:id/messages`: what was said, page by page, and changes of it without a run. */
 export function messageRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   readingRoutes(routes, services);

@@ -41,7 +41,7 @@ const ProviderPath = z.object({ name: z.string().min(1).max(100) });
 const Format = z.object({ format: z.enum(["json", "csv"]).default("json") });
 const tag = "Models";
 
-/** How models do: whether they are left alone, and how the requests to them went (SVC-01, SVC-06; API-06). */
+/** How models do: whether they are left alone, and how the requests to them went. */
 export function modelServiceRoutes({ models, modelServices }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

@@ -31,7 +31,7 @@ const TestShape = z
 
 const answers: Record<Language, string> = { en: "The model answers.", zh: "模型连接正常。" };
 
-/** `POST /models/:name/test`: whether a model answers within 10 s, and if not, why (LLM-22). */
+/** `POST /models/:name/test`: whether a model answers within 10 s, and if not, why. */
 export function modelTestRoutes({ models, mayAdminister }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(

@@ -18,7 +18,7 @@ const NamespaceShape = z
 const DetailsShape = SessionDetails.meta({ ref: "ThreadDetails" });
 const tag = "Threads";
 
-/** `/namespaces`: which thread is the current one, for each of several projects (SESS-11). */
+/** `/namespaces`: which thread is the current one, for each of several projects. */
 export function namespaceRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
@@ -39,7 +39,7 @@ export function namespaceRoutes(services: HttpServices): HttpApp {
   return routes;
 }
 
-/** `/namespaces/:namespace/stream`: `session_changed` for whoever shows the current thread (SESS-01, SESS-02, EVENT-01). */
+/** `/namespaces/:namespace/stream`: `session_changed` for whoever shows the current thread. */
 function changeRoutes(routes: HttpApp, { namespaces, logger }: HttpServices): void {
   routes.get(
     "/namespaces/:namespace/stream",

@@ -101,7 +101,7 @@ const ToolLogShape = z.object({
 const tag = "Operations";
 const unknownOperation = "No such thread or operation";
 
-/** What tools changed in the workspace, with the way back (MSG-14, TOOL-18), and every call of a tool (TOOL-12). */
+/** What tools changed in the workspace, with the way back, and every call of a tool. */
 export function operationRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   listRoutes(routes, services);

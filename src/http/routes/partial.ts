@@ -33,7 +33,7 @@ const starting = {
   },
 } as const;
 
-/** `/threads/:id/partial/…`: takes up a reply that a stop left unfinished (STOP-09, table 18.8). */
+/** `/threads/:id/partial/…`: takes up a reply that a stop left unfinished. */
 export function partialRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

@@ -48,7 +48,7 @@ const changeErrors = {
   507: "The disk is full",
 };
 
-/** `/prompts`: the templates, what users put in their place, and whether a text can be used (PROMPT-05, PROMPT-21). */
+/** `/prompts`: the templates, what users put in their place, and whether a text can be used. */
 export function promptRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   readingRoutes(routes, services);

@@ -19,7 +19,7 @@ import { toWireJson } from "../wire.ts";
 const ThreadPath = z.object({ thread_id: Id });
 const tag = "Event protocol";
 
-/** `/threads/:id/commands` and `/threads/:id/stream/events`: the event protocol (wire contract, section 4). */
+/** `/threads/:id/commands` and `/threads/:id/stream/events`: the event protocol. */
 export function protocolRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   commandRoute(routes, services);

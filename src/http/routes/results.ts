@@ -31,7 +31,7 @@ const ResultShape = z
   .meta({ ref: "ToolResult" });
 const plainText = "text/plain; charset=utf-8";
 
-/** `/threads/:id/results/:result_id`: all of a tool's result of which the message holds only a part (LOOP-09). */
+/** `/threads/:id/results/:result_id`: all of a tool's result of which the message holds only a part. */
 export function resultRoutes({ storage }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

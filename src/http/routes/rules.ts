@@ -25,7 +25,7 @@ const RulesShape = z
   })
   .meta({ ref: "Rules" });
 
-/** `/rules`: the user's rules as they are at this moment, and what is wrong with their files (API-07). */
+/** `/rules`: the user's rules as they are at this moment, and what is wrong with their files. */
 export function ruleRoutes({ documentation: { rules } }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

@@ -28,7 +28,7 @@ const Change = z
 const tag = "Meta";
 const errors = { 403: "The caller does not administer the server" };
 
-/** `/settings`: what the server was told and by whom, and a change of what can change while it runs (API-06). */
+/** `/settings`: what the server was told and by whom, and a change of what can change while it runs. */
 export function settingRoutes(services: HttpServices): HttpApp {
   const { settings, logger, mayAdminister } = services;
   const routes: HttpApp = new Hono<HttpEnvironment>();

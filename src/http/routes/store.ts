@@ -69,7 +69,7 @@ const ItemShape = z
 const tag = "Store";
 const wrongLabel = { 422: "A label of the namespace is empty or holds a dot" };
 
-/** `/store`: what graphs and clients keep beside threads, by namespace and key (wire contract, section 2.5). */
+/** `/store`: what graphs and clients keep beside threads, by namespace and key. */
 export function storeRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   itemRoutes(routes, services);

@@ -15,7 +15,7 @@ const SuggestionPath = ThreadPath.extend({ suggestion_id: z.string().min(1).max(
 const SuggestionsShape = Suggestions.meta({ ref: "Suggestions" });
 const tag = "Messages";
 
-/** `/threads/:id/suggestions`: what the assistant has proposed, and the choice of it (MSG-16, table 18.8). */
+/** `/threads/:id/suggestions`: what the assistant has proposed, and the choice of it. */
 export function suggestionRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const { storage } = services;

@@ -39,14 +39,14 @@ const TaskChange = z
   .meta({ ref: "TaskChange" });
 const NewSchedule = z.object({ scheduled_date: Day }).meta({ ref: "TaskScheduleCreate" });
 
-/** Every answer of these paths stands under `data` (PLANNER-05). */
+/** Every answer of these paths stands under `data`. */
 const wrapped = <Shape extends z.ZodType>(data: Shape): z.ZodObject<{ data: Shape }> => z.object({ data });
 
 const tag = "Planner";
 const refused = { 403: "The planner is switched off, or the owner of the key may not use it" };
 const notThere = { ...refused, 404: "No such task" };
 
-/** `/api/tasks` and `/api/views`: the planner's tasks, of the caller alone (PLANNER-01, table 18.8). */
+/** `/api/tasks` and `/api/views`: the planner's tasks, of the caller alone. */
 export function taskRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const requireTool = toolCheck(services);
@@ -56,7 +56,7 @@ export function taskRoutes(services: HttpServices): HttpApp {
   return routes;
 }
 
-/** Throws `permission` where the planner's tool for the same work is not there for the caller (TOOL-13). */
+/** Throws `permission` where the planner's tool for the same work is not there for the caller. */
 type ToolCheck = (tool: string) => void;
 
 function toolCheck({ config, owner }: HttpServices): ToolCheck {
@@ -220,7 +220,7 @@ function schedulingRoutes(routes: HttpApp, { storage: { tasks } }: HttpServices,
   );
 }
 
-/** The task, or 404 where there is none (PLANNER-03). */
+/** The task, or 404 where there is none. */
 function answerTask(context: HttpContext, taskId: string, task: Task | undefined): Response {
   if (task === undefined) throw noTask(taskId);
   return context.json({ data: taskData(task) });

@@ -226,8 +226,8 @@ function locationOf(run: Run): string {
 }
 
 /**
- * `Location` lets the SDK come back by itself: it holds because a run's end is written before its stream closes. Who asked with
- * the run that it ends when they go has not asked less of the stream that goes on after a break.
+ * `Location` lets the SDK come back by itself: it holds because a run's end is written before its stream closes. Who
+ * asked with the run that it ends when they go has not asked less of the stream that goes on after a break.
  */
 function streamHeaders(run: Run, cancels = false): Record<string, string> {
   const query = cancels ? "?cancel_on_disconnect=1" : "";

@@ -11,7 +11,7 @@ import { Id, path } from "../validate.ts";
 const ThreadPath = z.object({ thread_id: Id });
 const StatusShape = SessionActivity.meta({ ref: "ThreadActivity" });
 
-/** `/threads/:id/status`: what the thread is doing, as a chat window needs it (STATE-01, STOP-17; table 18.8). */
+/** `/threads/:id/status`: what the thread is doing, as a chat window needs it. */
 export function threadStatusRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

@@ -23,7 +23,7 @@ const StreamQuery = z.object({
     ),
 });
 
-/** `/threads/:id/stream`: all runs of a thread on one stream (EVENT-01; wire contract, section 2). */
+/** `/threads/:id/stream`: all runs of a thread on one stream. */
 export function threadStreamRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(

@@ -19,7 +19,7 @@ const Since = z.iso.datetime().nullable().catch(null);
 const tag = "Threads";
 const errors = { 404: "No such thread" };
 
-/** `/threads/:id/usage`: tokens, cost, and what the provider's cache saved (TOKEN-08, TOKEN-09). */
+/** `/threads/:id/usage`: tokens, cost, and what the provider's cache saved. */
 export function threadUsageRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

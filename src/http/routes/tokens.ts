@@ -44,7 +44,7 @@ const CountShape = z
   })
   .meta({ ref: "TokenCount" });
 
-/** `POST /tokens/count`: what a text, messages or an image cost, and what they leave of a model's window (TOKEN-07). */
+/** `POST /tokens/count`: what a text, messages or an image cost, and what they leave of a model's window. */
 export function tokenRoutes({ config, models, tokens: counter }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

@@ -75,7 +75,7 @@ const QuestionShape = z
   .meta({ ref: "ToolRunQuestion" });
 const tag = "Tools";
 
-/** `/tools`: what tools there are (TOOL-01, TOOL-07), and `/threads/:id/tools/:name/run`: one run by hand (TOOL-11). */
+/** `/tools`: what tools there are, and `/threads/:id/tools/:name/run`: one run by hand. */
 export function toolRoutes({ manual, mayAdminister }: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 

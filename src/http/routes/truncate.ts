@@ -17,8 +17,8 @@ const Truncate = z.object({
 const Ok = z.object({ ok: z.literal(true) });
 
 /**
- * `/internal/truncate`: removes all that the caller has, kind by kind, for test suites of clients. It is there only where the
- * server was told so: nobody else wants to meet it by mistake (wire contract, section 2.1).
+ * `/internal/truncate`: removes all that the caller has, kind by kind, for test suites of clients. It is there only
+ * where the server was told so: nobody else wants to meet it by mistake.
  */
 export function truncateRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();

@@ -18,7 +18,7 @@ const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
 };
 
-/** `/ui`: components that graphs bring for their messages, for pages to load (wire contract, section 2.1). */
+/** `/ui`: components that graphs bring for their messages, for pages to load. */
 export function uiRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const filesOf = async (agent: string): Promise<{ id: string; files: InterfaceFile[] } | undefined> => {

@@ -45,7 +45,7 @@ const WebSearchShape = z
 
 const tag = "Tools";
 
-/** `/web-search`: who may search the web for a model, what has to be done for the others, and their keys (SEARCH-08, SEC-01). */
+/** `/web-search`: who may search the web for a model, what has to be done for the others, and their keys. */
 export function webSearchRoutes(services: HttpServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   choiceRoute(routes, services);

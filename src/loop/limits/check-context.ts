@@ -13,7 +13,7 @@ import { countText } from "../../context/tokens/tokens.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 
-/** Looks at what a loop call was given, and at its system text (CTX-20); what it is given stays so to its end. */
+/** Looks at what a loop call was given, and at its system text; what it is given stays so to its end. */
 export function checkRequest(call: LoopCall, config: LangGraphRunnableConfig): void {
   const { system, parts } = call;
   const found = parts === undefined ? [] : checkSystem(parts, countText(system));
@@ -41,8 +41,8 @@ export function checkOutcome(messages: readonly BaseMessage[], call: LoopCall, c
 }
 
 /**
- * Each problem once. The call is made nevertheless: the view was mended and shortened before, tokens are estimates, and what
- * a provider refuses is tried in other ways (ERR-03).
+ * Each problem once. The call is made nevertheless: the view was mended and shortened before, tokens are estimates, and
+ * what a provider refuses is tried in other ways.
  */
 function tell(found: readonly IntegrityProblem[], call: LoopCall, config: LangGraphRunnableConfig): void {
   for (const one of found) {

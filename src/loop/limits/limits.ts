@@ -4,8 +4,8 @@ import type { LoopLimits, ModelPrice, RunContext, ToolPolicy } from "../../state
 import type { EndReason, LoopState } from "../state.ts";
 
 /**
- * The time of a loop call in this process: it begins anew when the call goes on after a stop of the server or an answer, so
- * that neither counts (C-28). Milliseconds.
+ * The time of a loop call in this process: it begins anew when the call goes on after a stop of the server or an
+ * answer, so that neither counts. Milliseconds.
  */
 export interface LoopClock {
   /** When the call began here, since 1970. */
@@ -14,18 +14,15 @@ export interface LoopClock {
   before: number | undefined;
 }
 
-/**
- * How many calls of one reply are run (LOOP-03): one where the user has chosen the tool (TOOL-08), and in a guarded turn
- * (CONF-07).
- */
+/** How many calls of one reply are run: one where the user has chosen the tool, and in a guarded turn. */
 export function callsPerReply(call: { limits: LoopLimits; forcedTool?: string; toolPolicy?: ToolPolicy }): number {
   const isOne = call.forcedTool !== undefined || call.toolPolicy === "guarded";
   return isOne ? 1 : call.limits.max_tool_calls_per_turn;
 }
 
 /**
- * How many calls of one session run at once: one after the other unless the policy is `auto` (QUEUE-04), and where the model
- * writes its calls as text (XML-10, C-04).
+ * How many calls of one session run at once: one after the other unless the policy is `auto`, and where the model
+ * writes its calls as text.
  */
 export function callsAtOnce(
   call: { limits: LoopLimits; model: string; toolPolicy?: ToolPolicy; toolProtocol?: RunContext["tool_protocol"] },
@@ -61,7 +58,7 @@ export function remainingMs(worked: number, { timeout_seconds }: LoopLimits): nu
   return Math.max(0, timeout_seconds * 1000 - worked);
 }
 
-/** The limit that the loop has reached before its next iteration, if any (LOOP-03): then that one answers. */
+/** The limit that the loop has reached before its next iteration, if any: then that one answers. */
 export function reachedLimit(
   state: { worked_ms: number; iteration_count: number },
   limits: LoopLimits,
@@ -106,8 +103,8 @@ export function costOf(tokens: { input: number; output: number }, price: ModelPr
 }
 
 /**
- * Supersteps LangGraph may take so that its own limit never fires before ours (LOOP-04): four per iteration, those of
- * agents that work one after the other, and the steps around them.
+ * Supersteps LangGraph may take so that its own limit never fires before ours: four per iteration, those of agents that
+ * work one after the other, and the steps around them.
  */
 export function recursionLimit(limits: LoopLimits): number {
   return limits.max_iterations * (4 + 2 * mostAgents + 1) + 10;

@@ -4,12 +4,12 @@ import { AppError } from "../../errors.ts";
 import type { LoopPhase, Orchestration } from "../../state.ts";
 import { tellEvent } from "../services.ts";
 
-/** Where a turn is (STATE-03): see `Orchestration` for the record that a session keeps. */
+/** Where a turn is: see `Orchestration` for the record that a session keeps. */
 export type TurnState = Orchestration["state"];
 
 /**
- * The moves of a turn (STATE-03): `plan` judges what the turn needs, `decide` goes on, sums up or asks. A turn without tools
- * goes from `plan` to its reply; a plan's next step is judged anew. Whatever ended the last turn, the next begins at `idle`.
+ * The moves of a turn: `plan` judges what the turn needs, `decide` goes on, sums up or asks. A turn without tools goes
+ * from `plan` to its reply; a plan's next step is judged anew. Whatever ended the last turn, the next begins at `idle`.
  */
 const moves: Record<TurnState, readonly TurnState[]> = {
   idle: ["plan"],
@@ -37,7 +37,7 @@ export function advance(
   return state;
 }
 
-/** Where the turn goes when the loop enters a phase; the loop's other phases leave it where it is (C-02). */
+/** Where the turn goes when the loop enters a phase; the loop's other phases leave it where it is. */
 export function stateInPhase(state: TurnState, phase: LoopPhase): TurnState {
   switch (phase) {
     case "executing":

@@ -1,7 +1,7 @@
 import { AppError } from "../../errors.ts";
 import type { LoopPhase } from "../../state.ts";
 
-/** What moves the loop from one phase to the next (STATE-05, table 18.1, with the three additions of C-45). */
+/** What moves the loop from one phase to the next. */
 export type PhaseEvent =
   | "start"
   | "prompt_ready"
@@ -21,17 +21,17 @@ export type PhaseEvent =
 const moves: Record<Exclude<PhaseEvent, "cancel" | "error">, Partial<Record<LoopPhase, LoopPhase>>> = {
   start: { idle: "preparing" },
   prompt_ready: { preparing: "calling_llm" },
-  // Asked again in another way (ERR-03), it streams as before.
+  // Asked again in another way, it streams as before.
   stream_started: { calling_llm: "streaming", streaming: "streaming" },
   response_complete: { streaming: "parsing", calling_llm: "parsing" },
   tools_detected: { parsing: "executing" },
   no_tools: { parsing: "complete" },
-  // A forced continuation (TASK-04) begins a round without tools before it; the table knows no such round.
+  // A forced continuation begins a round without tools before it; the table knows no such round.
   reply_continued: { parsing: "preparing" },
   tool_started: { executing: "waiting_tool", waiting_tool: "waiting_tool" },
   tool_complete: { waiting_tool: "aggregating", executing: "aggregating" },
   results_ready: { aggregating: "calling_llm" },
-  // A result that is the reply (LOOP-13, LOOP-23), or a budget that is used up.
+  // A result that is the reply, or a budget that is used up.
   turn_over: { aggregating: "complete", preparing: "complete" },
   reset: { complete: "idle", cancelled: "idle", error: "idle" },
 };

@@ -25,7 +25,7 @@ export function findingsOf(messages: readonly BaseMessage[], call: LoopCall): Fi
   return findings;
 }
 
-/** Tells each finding once, as an event and in the log (GUARD-09). */
+/** Tells each finding once, as an event and in the log. */
 export function tellFindings(findings: readonly Finding[], config: LangGraphRunnableConfig): void {
   const call = loopCall(config);
   for (const { rule, stage, reason } of findings) {
@@ -38,7 +38,7 @@ export function tellFindings(findings: readonly Finding[], config: LangGraphRunn
   }
 }
 
-/** Logs a reply that ends a turn and looks unfinished; its words stay as they are (TASK-06). */
+/** Logs a reply that ends a turn and looks unfinished; its words stay as they are. */
 export function logUnfinished(reply: string, config: LangGraphRunnableConfig): void {
   const completeness = completenessOf(reply);
   if (completeness.complete || completeness.why === "empty") return;
@@ -46,7 +46,7 @@ export function logUnfinished(reply: string, config: LangGraphRunnableConfig): v
   servicesOf(config).logger?.warn({ ...about, why: completeness.why }, "reply_looks_unfinished");
 }
 
-/** Tells how far a task of several steps is, when that has changed (TASK-02). */
+/** Tells how far a task of several steps is, when that has changed. */
 export function tellTask(turn: Turn, config: LangGraphRunnableConfig): void {
   const call = loopCall(config);
   const { task, verdict, done, total, remaining } = assessTask(turn);

@@ -8,8 +8,8 @@ import { emit, loopCall } from "../request.ts";
 import type { LoopState, LoopUpdate } from "../state.ts";
 
 /**
- * Puts the question about a failed model call to a person (ERR-03) and has no effects (law 1). Another try is of the same
- * call: what the user wrote and what the tools gave stays as it is (ERR-15).
+ * Puts the question about a failed model call to a person and has no effects (law 1). Another try is of the same call:
+ * what the user wrote and what the tools gave stays as it is.
  */
 export async function askAboutFailure(state: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const { failure } = state;

@@ -24,9 +24,9 @@ export type StagedAnswer =
   | { kind: "failed"; error: unknown; plans: AlternativePlan[] };
 
 /**
- * Asks the model, and in another way where the usual one fails for good (stages one and two of ERR-03). Each other way is
- * taken once, and told as `degraded` (ERR-13). Before all others a model that could not stream is asked for its answer in one
- * piece (LLM-24). What is too long for the model is not sent (COMP-14). Never throws.
+ * Asks the model, and in another way where the usual one fails for good. Each other way is taken once, and told as
+ * `degraded`. Before all others a model that could not stream is asked for its answer in one piece. What is too long
+ * for the model is not sent. Never throws.
  */
 export async function askInStages(
   state: LoopState,
@@ -80,7 +80,7 @@ function leavesAll(state: LoopState, first: LoopState, call: LoopCall): boolean 
   return countMessages(promptOf(state, call)) > countMessages(promptOf(first, call)) * 0.95;
 }
 
-/** The next views keep below what the model could not read (COMP-15). */
+/** The next views keep below what the model could not read. */
 function learn(state: LoopState, call: LoopCall, said: string, config: LangGraphRunnableConfig): void {
   // In another way less was sent than the view holds: then only the words tell.
   const tokens = state.alternative === null ? (state.view?.tokens ?? Infinity) : Infinity;
@@ -88,8 +88,8 @@ function learn(state: LoopState, call: LoopCall, said: string, config: LangGraph
 }
 
 /**
- * The same where a server has cut the prompt in silence (LLM-14). What it has read may be much less than it can, since it
- * leaves out whole messages; half of what was sent comes nearer each time.
+ * The same where a server has cut the prompt in silence. What it has read may be much less than it can, since it leaves
+ * out whole messages; half of what was sent comes nearer each time.
  */
 function learnFromCut(answer: AIMessageChunk, state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): void {
   const cut = cutPrompt(answer);

@@ -25,8 +25,8 @@ import { searchOptions } from "./vendor-search.ts";
 import { withinTime } from "./within-time.ts";
 
 /**
- * Asks the model once and gives its whole answer: retried where it could not be reached (LOOP-16), continued where it was
- * cut (LOOP-15), within the time that is left. Throws AppErrors, and the reason of a stop.
+ * Asks the model once and gives its whole answer: retried where it could not be reached, continued where it was cut,
+ * within the time that is left. Throws AppErrors, and the reason of a stop.
  */
 export async function ask(
   prompt: BaseMessage[],
@@ -82,7 +82,7 @@ export async function ask(
   return withUsage(answer, prompt);
 }
 
-/** Makes one request when the process may make another (QUEUE-04); the wait counts as time of the turn. */
+/** Makes one request when the process may make another; the wait counts as time of the turn. */
 async function inTurn<T>(
   { modelRate, modelRequests, locks }: RunServices,
   signal: AbortSignal,
@@ -127,7 +127,7 @@ export function priceOf(
   return model === call.model ? call.limits.price : modelPrice(model, profilesOf(config));
 }
 
-/** The tools that this call of the model may use; a closing one has none (LOOP-02). */
+/** The tools that this call of the model may use; a closing one has none. */
 export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
   if (state.closing !== null || state.alternative === "without_tools") return [];
   const usable = callableTools(call, isForcedNow(state.messages, call));

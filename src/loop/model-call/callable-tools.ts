@@ -9,7 +9,7 @@ import { writtenArguments } from "../tool-call/tool-task.ts";
 const mostTries = 3;
 
 /**
- * Whether the next call is to be that of the tool which the user has chosen (TOOL-08): it runs exactly once, so one whose
+ * Whether the next call is to be that of the tool which the user has chosen: it runs exactly once, so one whose
  * arguments cannot be used is asked for again, a few times. `messages` are those of the loop so far.
  */
 export function isForcedNow(
@@ -29,7 +29,7 @@ function hasCalled(tool: Tool, reply: AIMessage): boolean {
   return prepareCall(tool, writtenArguments(call.args)).kind === "ready";
 }
 
-/** The tools that may be called: where the user has chosen one, first it alone and then only the others (TOOL-08). */
+/** The tools that may be called: where the user has chosen one, first it alone and then only the others. */
 export function callableTools(
   { tools, forcedTool }: Pick<LoopRequest, "tools" | "forcedTool">,
   isForced: boolean,

@@ -16,8 +16,8 @@ import type { EndReason, LoopState, LoopUpdate } from "../state.ts";
 import { isOutOfTime } from "./within-time.ts";
 
 /**
- * What a model call that failed for good comes to: a question to a person where the run wants that; else the end of the turn
- * with what is known, or of the run where nothing has been done or said yet. Throws what ends the run, and a stop.
+ * What a model call that failed for good comes to: a question to a person where the run wants that; else the end of the
+ * turn with what is known, or of the run where nothing has been done or said yet. Throws what ends the run, and a stop.
  */
 export function failedCall(
   error: unknown,
@@ -52,13 +52,13 @@ export function failedCall(
   }
   const end_reason: EndReason = isLate ? "timeout" : "error";
   const messages = toldPart(heard, end_reason, state, config);
-  // A limit ends a turn, never a run; the final message says which one. Nor does a service that is left alone (SVC-03).
+  // A limit ends a turn, never a run; the final message says which one. Nor does a service that is left alone.
   const isExpected = isLate || error.code === "service_paused";
   if (!isExpected && messages.length === 0 && state.messages.length === 0) throw error;
   return { phase, end_reason, last_error, worked_ms, ...(messages.length === 0 ? {} : { messages }) };
 }
 
-/** What the user reads, in the language of the request; what exactly happened is in the event and in the log (ERR-17). */
+/** What the user reads, in the language of the request; what exactly happened is in the event and in the log. */
 function toldError(error: AppError, history: readonly BaseMessage[]): string {
   const request = textOf(history.findLast(isHumanMessage)?.content ?? "");
   const language = /\p{Script=Han}/u.test(request) ? "zh" : "en";
@@ -70,8 +70,8 @@ function aboutError({ code, message, suggestion }: AppError) {
 }
 
 /**
- * The words that readers have seen of an answer that broke off stay, as those of a stopped one do (ERR-16, STOP-08): the
- * message that the turn ends with, or none where too little had come.
+ * The words that readers have seen of an answer that broke off stay, as those of a stopped one do: the message that the
+ * turn ends with, or none where too little had come.
  */
 export function toldPart(
   heard: HeardAnswer | undefined,

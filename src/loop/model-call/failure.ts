@@ -4,7 +4,7 @@ import { errorQuestion } from "../../error-texts.ts";
 import { AppError, errorCodes } from "../../errors.ts";
 import { HeardAnswer } from "../progress.ts";
 
-/** A model call that failed for good, while a person decides about it (ERR-03). */
+/** A model call that failed for good, while a person decides about it. */
 export const Failure = z.object({
   code: z.enum(errorCodes),
   message: z.string(),
@@ -16,7 +16,7 @@ export const Failure = z.object({
 });
 export type Failure = z.infer<typeof Failure>;
 
-/** What a person is asked about a failure, as the interrupt carries it (API-13, kind `error_decision`). */
+/** What a person is asked about a failure, as the interrupt carries it (kind `error_decision`). */
 export interface ErrorDecisionRequest {
   kind: "error_decision";
   question: string;

@@ -4,8 +4,8 @@ import { callsOf } from "../reply/reply-calls.ts";
 import { usageOf } from "../reply/reply-message.ts";
 
 /**
- * The answer with what it has used. Where the vendor does not say, it is our own estimate of what was sent and said, marked as
- * `usage_estimated`: limits of tokens and money hold for such vendors too (LOOP-17). Tools are not in it.
+ * The answer with what it has used. Where the vendor does not say, it is our own estimate of what was sent and said,
+ * marked as `usage_estimated`: limits of tokens and money hold for such vendors too. Tools are not in it.
  */
 export function withUsage(answer: AIMessageChunk, prompt: readonly BaseMessage[]): AIMessageChunk {
   const usage = usageOf(answer);

@@ -9,8 +9,8 @@ const refusing = new WeakSet<BaseChatModel>();
 const asJson = { response_format: { type: "json_object" }, format: "json" };
 
 /**
- * Makes a request whose answer the program reads, and holds the model to JSON where it can be (LLM-11); the prompts describe
- * the form. A server that refuses such a request is asked without it: JSON is found between words too.
+ * Makes a request whose answer the program reads, and holds the model to JSON where it can be; the prompts describe the
+ * form. A server that refuses such a request is asked without it: JSON is found between words too.
  */
 export async function heldToJson<Answer>(
   model: BaseChatModel,

@@ -9,7 +9,7 @@ import type { LoopCall } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 
 /**
- * What notes the requests of one model call, so that they can be looked at (CTX-19): whoever sends them calls it with each
+ * What notes the requests of one model call, so that they can be looked at: whoever sends them calls it with each
  * request. Nobody waits for it; that one was not noted is logged. The requests of agents are not the session's.
  */
 export function requestNoter(

@@ -24,7 +24,7 @@ export interface RestRequest {
 const refusing = new WeakSet<BaseChatModel>();
 
 /**
- * The ways to ask a model for the rest of its answer (LOOP-15), the better one first: what it has said stands last, as the
+ * The ways to ask a model for the rest of its answer, the better one first: what it has said stands last, as the
  * beginning of the answer where the model takes that, else with a request in words behind it.
  */
 export function* restRequests(

@@ -3,8 +3,8 @@ const firstAfter = 5;
 const thenEvery = 10;
 
 /**
- * Runs `work`, and tells how many seconds it has taken as soon as it takes long, then again and again (TOOL-09): a reader
- * sees that the call is still at work. Says nothing after its end.
+ * Runs `work`, and tells how many seconds it has taken as soon as it takes long, then again and again: a reader sees
+ * that the call is still at work. Says nothing after its end.
  */
 export async function announcing<T>(work: () => Promise<T>, tell: (elapsedSeconds: number) => void): Promise<T> {
   let elapsed = firstAfter;

@@ -11,8 +11,8 @@ import type { LoopCall } from "../request.ts";
 import type { LoopState } from "../state.ts";
 
 /**
- * Why a request is not sent: it takes more than the model reads although everything was left out that can be (COMP-14). Says
- * what takes how much, and what to do. `undefined` for what may be sent, also where an earlier error seemed to forbid it.
+ * Why a request is not sent: it takes more than the model reads although everything was left out that can be. Says what
+ * takes how much, and what to do. `undefined` for what may be sent, also where an earlier error seemed to forbid it.
  */
 export function tooLong(
   prompt: BaseMessage[],

@@ -8,12 +8,12 @@ import { emit, type LoopCall } from "../request.ts";
 
 const Kept = z.array(SearchResult).min(1);
 
-/** What a model is asked to do besides: to search the web by itself, where the run wants that and its vendor can (SEARCH-01). */
+/** What a model is asked to do besides: to search the web by itself, where the run wants that and its vendor can. */
 export function searchOptions(model: string, { providerSearch, silent }: LoopCall): Pick<ModelOptions, "webSearch"> {
   return providerSearch === true && !silent && isProviderSearchAvailable(model) ? { webSearch: true } : {};
 }
 
-/** Tells what a vendor has found, which it says of its answer alone (SEARCH-06). */
+/** Tells what a vendor has found, which it says of its answer alone. */
 export function tellVendorSearch(
   { additional_kwargs }: AIMessage,
   model: string,

@@ -11,8 +11,8 @@ export function isOutOfTime(error: unknown): boolean {
 }
 
 /**
- * Runs `work` with a signal that aborts when `signal` does, or after `milliseconds` with `timeout`. Timer and listener go
- * with the work: `AbortSignal.timeout` would hold everything the call has touched until its time is over.
+ * Runs `work` with a signal that aborts when `signal` does, or after `milliseconds` with `timeout`. Timer and listener
+ * go with the work: `AbortSignal.timeout` would hold everything the call has touched until its time is over.
  */
 export async function withinTime<T>(
   milliseconds: number,

@@ -20,7 +20,7 @@ export interface Continuation {
   onRequest?: (messages: BaseMessage[]) => void;
   /** A request may end with the beginning of the answer; else the model is asked in words for the rest. */
   takesBeginning?: boolean;
-  /** The messages that the model is shown bear hints, which are not to be repeated (MSG-06). */
+  /** The messages that the model is shown bear hints, which are not to be repeated. */
   hasHints?: boolean;
   /** Told before each further piece, counted from 1. */
   onPiece: (round: number) => void;
@@ -36,8 +36,8 @@ interface Answer extends Said {
 }
 
 /**
- * A model whose answers do not end at the length limit (LOOP-15): the model is asked for the rest, and the pieces are one
- * message for whoever reads, streamed or not, with nothing said twice at the seams.
+ * A model whose answers do not end at the length limit: the model is asked for the rest, and the pieces are one message
+ * for whoever reads, streamed or not, with nothing said twice at the seams.
  */
 export class ContinuedModel extends WrappedModel {
   readonly #continuation: Continuation;

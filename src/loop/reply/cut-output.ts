@@ -8,8 +8,8 @@ export function isCutMark(chunk: ChatGenerationChunk): boolean {
 }
 
 /**
- * The chunk as a part of the message `id`, with another text, and where asked without the mark that it was cut. A mark that
- * stays is said on the message: some clients keep it beside.
+ * The chunk as a part of the message `id`, with another text, and where asked without the mark that it was cut. A mark
+ * that stays is said on the message: some clients keep it beside.
  */
 export function asPart(
   chunk: ChatGenerationChunk,
@@ -48,8 +48,8 @@ export function cutEnd(id: string | undefined): ChatGenerationChunk {
 }
 
 /**
- * The arguments of calls as the provider sent them, by the call's id, where they are not whole JSON. Of calls that share an
- * id all are taken for broken when one is.
+ * The arguments of calls as the provider sent them, by the call's id, where they are not whole JSON. Of calls that
+ * share an id all are taken for broken when one is.
  */
 export function brokenArgumentsOf(answer: AIMessageChunk): Map<string, string> {
   const calls = new Map<string, { id: string; text: string }>();

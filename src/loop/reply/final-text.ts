@@ -34,7 +34,7 @@ const openings: Record<EndReason, Record<Language, string>> = {
   },
 };
 
-/** The same for an end after a failed tool, where the run does not want to go on from one (LOOP-03). */
+/** The same for an end after a failed tool, where the run does not want to go on from one. */
 const afterFailedTool: Record<Language, string> = {
   en: "I stopped here because a tool call failed.",
   zh: "我在此停止：一次工具调用失败了。",

@@ -4,7 +4,7 @@ import { openHintLength, withoutHints, withoutHintsIn } from "../../context/hint
 import { writeTool } from "../../tools/conversation/deletion-list.ts";
 import { asPart } from "./cut-output.ts";
 
-/** The pieces of an answer without the hints that a model repeats (MSG-06). What may become one waits for what follows. */
+/** The pieces of an answer without the hints that a model repeats. What may become one waits for what follows. */
 export async function* hintlessPieces(pieces: AsyncIterable<ChatGenerationChunk>): AsyncGenerator<ChatGenerationChunk> {
   let held = "";
   let id: string | undefined;

@@ -4,7 +4,7 @@ import { countText } from "../../context/tokens/tokens.ts";
 import type { PartialAnswer, StopReason } from "../../events.ts";
 import type { HeardAnswer } from "../progress.ts";
 
-/** A partial answer of at most so many characters is not worth a message (STOP-08). */
+/** A partial answer of at most so many characters is not worth a message. */
 const shortAnswer = 50;
 
 function characters(text: string): number {
@@ -12,8 +12,8 @@ function characters(text: string): number {
 }
 
 /**
- * What readers were told of an answer that a stop or a failure has cut off, as a message: never under an id that is `taken`,
- * since a server that repeats its ids must not overwrite an earlier one.
+ * What readers were told of an answer that a stop or a failure has cut off, as a message: never under an id that is
+ * `taken`, since a server that repeats its ids must not overwrite an earlier one.
  */
 export function toPartial(
   answer: HeardAnswer,

@@ -22,8 +22,8 @@ const deepest = 64;
 
 /**
  * The calls of an answer, in a form that a strict provider takes back (law 6): names that are names, ids that are short
- * and their own, not too many. Arguments that are not whole JSON stand as text. What a model did not ask for in this form
- * is refused later like any other wrong call. `isTaken`: another call of the conversation has this id.
+ * and their own, not too many. Arguments that are not whole JSON stand as text. What a model did not ask for in this
+ * form is refused later like any other wrong call. `isTaken`: another call of the conversation has this id.
  */
 export function callsOf(answer: AIMessageChunk, isTaken: (id: string) => boolean = () => false): ReplyCall[] {
   const seen = new Set<string>();
@@ -61,8 +61,8 @@ const idsOfCalls = overGrowingList<Set<unknown> | undefined>(undefined, (ids, me
 });
 
 /**
- * Whether a message of the list has a call of this id. Some servers count the calls of each reply anew; strict providers refuse
- * a history with the same id twice, and clients show the result of one call at the other.
+ * Whether a message of the list has a call of this id. Some servers count the calls of each reply anew; strict
+ * providers refuse a history with the same id twice, and clients show the result of one call at the other.
  */
 export function hasCall(messages: readonly BaseMessage[], id: string): boolean {
   return idsOfCalls(messages)?.has(id) === true;

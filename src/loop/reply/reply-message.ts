@@ -22,7 +22,7 @@ export interface ReplyNotes {
   model: string;
   price: ModelPrice | undefined;
   runId: string;
-  /** The place of this reply in the conversation that the model saw (LOOP-17). */
+  /** The place of this reply in the conversation that the model saw. */
   conversationRound: number;
   forcedBy: ForcedRound["kind"] | undefined;
 }
@@ -30,8 +30,7 @@ export interface ReplyNotes {
 /**
  * The answer as a whole message with ids that are its own: some servers repeat message ids or call ids, and two messages
  * with one id would replace each other. `taken` says which ids the conversation has already. Arguments that are not whole
- * JSON stand as text, and a call that the length limit may have cut in half is listed under `cut_calls`: it is never run
- * (LOOP-15). Pieces that were streamed before bear the ids that the server gave.
+ * JSON stand as text, and a call that the length limit may have cut in half is listed under `cut_calls`: it is never run. Pieces that were streamed before bear the ids that the server gave.
  */
 export function toMessage(answer: AIMessageChunk, taken: TakenIds, notes: ReplyNotes): AIMessage {
   const { id } = answer;
@@ -58,13 +57,13 @@ export function toMessage(answer: AIMessageChunk, taken: TakenIds, notes: ReplyN
   return new AIMessage(fields as AIMessageFields);
 }
 
-/** Why the turn ended with this message, said on the message itself (LOOP-02). */
+/** Why the turn ended with this message, said on the message itself. */
 export function withEnd(message: AIMessage, reason: EndReason): AIMessage {
   message.additional_kwargs["end_reason"] = reason;
   return message;
 }
 
-/** The pages that the reply may speak of, kept on the reply that a reader sees (SEARCH-05): of several steps, the last. */
+/** The pages that the reply may speak of, kept on the reply that a reader sees: of several steps, the last. */
 export function withSources(message: AIMessage, { found = [], isPart = false, silent }: WebSources): AIMessage {
   if (found.length > 0 && !isPart && !silent) message.additional_kwargs["web_search_results"] = [...found];
   return message;

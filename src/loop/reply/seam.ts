@@ -12,9 +12,9 @@ export interface Seam {
 }
 
 /**
- * How many characters at the beginning of `next` only repeat the end of `text` (LOOP-15): the model was asked to go on
- * with the very next character, and did not. A pattern that `text` itself repeats (a ruled line, rows of a table) is no
- * such overlap: going on with it is what a model does that obeys.
+ * How many characters at the beginning of `next` only repeat the end of `text`: the model was asked to go on with the
+ * very next character, and did not. A pattern that `text` itself repeats (a ruled line, rows of a table) is no such
+ * overlap: going on with it is what a model does that obeys.
  */
 export function overlapAtSeam(text: string, next: string): number {
   const end = text.slice(-longestOverlap);

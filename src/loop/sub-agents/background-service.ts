@@ -11,7 +11,7 @@ export interface BackgroundWork {
   context: RunContext;
 }
 
-/** Sessions that a run's session has sent agents to work in (AGENT-04). */
+/** Sessions that a run's session has sent agents to work in. */
 export interface BackgroundService {
   /** Resolves when the work is on disk. Throws what keeps it from being admitted. */
   send(work: BackgroundWork, signal: AbortSignal): Promise<{ session_id: string; run_id: string }>;

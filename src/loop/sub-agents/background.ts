@@ -14,7 +14,7 @@ import { loopCall, userWords, type BackgroundNews, type LoopCall } from "../requ
 import { servicesOf, sessionIdOf } from "../services.ts";
 import type { LoopState } from "../state.ts";
 
-/** Agents and commands in one note (LOOP-19), and characters of all that they said together. */
+/** Agents and commands in one note, and characters of all that they said together. */
 const mostInNote = 64;
 const noteLength = 6000;
 
@@ -61,8 +61,8 @@ export function backgroundAgents(config: LangGraphRunnableConfig, callId: string
 }
 
 /**
- * What the agent's run may choose: never more than its caller, and the user's own words stay the only ones that can be a
- * yes. Limits are its own: what it uses is not known while the caller's turn is counted.
+ * What the agent's run may choose: never more than its caller, and the user's own words stay the only ones that can be
+ * a yes. Limits are its own: what it uses is not known while the caller's turn is counted.
  */
 function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: number): RunContext {
   const { price, ...limits } = caller.limits;
@@ -95,9 +95,9 @@ function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: numb
 }
 
 /**
- * What the next model call is told of agents and commands that have finished in the background (LOOP-19). Each is told
- * once: the reply to it says so, and the calls of the same turn after it still see it. Agents are looked up only for a
- * session that has asked for some.
+ * What the next model call is told of agents and commands that have finished in the background. Each is told once: the
+ * reply to it says so, and the calls of the same turn after it still see it. Agents are looked up only for a session
+ * that has asked for some.
  */
 export async function backgroundNews(
   state: Pick<LoopState, "messages">,

@@ -21,9 +21,9 @@ export interface AgentTask {
 }
 
 /**
- * Sends agents to work, each in a task of its own (law 2), and gathers their reports: of a delegation that is through it
- * makes the one result of its call (law 6). Between two visits every agent that was sent has reported. The caller's clock
- * stands still meanwhile, since each agent has its own; tokens and money are the caller's.
+ * Sends agents to work, each in a task of its own (law 2), and gathers their reports: of a delegation that is through
+ * it makes the one result of its call (law 6). Between two visits every agent that was sent has reported. The caller's
+ * clock stands still meanwhile, since each agent has its own; tokens and money are the caller's.
  */
 export async function delegate(state: LoopState, config: LangGraphRunnableConfig): Promise<Command> {
   const delegations: Record<string, DelegationProgress | null> = {};

@@ -28,7 +28,7 @@ export type AgentReport = z.infer<typeof AgentReport>;
 
 const Reports = z.record(z.string(), AgentReport);
 
-/** The work that one call has handed to agents (AGENT-04). It is stored, so that a crash repeats no finished agent. */
+/** The work that one call has handed to agents. It is stored, so that a crash repeats no finished agent. */
 export const Delegation = z.object({
   call: z.object({ id: z.string(), name: z.string() }),
   message_id: z.string(),

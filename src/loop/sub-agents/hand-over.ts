@@ -12,8 +12,8 @@ import { writtenArguments, type ToolTask } from "../tool-call/tool-task.ts";
 export type HandedOver = { kind: "work"; work: Delegation } | { kind: "result"; result: ToolResult };
 
 /**
- * The work that an allowed call hands to agents (AGENT-04); `undefined` for any other call, also for one that sends
- * them to the background. The agents are taken as they are now.
+ * The work that an allowed call hands to agents; `undefined` for any other call, also for one that sends them to the
+ * background. The agents are taken as they are now.
  */
 export function handOver(task: ToolTask, config: LangGraphRunnableConfig): HandedOver | undefined {
   const { call, outcome } = task;

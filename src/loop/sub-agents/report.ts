@@ -11,7 +11,7 @@ export interface RecordedCall {
   success: boolean | null;
 }
 
-/** What a loop call has done so far (LOOP-06). Times are milliseconds since 1970; `worked_ms` has no waits for a person and no downtime. */
+/** What a loop call has done so far. Times are milliseconds since 1970; `worked_ms` has no waits for a person and no downtime. */
 export interface LoopReport {
   is_running: boolean;
   is_cancelled: boolean;

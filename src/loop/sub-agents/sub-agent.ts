@@ -25,9 +25,9 @@ export interface AgentOutcome {
 export type RunAgentLoop = (request: LoopRequest, config: LangGraphRunnableConfig) => Promise<AgentOutcome>;
 
 /**
- * The step in which one agent works (AGENT-04): the same loop with its own prompt, tools, model and messages, under the
- * checkpoint of this very task. So after a crash or an answer it goes on where it was, and what it asks reaches whoever
- * reads the run. What fails in it is its report; only a stop and a question are thrown.
+ * The step in which one agent works: the same loop with its own prompt, tools, model and messages, under the checkpoint
+ * of this very task. So after a crash or an answer it goes on where it was, and what it asks reaches whoever reads the
+ * run. What fails in it is its report; only a stop and a question are thrown.
  */
 export function subAgent(runAgentLoop: RunAgentLoop) {
   return async (task: AgentTask, config: LangGraphRunnableConfig): Promise<LoopUpdate> => {

@@ -6,7 +6,7 @@ import { canonicalJson } from "../../tools/runtime/canonical-json.ts";
 import type { Operation } from "../../tools/runtime/tool.ts";
 
 /**
- * The question put to a person about one tool call (API-13, kind `confirmation`). It carries LangChain's human-in-the-loop
+ * The question put to a person about one tool call (kind `confirmation`). It carries LangChain's human-in-the-loop
  * request, so that existing clients can show and answer it.
  */
 export interface ConfirmationRequest extends ReviewRequest {
@@ -20,7 +20,7 @@ export interface ConfirmationRequest extends ReviewRequest {
   operation: Operation;
   /** Whether a yes may be remembered for later calls. */
   may_remember: boolean;
-  /** Words of which each is a yes (CONF-09). */
+  /** Words of which each is a yes. */
   keywords: readonly string[];
   /** Set when the last answer could not be used: what was wrong with it. */
   problem?: string;
@@ -42,8 +42,8 @@ interface ReviewConfig {
 }
 
 /**
- * LangChain's human-in-the-loop request in both spellings in use. Each entry has both too: clients take one of the two lists
- * and look in it for names of the other spelling.
+ * LangChain's human-in-the-loop request in both spellings in use. Each entry has both too: clients take one of the two
+ * lists and look in it for names of the other spelling.
  */
 export interface ReviewRequest {
   actionRequests: ActionRequest[];
@@ -89,8 +89,8 @@ export interface Asked {
 }
 
 /**
- * What an approval is bound to: the tool, its arguments, the workspace, and what the call would do there. Another target
- * or other facts (one file more in the folder) give another hash. Hexadecimal SHA-256 of canonical JSON.
+ * What an approval is bound to: the tool, its arguments, the workspace, and what the call would do there. Another
+ * target or other facts (one file more in the folder) give another hash. Hexadecimal SHA-256 of canonical JSON.
  */
 export function approvalHash(bound: {
   tool: string;

@@ -8,8 +8,7 @@ import type { LoopRequest } from "../request.ts";
 import type { Outcome } from "./tool-task.ts";
 
 /**
- * The question whether a further tool of a guarded turn may run (API-13, kind `chain_confirm`), with the words that confirm
- * (CONF-09). It carries LangChain's human-in-the-loop request too, so that existing clients can show it.
+ * The question whether a further tool of a guarded turn may run (kind `chain_confirm`), with the words that confirm. It carries LangChain's human-in-the-loop request too, so that existing clients can show it.
  */
 export interface ChainRequest extends ReviewRequest {
   kind: "chain_confirm";
@@ -22,8 +21,8 @@ export interface ChainRequest extends ReviewRequest {
 const allowed = ["approve", "reject", "respond", "answer"] as const;
 
 /**
- * Whether a call is a further one of a guarded turn (CONF-07): a tool has run since the user's last message, in this loop
- * call or an earlier one of the turn. In a turn with a chosen tool, every call of another tool is (TOOL-08).
+ * Whether a call is a further one of a guarded turn: a tool has run since the user's last message, in this loop call or
+ * an earlier one of the turn. In a turn with a chosen tool, every call of another tool is.
  */
 export function isChained(
   tool: Tool,
@@ -37,7 +36,7 @@ export function isChained(
   }: Pick<LoopRequest, "toolPolicy" | "forcedTool" | "history" | "tools" | "agent">,
 ): boolean {
   if (tool.completes === true) return false;
-  // Besides the tool that the user has chosen, nothing runs without their word (TOOL-08).
+  // Besides the tool that the user has chosen, nothing runs without their word.
   if (forcedTool !== undefined && tool.name !== forcedTool) return true;
   if (toolPolicy !== "guarded") return false;
   // The call that sent the agent was the turn's first tool.

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { failure, success } from "../../tools/runtime/result.ts";
 import type { ToolResult, UserQuestion } from "../../tools/runtime/tool.ts";
 
-/** A question of the model to the user, or a call for the client, as the interrupt carries it (API-13). */
+/** A question of the model to the user, or a call for the client, as the interrupt carries it. */
 export interface QuestionRequest extends UserQuestion {
   tool_call_id: string;
   tool: string;
@@ -60,8 +60,8 @@ export function readUserAnswer(answer: unknown): UserAnswer {
 export type ReadAnswer = { kind: "result"; result: ToolResult } | { kind: "unclear"; problem: string };
 
 /**
- * The result of a call that put a question to the user; a yes counts only where a plan was shown. A no is a result too, so
- * that the model goes on without what it asked for. `isPlanning`: nothing may be carried out yet (DECOMP-04).
+ * The result of a call that put a question to the user; a yes counts only where a plan was shown. A no is a result too,
+ * so that the model goes on without what it asked for. `isPlanning`: nothing may be carried out yet.
  */
 export function readAnswer(
   answer: unknown,

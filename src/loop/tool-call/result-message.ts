@@ -13,8 +13,8 @@ export interface AnsweredCall {
 }
 
 /**
- * The message the model reads: beginning and end of what the call gave, cut with a visible mark (LOOP-09). Where the ledger
- * keeps the whole, the message says under which name, and with `isReadable` the model is told how to read it.
+ * The message the model reads: beginning and end of what the call gave, cut with a visible mark. Where the ledger keeps
+ * the whole, the message says under which name, and with `isReadable` the model is told how to read it.
  */
 export function toToolMessage(
   { call }: { call: AnsweredCall },
@@ -51,7 +51,7 @@ export function isCutResult(message: BaseMessage): boolean {
   return message.additional_kwargs["whole_result"] !== undefined;
 }
 
-/** What a failed call says of its failure beside the words, as run errors and HTTP errors do (ERR-01). */
+/** What a failed call says of its failure beside the words, as run errors and HTTP errors do. */
 function aboutFailure({ errorType, suggestion }: ToolResult): Record<string, unknown> {
   if (errorType === undefined) return {};
   const recoverable = strategies[errorType].class !== "fatal";

@@ -62,7 +62,7 @@ function completing(tools: readonly Tool[]): ReadonlySet<string> {
   return new Set(tools.filter(({ completes }) => completes === true).map(({ name }) => name));
 }
 
-/** What the model reads instead of the result of a blocked call (GUARD-03). */
+/** What the model reads instead of the result of a blocked call. */
 function blocked({ reason, suggestions }: Finding): ToolResult {
   const data = { blocked: true, reason, suggestions };
   return { success: false, code: "BLOCKED", message: reason, data, errorType: "blocked" };
@@ -89,7 +89,7 @@ export async function lookAt(
   return lookAtCall(tool, input, toolContext(config));
 }
 
-/** What the operator wants to be asked about besides the rules (CONF-04, CONF-10), and who runs commands and simulates. */
+/** What the operator wants to be asked about besides the rules, and who runs commands and simulates. */
 export function askedBesides(
   services: RunServices,
 ): Pick<ToolContext, "criticalFiles" | "confirmTasks" | "shell" | "simulator"> {

@@ -11,11 +11,11 @@ export interface RequestedCall {
   iteration: number;
   /** Beyond the number of calls that one reply may hold. */
   over_limit: boolean;
-  /** Asked for while the tool that the user has chosen is the only one (TOOL-08). */
+  /** Asked for while the tool that the user has chosen is the only one. */
   forced?: true;
-  /** The length limit cut the reply in the middle of this call (LOOP-15). */
+  /** The length limit cut the reply in the middle of this call. */
   cut?: true;
-  /** A call of the same reply may ask for agents (AGENT-04). */
+  /** A call of the same reply may ask for agents. */
   beside_agents?: true;
 }
 
@@ -34,14 +34,14 @@ export type Outcome =
 export type CallRuling = Outcome | { kind: "ask"; asked: Asked };
 
 /**
- * What the rules say of any call: one may itself be a question to the user (LOOP-14), and a further one of a guarded turn
- * waits for the word that confirms (CONF-07).
+ * What the rules say of any call: one may itself be a question to the user, and a further one of a guarded turn waits
+ * for the word that confirms.
  */
 export type Ruling = CallRuling | { kind: "question"; asked: UserQuestion } | { kind: "chain" };
 
 /**
- * A call on its way to `check_calls`, with what the rules said when it was fanned out. The ruling is stored with the task:
- * an answer counts for the question that was put, whatever has changed since.
+ * A call on its way to `check_calls`, with what the rules said when it was fanned out. The ruling is stored with the
+ * task: an answer counts for the question that was put, whatever has changed since.
  */
 export interface RuledCall extends RequestedCall {
   /** Missing in a task that an older version of the program has stored. */

@@ -16,7 +16,7 @@ import { emit, userWords, type LoopCall, type LoopRequest } from "../request.ts"
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 import type { LoopState } from "../state.ts";
 
-/** What a loop call has its model read before the conversation (CTX-02). */
+/** What a loop call has its model read before the conversation. */
 export interface ReadingList {
   kinds: readonly DocumentKind[];
   /** Files that the session is about, besides those that the request names. */
@@ -48,7 +48,7 @@ export async function documentsFor(
 }
 
 /**
- * Chooses what of the documentation the model reads in this iteration, and tells what had to be left out (CTX-02). `fixed`:
+ * Chooses what of the documentation the model reads in this iteration, and tells what had to be left out. `fixed`:
  * tokens of what is there besides documentation and history. Answers with the number of pairs that are left out.
  */
 export function chooseDocumentation(
@@ -95,7 +95,7 @@ function messagesOf(pairs: readonly DocumentPair[]): BaseMessage[] {
 /** Arguments that name a file or folder. */
 const pathNames = ["path", "source", "destination", "file_path"];
 
-/** The files that the calls of this turn name (RULE-03). */
+/** The files that the calls of this turn name. */
 function filesTouched(messages: readonly BaseMessage[]): string[] {
   const calls = messages.flatMap((message) => (isAIMessage(message) ? (message.tool_calls ?? []) : []));
   return calls.flatMap(({ args }) => {

@@ -12,7 +12,7 @@ import { servicesOf, sessionIdOf } from "../services.ts";
 const lookedThrough = 100;
 
 /**
- * The document that the client's editor shows, as the calls of this turn have left it (DOC-05); `undefined` where its text did
+ * The document that the client's editor shows, as the calls of this turn have left it; `undefined` where its text did
  * not come with the run.
  */
 export function editorBuffer(config: LangGraphRunnableConfig): EditorBuffer | undefined {
@@ -32,8 +32,8 @@ export function editorBuffer(config: LangGraphRunnableConfig): EditorBuffer | un
 }
 
 /**
- * What the newest change of the turn has left, as long as the run came with a text from before it: an answer to a question goes
- * on with what its run was begun with. Any other text is what the user has made of it since.
+ * What the newest change of the turn has left, as long as the run came with a text from before it: an answer to a
+ * question goes on with what its run was begun with. Any other text is what the user has made of it since.
  */
 async function textAfter(
   content: string,

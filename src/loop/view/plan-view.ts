@@ -86,8 +86,8 @@ function tellOverflow(
 }
 
 /**
- * The messages in the form that was decided: what stands before the instruction of the call, and after it. `earlier`: what
- * is not shown because so much was said since.
+ * The messages in the form that was decided: what stands before the instruction of the call, and after it. `earlier`:
+ * what is not shown because so much was said since.
  */
 export function messagesInView(state: LoopState, call: LoopCall): ShownInForm & { earlier: BaseMessage[] } {
   const { first = 0, zone = Infinity, form, early } = state.view ?? {};
@@ -97,7 +97,7 @@ export function messagesInView(state: LoopState, call: LoopCall): ShownInForm & 
   return { ...shown, earlier: [...call.earlier, ...left] };
 }
 
-/** The system text in the form that was decided: the same through all iterations (LOOP-05), unless there is no room. */
+/** The system text in the form that was decided: the same through all iterations, unless there is no room. */
 export function systemInView({ view }: Pick<LoopState, "view">, call: LoopCall): string {
   const isWhole = view?.form === undefined || stepOf(view.form) === "history";
   return isWhole || call.parts === undefined ? call.system : coreText(call);

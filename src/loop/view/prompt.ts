@@ -20,8 +20,7 @@ import { hasHints, hinted, shownOf } from "./shown.ts";
 import type { LoopState } from "../state.ts";
 
 /**
- * The view: system text, documentation, the shown part of the history, this turn's messages, and the notes of this call
- * (LOOP-18), in whole characters: a name that the model made up may hold half of one.
+ * The view: system text, documentation, the shown part of the history, this turn's messages, and the notes of this call, in whole characters: a name that the model made up may hold half of one.
  */
 export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
   const { zone = Infinity } = state.view ?? {};
@@ -48,7 +47,7 @@ export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
   ];
 }
 
-/** How much is left of a view that was too long: messages, and characters of each (COMP-15, ERR-07). */
+/** How much is left of a view that was too long: messages, and characters of each. */
 const shortened = { shorter_context: { keep: 10, longest: 4000 }, summary: { keep: 5, longest: 1500 } };
 
 /** The view in the shorter form that this call needs; `null` where it needs none. */
@@ -67,7 +66,7 @@ function lessOf(
   return { body, notes: [leftOut({ summary: lines.join("\n") }, prompts)] };
 }
 
-/** What was said or done and is not shown, in a few lines (COMP-14, COMP-16, CTX-23): how it began, and the last of it. */
+/** What was said or done and is not shown, in a few lines: how it began, and the last of it. */
 function leftNote(left: readonly BaseMessage[], { prompts }: LoopCall): string[] {
   const lines = [...new Set([...lastLines(left.slice(0, 1)), ...lastLines(left)])];
   return lines.length === 0 ? [] : [leftOut({ summary: lines.map((line) => `- ${line}`).join("\n") }, prompts)];
@@ -82,12 +81,12 @@ function withForcedRounds(messages: readonly BaseMessage[], prompts: Prompts | u
   });
 }
 
-/** How much room the conversation has, for a model that may prune by itself (PRUNE-06). */
+/** How much room the conversation has, for a model that may prune by itself. */
 function roomNote(tokens: number, zone: number, call: LoopCall): string[] {
   return hasHints(call) ? [pruneNote({ tokens, zone, tool: writeTool }, call.prompts)] : [];
 }
 
-/** The notes of this call only: they travel apart from the system text, which stays the same (LOOP-05, GUARD-10). */
+/** The notes of this call only: they travel apart from the system text, which stays the same. */
 function notesFor(state: LoopState, call: LoopCall): string[] {
   const { tools, limits, prompts } = call;
   if (state.forced !== null) return [state.forced.prompt];

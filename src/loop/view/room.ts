@@ -16,8 +16,8 @@ interface Besides {
 }
 
 /**
- * The tokens that messages may take where the conversation about a document is cut early (COMP-16); `undefined` where it is
- * not. What was decided stays so through the call, so that the view begins alike.
+ * The tokens that messages may take where the conversation about a document is cut early; `undefined` where it is not.
+ * What was decided stays so through the call, so that the view begins alike.
  */
 export function earlyRoom(
   { history, turn }: Shown,
@@ -40,7 +40,7 @@ export function earlyRoom(
   return room;
 }
 
-/** The tokens that the history may take where the run says how the window is shared (CTX-16); else all that there are. */
+/** The tokens that the history may take where the run says how the window is shared; else all that there are. */
 export function historyMost(
   { before, limit }: Besides,
   state: LoopState,
@@ -53,7 +53,7 @@ export function historyMost(
   return historyTokens(inputTokens({ context: limit, output }), shares, before);
 }
 
-/** Tells, once for each call, that the user has said more since than is shown (CTX-23). */
+/** Tells, once for each call, that the user has said more since than is shown. */
 export function tellRounds(call: LoopCall, config: LangGraphRunnableConfig): void {
   const { max_history_rounds: max_rounds } = call.limits;
   if (call.earlier.length === 0 || max_rounds === null || call.told.has("rounds")) return;

@@ -14,7 +14,7 @@ import { emit, type LoopCall } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 import type { LoopState } from "../state.ts";
 
-/** The conversation as a model call may show it: valid, and pruned (PRUNE-01). The stored messages stay as they are. */
+/** The conversation as a model call may show it: valid, and pruned. The stored messages stay as they are. */
 export interface Shown {
   history: BaseMessage[];
   /** The messages of this call of the loop. */
@@ -24,7 +24,7 @@ export interface Shown {
   whole: number;
   deleted: number;
   cleared: number;
-  /** Why nothing was pruned although it should have been (PRUNE-07). */
+  /** Why nothing was pruned although it should have been. */
   problem: unknown;
 }
 
@@ -41,7 +41,7 @@ export function shownOf({ messages }: Pick<LoopState, "messages">, call: LoopCal
 }
 
 function work(messages: BaseMessage[], call: LoopCall, most: number): Shown {
-  // System texts of the conversation stand in the one system message: another one some providers refuse (CTX-20).
+  // System texts of the conversation stand in the one system message: another one some providers refuse.
   const shows = (message: BaseMessage): boolean => !isEmptyPartial(message) && !isSystemMessage(message);
   const history = repairToolPairs(call.visible.filter(shows));
   const all = [...history, ...repairToolPairs(messages)];
@@ -64,7 +64,7 @@ function work(messages: BaseMessage[], call: LoopCall, most: number): Shown {
   return { ...kept, tokens, whole: countMessages(all), deleted, cleared, problem };
 }
 
-/** Which messages the model does not want to see. The request that it works for cannot be left out (PRUNE-08). */
+/** Which messages the model does not want to see. The request that it works for cannot be left out. */
 function markedIn(messages: readonly BaseMessage[], call: LoopCall): (message: BaseMessage) => boolean {
   const all = [...call.history, ...messages];
   const list = new Set(deletionList(all));
@@ -79,12 +79,12 @@ function isEmptyPartial(message: BaseMessage): boolean {
   return message.additional_kwargs["is_partial"] === true && textOf(message.content) === "";
 }
 
-/** Whether the model may choose what it does not want to see any more: only then messages bear hints (MSG-06). */
+/** Whether the model may choose what it does not want to see any more: only then messages bear hints. */
 export function hasHints({ tools }: Pick<LoopCall, "tools">): boolean {
   return tools.some(({ name }) => name === writeTool);
 }
 
-/** The messages with their hints, where the model can use them (MSG-06). */
+/** The messages with their hints, where the model can use them. */
 export function hinted(shown: BaseMessage[], { messages }: Pick<LoopState, "messages">, call: LoopCall): BaseMessage[] {
   if (!hasHints(call)) return shown;
   const short = shortIds([...call.history, ...messages]);
@@ -94,7 +94,7 @@ export function hinted(shown: BaseMessage[], { messages }: Pick<LoopState, "mess
   });
 }
 
-/** Tells what was pruned, or why nothing was, once for each change (PRUNE-07). */
+/** Tells what was pruned, or why nothing was, once for each change. */
 export function tellPruning(shown: Shown, call: LoopCall, config: LangGraphRunnableConfig): void {
   const { deleted, cleared, tokens, whole, problem } = shown;
   const key = problem === undefined ? `pruned ${deleted} ${cleared}` : "not pruned";

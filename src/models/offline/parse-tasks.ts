@@ -96,7 +96,7 @@ function dateOf(clause: Clause): string | undefined {
   return day.toISOString().slice(0, 10);
 }
 
-/** The planner's view that a question is about (PLANNER-02); without a date, the tasks that have none. */
+/** The planner's view that a question is about; without a date, the tasks that have none. */
 function viewOf(clause: Clause): string {
   const view = /\b(?:daily::\d{4}-\d{2}-\d{2}|area::[\w-]+|staging)\b/u.exec(clause.text)?.[0];
   if (view !== undefined) return view;

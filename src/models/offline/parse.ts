@@ -51,8 +51,8 @@ interface Group {
 }
 
 /**
- * What a message asks for, in its order; empty when no rule understands it. A piece that no rule understands belongs to the
- * one before it, so that "create a.txt with bread and read milk" is one request.
+ * What a message asks for, in its order; empty when no rule understands it. A piece that no rule understands belongs to
+ * the one before it, so that "create a.txt with bread and read milk" is one request.
  */
 export function parseRequests(message: string, today: string): Request[] {
   const { body, quoted } = protect(message);

@@ -22,12 +22,12 @@ export interface ReplyCall {
 /** What the model says next: words, or calls. */
 export type Reply = { kind: "text"; text: string } | { kind: "calls"; calls: ReplyCall[] };
 
-/** Calls in one reply (LOOP-03), and replies with calls before the answer; both below the loop's own limits. */
+/** Calls in one reply, and replies with calls before the answer; both below the loop's own limits. */
 const [maxCalls, maxRounds] = [5, 12];
 
 /**
- * The reply to a conversation: what the request still needs, by the results so far; then a report of them. Only tools in
- * `offered` are called; `forced` is a tool the caller wants now.
+ * The reply to a conversation: what the request still needs, by the results so far; then a report of them. Only tools
+ * in `offered` are called; `forced` is a tool the caller wants now.
  */
 export function reply(
   conversation: Conversation,

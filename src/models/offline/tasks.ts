@@ -5,7 +5,7 @@ import { parseRequests } from "./parse.ts";
 import type { Language } from "../../language.ts";
 import { say } from "./text.ts";
 
-/** Characters a summary of the conversation may have (COMP-05). */
+/** Characters a summary of the conversation may have. */
 const summaryLength = 1000;
 
 /** The answer to one of the workflow's own prompts: JSON for `intent`, `plan` and `compress`, else a closing text. */
@@ -67,7 +67,7 @@ interface Summary {
   key_decisions: string[];
 }
 
-/** The structured summary (COMP-05): requests, the calls that succeeded and failed, and the last words; oldest go first. */
+/** The structured summary: requests, the calls that succeeded and failed, and the last words; oldest go first. */
 function compress(conversation: Conversation): Summary {
   const { messages } = conversation;
   const said = messages.filter((message) => isHumanMessage(message) && !isNote(message.text));

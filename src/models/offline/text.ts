@@ -90,8 +90,8 @@ function looksLikePath(word: string): boolean {
 }
 
 /**
- * The paths in a clause, in order: words with an ending or a slash, and quotations that look like one; with `anyQuotation`
- * every short quotation counts.
+ * The paths in a clause, in order: words with an ending or a slash, and quotations that look like one; with
+ * `anyQuotation` every short quotation counts.
  */
 export function findPaths(clause: string, quoted: ProtectedText["quoted"], anyQuotation = false): FoundPath[] {
   const found: FoundPath[] = [];

@@ -19,7 +19,7 @@ const smaller: Advice = {
   zh: "换用更小或量化程度更高的模型，或减小该模型的上下文长度",
 };
 
-/** What can be done about a failure of a local model (LLM-16), by its kind and the server's words. */
+/** What can be done about a failure of a local model, by its kind and the server's words. */
 export function failureAdvice(code: ErrorCode, said: string, model: string): Advice | undefined {
   if (code === "server" && memoryWords.test(said)) {
     return {

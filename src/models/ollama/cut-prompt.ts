@@ -19,7 +19,7 @@ const leastOf = new WeakMap<BaseMessage, number>();
 
 /**
  * What a model has not read of its prompt, by the word of the answer itself: a server that cuts a prompt to its window does so
- * without a word (LLM-14), but tells how many tokens it has read. `undefined` where it has read all, as far as can be said.
+ * without a word, but tells how many tokens it has read. `undefined` where it has read all, as far as can be said.
  */
 export function cutPrompt({ response_metadata }: Pick<BaseMessage, "response_metadata">): CutPrompt | undefined {
   return CutPrompt.safeParse(response_metadata[cutField]).data;
@@ -33,8 +33,8 @@ export function noteCut({ message }: ChatGenerationChunk, messages: readonly Bas
   const read = counts.prompt_eval_count + counts.prompt_eval_cached_count;
   const sent_at_least = leastTokensIn(messages);
   if (sent_at_least - read < worthTelling) return;
-  // What cuts fills its window, or leaves the system text and the newest message. Fewer are counted by servers that leave out
-  // what they had cached.
+  // What cuts fills its window, or leaves the system text and the newest message. Fewer are counted by servers that
+  // leave out what they had cached.
   const always = messages.filter((message, index) => isSystemMessage(message) || index === messages.length - 1);
   if (read < leastFilled && leastTokensIn(always) > read) return;
   message.response_metadata = { ...message.response_metadata, [cutField]: { read, sent_at_least } satisfies CutPrompt };

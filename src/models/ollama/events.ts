@@ -1,7 +1,7 @@
 import type { OllamaStatus } from "./health.ts";
 import type { KnownModels } from "./installed-models.ts";
 
-/** What is told of the service when it changes (table 18.4). */
+/** What is told of the service when it changes. */
 export type OllamaEvent =
   | { type: "ollama_status"; status: OllamaStatus; former: OllamaStatus | null; version: string | null; time: string }
   | { type: "ollama_models"; models: string[]; added: string[]; removed: string[]; time: string };

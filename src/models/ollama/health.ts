@@ -6,7 +6,7 @@ import type { AppError } from "../../errors.ts";
 import { toModelError } from "../model-error.ts";
 import { readVersion, type OllamaPlace } from "./api.ts";
 
-/** How a service of Ollama is (table 18.1). `ERROR`: something is there, or between, that does not answer as it should. */
+/** How a service of Ollama is. `ERROR`: something is there, or between, that does not answer as it should. */
 export const ollamaStatuses = ["RUNNING", "NOT_RUNNING", "NOT_INSTALLED", "ERROR"] as const;
 export type OllamaStatus = (typeof ollamaStatuses)[number];
 
@@ -19,7 +19,7 @@ export type OllamaHealth =
 const patience = 3000;
 
 /**
- * Looks whether the service runs (LLM-15). Where nobody listens on this machine, `isInstalled` tells apart what is not started
+ * Looks whether the service runs. Where nobody listens on this machine, `isInstalled` tells apart what is not started
  * and what is not there. Rejects only with the reason of the signal.
  */
 export async function checkHealth(

@@ -2,7 +2,7 @@ import type { ProfilePart } from "../registry/model-profile.ts";
 import type { ListedModel, ShownModel } from "./api.ts";
 import { namedAbilities } from "./named-abilities.ts";
 
-/** One installed model, as users choose it (table 18.8). What its server does not say goes by its name. */
+/** One installed model, as users choose it. What its server does not say goes by its name. */
 export interface InstalledModel {
   name: string;
   /** Bytes. */
@@ -55,14 +55,14 @@ export function installedModel(listed: ListedModel, shown: ShownModel | undefine
   };
 }
 
-/** How it is shown in a list: name, parameters, size (UI-10). */
+/** How it is shown in a list: name, parameters, size. */
 export function titleOf({ name, parameter_size, size }: InstalledModel): string {
   const gigabytes = size === 0 ? undefined : `${(size / 1e9).toFixed(1)} GB`;
   const facts = [parameter_size, gigabytes].filter((fact) => fact !== undefined && fact !== null && fact !== "");
   return facts.length === 0 ? name : `${name} (${facts.join(", ")})`;
 }
 
-/** What the registry is told of it (LLM-15); what a user says goes before. */
+/** What the registry is told of it; what a user says goes before. */
 export function installedProfile(model: InstalledModel): ProfilePart {
   return {
     context: model.window,

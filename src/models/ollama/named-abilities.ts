@@ -7,7 +7,7 @@ export interface NamedAbilities {
   contextLength: number | undefined;
 }
 
-/** Names that say that a model sees images (LLM-14). */
+/** Names that say that a model sees images. */
 const seeing = /llava|bakllava|vision|-vl\b|vl:|moondream/u;
 /** Names of models that make vectors. */
 const embedding = /embed|^(?:.*\/)?(?:bge|all-minilm|gte)\b/u;
@@ -65,7 +65,7 @@ const contextLengths: Readonly<Record<string, number>> = {
   "gpt-oss": 131_072,
 };
 
-/** Reads a name such as `qwen2.5:7b` or `library/llama3.1:8b`, for servers that do not say what their models can (LLM-14). */
+/** Reads a name such as `qwen2.5:7b` or `library/llama3.1:8b`, for servers that do not say what their models can. */
 export function namedAbilities(name: string): NamedAbilities {
   const family = (name.split(":")[0] ?? "").split("/").at(-1)?.toLowerCase() ?? "";
   return {

@@ -7,7 +7,7 @@ import { WatchedOllama } from "./watched-ollama.ts";
 import type { Connection, ModelFacts, Provider } from "../provider.ts";
 import { ollamaQuirks } from "../vendors/quirks.ts";
 
-/** Models of a local Ollama (LLM-14): no key. The window is set, since Ollama's own default cuts silently. */
+/** Models of a local Ollama: no key. The window is set, since Ollama's own default cuts silently. */
 export const ollama: Provider = {
   title: "Ollama",
   isLocal: true,

@@ -4,7 +4,7 @@ import { isLocal } from "../registry/known-models.ts";
 import type { ModelRegistry } from "../registry/registry.ts";
 import { OllamaService } from "./service.ts";
 
-/** The service of the provider `ollama`, whose models are told to the registry (LLM-15). Close it. */
+/** The service of the provider `ollama`, whose models are told to the registry. Close it. */
 export function openOllama(models: ModelRegistry, logger: Pick<Logger, "info" | "warn">): OllamaService {
   return new OllamaService({
     place() {

@@ -6,7 +6,7 @@ export interface RecommendedModel {
   about: Record<Language, string>;
 }
 
-/** Models for a machine of one's own (LLM-17). */
+/** Models for a machine of one's own. */
 export const recommendedModels: readonly RecommendedModel[] = [
   {
     name: "qwen2.5:7b",

@@ -22,9 +22,9 @@ export interface OllamaRequest {
 }
 
 /**
- * The request as Ollama should get it, made of `messages` and what the client has written beside them. The client sends no
- * thoughts back, does not say which tool a result is of, and makes an image a message of its own. What is too long is to be refused and not cut:
- * older servers do not know these two fields and cut nevertheless, see `cutPrompt`.
+ * The request as Ollama should get it, made of `messages` and what the client has written beside them. The client sends
+ * no thoughts back, does not say which tool a result is of, and makes an image a message of its own. What is too long
+ * is to be refused and not cut: older servers do not know these two fields and cut nevertheless, see `cutPrompt`.
  */
 export function ollamaRequest<Request extends OllamaRequest>(
   request: Request,

@@ -11,7 +11,7 @@ import { checkHealth, isOllamaInstalled, type OllamaHealth, type OllamaStatus } 
 import { readInstalled, type KnownModels } from "./installed-models.ts";
 import { installedModel, installedProfile, type InstalledModel } from "./installed-model.ts";
 
-/** Milliseconds before each look at a service that was lost (table 18.2); after the last one nobody looks again. */
+/** Milliseconds before each look at a service that was lost; after the last one nobody looks again. */
 export const reconnectDelays: readonly number[] = [5000, 10_000, 30_000];
 
 /** Milliseconds that one look may take. */
@@ -46,7 +46,7 @@ export interface OllamaServiceOptions {
 const noModels: KnownModels = new Map();
 
 /**
- * A service of Ollama: how it is, and which models it has (LLM-15). It is looked at when somebody asks, and when a request to one of
+ * A service of Ollama: how it is, and which models it has. It is looked at when somebody asks, and when a request to one of
  * its models says that something has changed; nobody polls it. One that was lost is looked for after 5, 10 and 30 s.
  */
 export class OllamaService {
@@ -90,8 +90,8 @@ export class OllamaService {
   }
 
   /**
-   * What the service knows of one model now, or by the last look where it cannot be reached. Throws AppErrors: `not_found`
-   * with how to pull it, or how to reach the service.
+   * What the service knows of one model now, or by the last look where it cannot be reached. Throws AppErrors:
+   * `not_found` with how to pull it, or how to reach the service.
    */
   async show(name: string, signal: AbortSignal): Promise<InstalledModel & { capabilities: string[] | null }> {
     const known = this.#state?.models.find((model) => isNamed(model, name));
@@ -187,7 +187,7 @@ export class OllamaService {
     return state;
   }
 
-  /** Looks for a service that was lost (LLM-15). Rejects never. */
+  /** Looks for a service that was lost. Rejects never. */
   async #lookAgain(): Promise<void> {
     if (this.#reconnect !== null) return;
     const { wait = pauseFor } = this.#options;

@@ -21,10 +21,10 @@ interface OneCall {
 }
 
 /**
- * ChatOllama whose requests hold what Ollama wants to know, and whose answers never end in silence, half-way or with words
- * missing unnoticed. The package gives the signal to nobody, and its own abort ends every request of a client; so each call
- * gets a client of its own, with the signal in its `fetch`. The package also streams where nobody reads along; here the
- * server is asked for one piece.
+ * ChatOllama whose requests hold what Ollama wants to know, and whose answers never end in silence, half-way or with
+ * words missing unnoticed. The package gives the signal to nobody, and its own abort ends every request of a client; so
+ * each call gets a client of its own, with the signal in its `fetch`. The package also streams where nobody reads
+ * along; here the server is asked for one piece.
  */
 export class WatchedOllama extends ChatOllama {
   readonly #fields: ChatOllamaInput;
@@ -128,7 +128,7 @@ function numbered(chunk: ChatGenerationChunk, message: AIMessageChunk, from: num
   return new ChatGenerationChunk({ text: chunk.text, message: apart });
 }
 
-/** Tokens that the server had read before (LLM-10); the package does not know the field. */
+/** Tokens that the server had read before; the package does not know the field. */
 function noteCached({ message }: ChatGenerationChunk): void {
   const cache_read: unknown = message.response_metadata["prompt_eval_cached_count"];
   const usage: unknown = isAIMessageChunk(message) ? message.usage_metadata : undefined;

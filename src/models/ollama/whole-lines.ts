@@ -16,9 +16,9 @@ const Line = z.union([
 const shownLength = 80;
 
 /**
- * A `fetch` whose streamed answers hold only lines that the client can read. The client leaves out what is no JSON, so words
- * would be missing in silence; here such a line becomes an error in Ollama's own form, and what came before it stays. A last
- * line that was cut off is left out: the client then misses the mark of the end.
+ * A `fetch` whose streamed answers hold only lines that the client can read. The client leaves out what is no JSON, so
+ * words would be missing in silence; here such a line becomes an error in Ollama's own form, and what came before it
+ * stays. A last line that was cut off is left out: the client then misses the mark of the end.
  */
 export function wholeLines(ask: typeof fetch): typeof fetch {
   return async (input, init) => {

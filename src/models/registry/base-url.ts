@@ -7,7 +7,7 @@ const refusedNames =
 
 /**
  * The address of a model server. To set one is an operator's act, since keys go there; so private networks are allowed,
- * but no link-local address and no metadata service of a cloud (S13 in reliability.md). Without a slash at its end.
+ * but no link-local address and no metadata service of a cloud. Without a slash at its end.
  */
 export const BaseUrl = z
   .url({ protocol: /^https?$/u, error: "expected an address that begins with http:// or https://" })

@@ -1,6 +1,6 @@
 import type { ProfilePart } from "./model-profile.ts";
 
-/** Models that can think or not, by the table of the vendor's defaults (LLM-05, table 18.2). */
+/** Models that can think or not, by the table of the vendor's defaults. */
 const zhipuThinking: ProfilePart = {
   max_tokens: 32_768,
   max_tokens_thinking: 65_536,
@@ -16,9 +16,9 @@ const seesImages: ProfilePart = { vision: true };
 const usd = (input: number, output: number): ProfilePart => ({ price: { input, output, currency: "USD" } });
 
 /**
- * What is known of models without anybody's word, by name; `*` at the end stands for any rest, and a more exact row adds to
- * the others and goes before them. Figures and prices are the vendors' own, of November 2025; no price where a vendor
- * has several for one model. The window of Ollama's models is our `numCtx`: larger ones cost memory at once.
+ * What is known of models without anybody's word, by name; `*` at the end stands for any rest, and a more exact row
+ * adds to the others and goes before them. Figures and prices are the vendors' own, of November 2025; no price where a
+ * vendor has several for one model. The window of Ollama's models is our `numCtx`: larger ones cost memory at once.
  */
 export const builtInModels: Readonly<Record<string, ProfilePart>> = {
   offline: { display_name: "Offline" },
@@ -46,7 +46,7 @@ export const builtInModels: Readonly<Record<string, ProfilePart>> = {
   "zhipu:glm-4.6v": { display_name: "GLM-4.6V" },
   "zhipu:glm-4.6v-flash": { display_name: "GLM-4.6V Flash" },
 
-  // Names of this vendor are typed by hand: it has rules and no list (LLM-13).
+  // Names of this vendor are typed by hand: it has rules and no list.
   "siliconflow:*": { structured_output: "json_object" },
   "siliconflow:deepseek-ai/DeepSeek-R1*": { thinking: "always" },
   "siliconflow:Pro/deepseek-ai/DeepSeek-R1*": { thinking: "always" },
@@ -75,7 +75,7 @@ export const builtInModels: Readonly<Record<string, ProfilePart>> = {
   "qwen:qwen-vl*": { ...seesImages },
   "qwen:qwen-vl-plus": { display_name: "Qwen VL Plus" },
 
-  // Who sees and who calls tools, by name (LLM-14); those with a title are the recommended ones (LLM-17).
+  // Who sees and who calls tools, by name; those with a title are the recommended ones.
   "ollama:*": { context: 32_768, output: 8_192 },
   "ollama:llava*": { ...seesImages, ...writesCalls },
   "ollama:bakllava*": { ...seesImages, ...writesCalls },

@@ -26,7 +26,7 @@ export function removeModel(models: ModelRegistry, name: string): void {
   models.files().file.change([{ path: ["models", name], value: undefined }]);
 }
 
-/** Says who has which role, all of them at once (LLM-21). Throws `invalid_parameter` for a model without a provider. */
+/** Says who has which role, all of them at once. Throws `invalid_parameter` for a model without a provider. */
 export function setRoles(models: ModelRegistry, roles: Roles): void {
   for (const role of modelRoles) {
     const model = roles[role];
@@ -41,8 +41,8 @@ export function setProvider(models: ModelRegistry, name: string, setting: Provid
 }
 
 /**
- * Takes back what the file says of a provider; a built-in one is then as it was. Throws `not_found`, and `conflict` where
- * an own one still has work to do.
+ * Takes back what the file says of a provider; a built-in one is then as it was. Throws `not_found`, and `conflict`
+ * where an own one still has work to do.
  */
 export function removeProvider(models: ModelRegistry, name: string): void {
   if (!Object.hasOwn(models.settings().providers, name)) throw noProvider(name);

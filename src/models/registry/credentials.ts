@@ -9,8 +9,8 @@ const onlyOwner = 0o600;
 const Keys = z.record(z.string(), z.string().min(1));
 
 /**
- * Keys by their names in `credentials.json` of the data folder, where no tool can reach them. A file that others may read
- * is not used, and said so: whoever could read it may have the keys. Keys go in and are never shown.
+ * Keys by their names in `credentials.json` of the data folder, where no tool can reach them. A file that others may
+ * read is not used, and said so: whoever could read it may have the keys. Keys go in and are never shown.
  */
 export class Credentials {
   readonly #file: OverrideFile<Readonly<Record<string, string>>>;

@@ -5,7 +5,7 @@ import { isOneModel } from "./profiles.ts";
 import type { KnownProvider, ModelRegistry } from "./registry.ts";
 import { modelRoles, type ModelRole } from "./roles.ts";
 
-/** One model as it is now (LLM-01, LLM-18); `own` is what the file of models says of just this one. */
+/** One model as it is now; `own` is what the file of models says of just this one. */
 export interface KnownModel {
   name: string;
   provider: string;
@@ -16,7 +16,7 @@ export interface KnownModel {
   roles: ModelRole[];
   /** Whether no key is missing; nothing is asked of anybody. */
   has_what_it_needs: boolean;
-  /** When it last answered a test with its address and its key (LLM-22). */
+  /** When it last answered a test with its address and its key. */
   llm_last_verified_at: string | null;
 }
 
@@ -52,7 +52,7 @@ export function ownRules(models: ModelRegistry): Record<string, ProfilePart> {
   return Object.fromEntries(Object.entries(models.settings().models).filter(([match]) => !isOneModel(match)));
 }
 
-/** Whether a provider is on this machine, or reaches nothing (LLM-01). */
+/** Whether a provider is on this machine, or reaches nothing. */
 export function isLocal({ address }: KnownProvider): boolean {
   if (address === undefined) return true;
   const host = new URL(address).hostname.replace(/^\[|\]$/gu, "");

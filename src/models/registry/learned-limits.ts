@@ -33,8 +33,8 @@ export function namedLimit(text: string): number | undefined {
 }
 
 /**
- * Remembers that a model could not read so much (COMP-15), for as long as the loader lives: the limit that its error names,
- * or a little less than the estimated `tokens` that failed. What was learned before only becomes less.
+ * Remembers that a model could not read so much, for as long as the loader lives: the limit that its error names, or a
+ * little less than the estimated `tokens` that failed. What was learned before only becomes less.
  */
 export function learnLimit(loader: ModelLoader, model: string, failed: { said: string; tokens: number }): void {
   const models = learned.get(loader) ?? new Map<string, number>();

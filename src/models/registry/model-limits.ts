@@ -9,8 +9,8 @@ export interface ModelLimits {
 }
 
 /**
- * The limits of `provider:name` (TOKEN-06). `contextLimit` (tokens, `MILLRACE_CONTEXT_LIMIT`) can only lower the context: a
- * model never reads more than it can. A server knows more than the built-in `profiles`.
+ * The limits of `provider:name`. `contextLimit` (tokens, `MILLRACE_CONTEXT_LIMIT`) can only lower the context: a model
+ * never reads more than it can. A server knows more than the built-in `profiles`.
  */
 export function modelLimits(
   model: string,
@@ -22,12 +22,12 @@ export function modelLimits(
   return { context, output: Math.min(limits.output, context) };
 }
 
-/** Tokens that are left to read, once the longest answer has its room and `used` is taken (TOKEN-06); never below 0. */
+/** Tokens that are left to read, once the longest answer has its room and `used` is taken; never below 0. */
 export function availableContext(limits: ModelLimits, used: number): number {
   return Math.max(0, limits.context - limits.output - used);
 }
 
-/** What a model costs per million tokens (TOKEN-08); `undefined` where nobody knows. */
+/** What a model costs per million tokens; `undefined` where nobody knows. */
 export function modelPrice(model: string, profiles: ReadProfile = builtInProfiles): ModelPrice | undefined {
   const { price } = profiles(model);
   return price === null ? undefined : { input: price.input, output: price.output };

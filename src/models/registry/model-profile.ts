@@ -16,8 +16,8 @@ export const ModelName = z
 const ProfilePrice = ModelPrice.extend({ currency: z.string().regex(/^[A-Z]{3}$/u) });
 
 /**
- * All that is known of one model, whole: the single source of limits, abilities, defaults and prices (LLM-18, TOKEN-06).
- * In files and on the wire under the same names.
+ * All that is known of one model, whole: the single source of limits, abilities, defaults and prices. In files and on
+ * the wire under the same names.
  */
 export const ModelProfile = z.strictObject({
   display_name: z.string().min(1).max(100).describe("How people call it"),

@@ -8,8 +8,8 @@ import { noSettings, readModelSettings, type ModelSettings } from "./model-setti
 export const modelsFileName = "models.yaml";
 
 /**
- * The file of models of a data folder. An edit counts from the next use on; of a file that is broken the last good state
- * goes on to count, and `problem` names the lines (CFG-01). What a program changes is written into the same file, whole or
+ * The file of models of a data folder. An edit counts from the next use on; of a file that is broken the last good
+ * state goes on to count, and `problem` names the lines. What a program changes is written into the same file, whole or
  * not at all, and keeps the comments.
  */
 export class ModelsFile {

@@ -1,7 +1,7 @@
 import { builtInModels } from "./built-in-models.ts";
 import type { ModelProfile, ProfilePart, ReadProfile } from "./model-profile.ts";
 
-/** Of a model that no row knows: the limits of TOKEN-06, and what most models can do. */
+/** Of a model that no row knows: a window of 128,000 tokens, and what most models can do. */
 const unknownModel: Omit<ModelProfile, "display_name"> = {
   context: 128_000,
   output: 32_768,
@@ -25,8 +25,8 @@ const unknownModel: Omit<ModelProfile, "display_name"> = {
 export type ProfileRows = Readonly<Record<string, ProfilePart>>;
 
 /**
- * Puts the profile of a model together: the built-in rows, what servers have told (`found`), then `own` ones, in each the more
- * exact one last. An answer is never longer than what the model may read.
+ * Puts the profile of a model together: the built-in rows, what servers have told (`found`), then `own` ones, in each
+ * the more exact one last. An answer is never longer than what the model may read.
  */
 export function profileOf(model: string, own: ProfileRows = {}, found: ProfileRows = {}): ModelProfile {
   const display_name = model.slice(model.indexOf(":") + 1);

@@ -38,8 +38,8 @@ export interface ReachedModel {
 }
 
 /**
- * Everything that is known of models (LLM-18): built-in rows, the file of models, the stored keys and the environment.
- * What the file and the stored keys say goes before the environment, which says what is usual. Both are looked at whenever
+ * Everything that is known of models: built-in rows, the file of models, the stored keys and the environment. What the
+ * file and the stored keys say goes before the environment, which says what is usual. Both are looked at whenever
  * something is asked, so every change counts from the next model call on. Without files it knows what is built in.
  */
 export class ModelRegistry {
@@ -61,7 +61,7 @@ export class ModelRegistry {
     return this.#files?.file.settings() ?? noSettings;
   }
 
-  /** What servers of the user's own have told of their models (LLM-15); it goes before the built-in rows. */
+  /** What servers of the user's own have told of their models; it goes before the built-in rows. */
   found(): ProfileRows {
     return this.#found;
   }
@@ -76,7 +76,7 @@ export class ModelRegistry {
     return [this.settings(), this.#files?.credentials.all(), this.#found];
   }
 
-  /** Who has which role, where a run does not say (LLM-21). */
+  /** Who has which role, where a run does not say. */
   roles(): ServerRoles {
     const { model, titleModel } = this.#config;
     const { main = model, titles = titleModel, ...others } = this.settings().roles;

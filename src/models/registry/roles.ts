@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ModelName } from "./model-profile.ts";
 
 /**
- * What models work as (LLM-21): `main` answers; `intent` says what a message wants, `plan` writes plans, `compress` writes
+ * What models work as: `main` answers; `intent` says what a message wants, `plan` writes plans, `compress` writes
  * summaries, `titles` names sessions, `vision` is asked about images, `fallback` where the main one cannot be. Who has no model of its own has the main one.
  */
 export const modelRoles = ["main", "intent", "plan", "compress", "titles", "vision", "fallback"] as const;

@@ -13,7 +13,7 @@ const Verified = z.strictObject({
 type Verified = z.infer<typeof Verified>;
 
 /**
- * When each model last answered a test (LLM-22), kept in the data folder. It counts for the address and the key that were
+ * When each model last answered a test, kept in the data folder. It counts for the address and the key that were
  * tested: with another of them the model is as if it had never answered, whoever made the change and where. Of the key
  * only a salted hash is kept.
  */

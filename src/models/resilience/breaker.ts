@@ -9,7 +9,7 @@ export interface BreakerSettings {
   openMs: number;
 }
 
-/** SVC-03: 5 failures and 60 s; where the model runs here 3 and 30 s. */
+/** 5 failures and 60 s; where the model runs here 3 and 30 s. */
 export const breakerSettings = {
   remote: { failures: 5, openMs: 60_000 },
   local: { failures: 3, openMs: 30_000 },
@@ -22,13 +22,13 @@ export type BreakerState = "closed" | "open" | "half_open";
 export interface Pass {
   /** The service has begun to answer. */
   succeeded(): void;
-  /** It has not; what says nothing about the service, such as a wrong key, is not counted (SVC-05). */
+  /** It has not; what says nothing about the service, such as a wrong key, is not counted. */
   failed(error: unknown): void;
   /** The request was given up before anybody knew. Where it was to look whether the service is back, it is not. */
   givenUp(): void;
 }
 
-/** Keeps requests from a service that is down (SVC-03). */
+/** Keeps requests from a service that is down. */
 export interface Breaker {
   /** `undefined` while the service is left alone. */
   enter(): Pass | undefined;

@@ -1,6 +1,6 @@
 import { bulkhead } from "cockatiel";
 
-/** Bounds how many requests to a provider are under way at once (part 2.4 of reliability.md). */
+/** Bounds how many requests to a provider are under way at once. */
 export interface Bulkhead {
   /** Waits for a place, first come, first served, and gives what frees it. Rejects with the signal's reason. */
   enter(signal: AbortSignal | undefined): Promise<() => void>;

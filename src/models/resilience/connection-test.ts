@@ -8,10 +8,10 @@ import type { ModelFacts, ModelTarget } from "../provider.ts";
 import type { ModelRegistry, ReachedModel } from "../registry/registry.ts";
 import { callWithRetry } from "./resilience.ts";
 
-/** Milliseconds a model has to answer (table 18.2). */
+/** Milliseconds a model has to answer. */
 const patience = 10_000;
 
-/** What came of a test (LLM-22). */
+/** What came of a test. */
 export const connectionKinds = ["ok", "auth", "rate_limit", "network", "timeout", "other"] as const;
 export type ConnectionKind = (typeof connectionKinds)[number];
 
@@ -31,7 +31,7 @@ export interface ConnectionTestOptions {
 }
 
 /**
- * Says hello to a model, once, without a stream and without thinking (LLM-22); one that would have to be loaded first is
+ * Says hello to a model, once, without a stream and without thinking; one that would have to be loaded first is
  * looked up instead. A good answer is remembered. Rejects with `invalid_parameter` for a name that cannot be reached,
  * `cancelled` when the signal aborts, and what `OverrideFile.write` throws; whatever goes wrong with the model is a verdict.
  */
@@ -83,7 +83,7 @@ async function sayHello(
   }
 }
 
-/** A name that leads to a metadata service or a link-local address is refused like the address itself (S13). */
+/** A name that leads to a metadata service or a link-local address is refused like the address itself. */
 async function requireAllowedHost(
   address: string | undefined,
   resolve: (host: string) => Promise<string[]>,

@@ -4,8 +4,8 @@ type AgentClass = new (options: object) => NonNullable<RequestInit["dispatcher"]
 const known = new Map<number, typeof fetch>();
 
 /**
- * A `fetch` that gives up when the connection does not stand after so many milliseconds (SVC-04). Node's own limits on
- * headers and body, 300 s each, are off: an answer has time-outs of its own, measured on what it says.
+ * A `fetch` that gives up when the connection does not stand after so many milliseconds. Node's own limits on headers
+ * and body, 300 s each, are off: an answer has time-outs of its own, measured on what it says.
  */
 export function fetchWithin(connectMs: number): typeof fetch {
   const made = known.get(connectMs) ?? make(connectMs);

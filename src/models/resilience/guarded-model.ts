@@ -15,8 +15,8 @@ export interface Guard extends ServiceSettings {
 }
 
 /**
- * A model each of whose requests goes through its service (SVC-01): refused while the service is left alone, bounded with
- * the others of its provider, counted, and ended in time. What fails comes out as one of our errors.
+ * A model each of whose requests goes through its service: refused while the service is left alone, bounded with the
+ * others of its provider, counted, and ended in time. What fails comes out as one of our errors.
  */
 export class GuardedModel extends WrappedModel {
   readonly #guard: Guard;

@@ -12,7 +12,7 @@ import { brokeMidStream } from "./watch-stream.ts";
 export interface ServiceSettings {
   /** Names the model and says what a reader can do. */
   target: ModelTarget;
-  /** It runs on a machine of the user's own (SVC-07). */
+  /** It runs on a machine of the user's own. */
   isLocal: boolean;
   /** Requests to its provider that may be under way at once; absent: any number. */
   maxConcurrent?: number | undefined;
@@ -22,10 +22,10 @@ export interface ServiceSettings {
 
 /** One request, from the moment it may be made. All but the first word about how it ends is ignored. */
 export interface ServiceCall {
-  /** The first words are there: from now on it is no longer counted against the service (SVC-05). */
+  /** The first words are there: from now on it is no longer counted against the service. */
   answered(): void;
   finished(): void;
-  /** Gives the failure as one of our errors (SVC-08). */
+  /** Gives the failure as one of our errors. */
   failed(error: unknown, signal: AbortSignal | undefined): unknown;
   /** Whoever asked does not wait any more. Always called, last. */
   left(): void;
@@ -57,7 +57,7 @@ const mostServices = 500;
 const never = new AbortController().signal;
 
 /**
- * Every model that this process asks (SVC-01): one breaker and one account for each, one bulkhead and one rate for each
+ * Every model that this process asks: one breaker and one account for each, one bulkhead and one rate for each
  * provider, shared by all runs.
  */
 export class ModelServices {
@@ -68,15 +68,15 @@ export class ModelServices {
   readonly #onEnd: OnEnd;
 
   /**
-   * `onEnd` is told how each request to a model has ended; `makeRate` makes what bounds the requests of a provider, which a
-   * test does in its own way.
+   * `onEnd` is told how each request to a model has ended; `makeRate` makes what bounds the requests of a provider,
+   * which a test does in its own way.
    */
   constructor({ onEnd, makeRate = createRate }: { onEnd?: OnEnd; makeRate?: (perSecond: number) => Rate } = {}) {
     this.#makeRate = makeRate;
     this.#onEnd = onEnd ?? (() => undefined);
   }
 
-  /** Waits until the provider may be asked. Throws `service_paused` at once while the model is left alone (SVC-03). */
+  /** Waits until the provider may be asked. Throws `service_paused` at once while the model is left alone. */
   async begin(settings: ServiceSettings, signal: AbortSignal | undefined): Promise<ServiceCall> {
     const { target } = settings;
     const service = this.#service(target.name, settings.isLocal);

@@ -9,9 +9,9 @@ import type { ModelTarget } from "../provider.ts";
 import { failedToStream } from "./stream-failure.ts";
 import { brokeMidStream } from "./watch-stream.ts";
 
-/** At most this many further tries (SVC-02). */
+/** At most this many further tries. */
 const maxRetries = 3;
-/** Further tries to stream where only that fails: the answer may be had in one piece (LLM-24). */
+/** Further tries to stream where only that fails: the answer may be had in one piece. */
 const streamRetries = 1;
 /** While another request looks whether a service is back. */
 const pollMs = 250;
@@ -25,16 +25,16 @@ export interface RetryOptions {
   onRetry?: (attempt: number, error: AppError, delayMs: number) => void;
   /** Names the model in error messages; see `modelTarget`. */
   target?: ModelTarget | undefined;
-  /** Milliseconds of the first and the longest wait; default is the strategy's (SVC-02, ERR-04). */
+  /** Milliseconds of the first and the longest wait; default is the strategy's. */
   delays?: { initialMs: number; maxMs: number };
-  /** Further tries at most; default 3 (SVC-02), -1 for as many as the signal allows (LOOP-16). */
+  /** Further tries at most; default 3, -1 for as many as the signal allows. */
   maxRetries?: number;
 }
 
 /**
  * The one place where model calls are repeated: network, time-outs, 5xx and 429, never authentication, bad requests or
- * an answer that broke after it had begun (SVC-05). Rejects with an AppError; when the signal aborts, also while waiting,
- * at once with `cancelled`, `timeout` or the signal's own AppError.
+ * an answer that broke after it had begun. Rejects with an AppError; when the signal aborts, also while waiting, at
+ * once with `cancelled`, `timeout` or the signal's own AppError.
  */
 export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>, options: RetryOptions): Promise<T> {
   const { signal, delays } = options;
@@ -87,7 +87,7 @@ export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>
   }
 }
 
-/** Whether a reader had already seen the beginning of the answer that failed (SVC-05). */
+/** Whether a reader had already seen the beginning of the answer that failed. */
 export function hasBegun(error: AppError): boolean {
   return brokeMidStream(error) || brokeMidStream(error.cause);
 }

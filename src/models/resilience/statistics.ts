@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../errors.ts";
 
-/** How the requests to one service went since the process began (SVC-06). Times in milliseconds. */
+/** How the requests to one service went since the process began. Times in milliseconds. */
 export interface Statistics {
   /** Requests that were made; those that are under way are not in it yet. */
   calls: number;

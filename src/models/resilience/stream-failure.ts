@@ -4,8 +4,8 @@ const failed = new WeakSet<object>();
 const refusals: ReadonlySet<unknown> = new Set([400, 405, 406, 415, 422, 501]);
 
 /**
- * Remembers that an answer could not be streamed: the server had agreed to and then gave nothing that can be read, or it said that
- * it does not stream. The same request may be answered in one piece (LLM-24).
+ * Remembers that an answer could not be streamed: the server had agreed to and then gave nothing that can be read, or
+ * it said that it does not stream. The same request may be answered in one piece.
  */
 export function noteStreamFailure(error: unknown, hadAgreed: boolean): void {
   if (typeof error === "object" && error !== null && (hadAgreed || refusesToStream(error))) failed.add(error);

@@ -2,7 +2,7 @@ import { thinksFirst } from "../call-defaults.ts";
 import type { ModelProfile } from "../registry/model-profile.ts";
 import type { ModelOptions } from "../provider.ts";
 
-/** How long one request to a model may take, in milliseconds (SVC-04). */
+/** How long one request to a model may take, in milliseconds. */
 export interface Timeouts {
   /** Until the connection stands. */
   connectMs: number;
@@ -22,7 +22,7 @@ export type StatedTimeouts = Partial<
 const usual = { connect: 10, read: 60, total: 300 };
 /** A model that has to be loaded first, on a machine that does other work. */
 const localRead = 120;
-/** A model that thinks may be silent for long before its first word (LLM-04). */
+/** A model that thinks may be silent for long before its first word. */
 const thinking = { first: 300, total: 600 };
 
 /** The time-outs of a model: what its profile states, else 10 s, 60 s, 60 s and 300 s, more where it runs here or thinks. */

@@ -8,7 +8,7 @@ export const mostCharacters = 2_000_000;
 
 const begun = new WeakSet<object>();
 
-/** Whether this error broke an answer a reader had already seen the beginning of: such a call is not repeated (SVC-05). */
+/** Whether this error broke an answer a reader had already seen the beginning of: such a call is not repeated. */
 export function brokeMidStream(error: unknown): boolean {
   return typeof error === "object" && error !== null && begun.has(error);
 }
@@ -59,8 +59,8 @@ export async function* watchStream(
   } finally {
     clock?.end();
     wait.end();
-    // A reader that leaves early, or silence: the request ends too. One that is over lets go of the signal only so: without
-    // this each request would leave 2 KB behind.
+    // A reader that leaves early, or silence: the request ends too. One that is over lets go of the signal only so:
+    // without this each request would leave 2 KB behind.
     stop.abort(over);
     await closeQuietly(chunks, signal.aborted && !isFinished);
   }
@@ -111,7 +111,7 @@ function startClock(
   };
 }
 
-/** `isThinking`: so far only thoughts came; they are kept, and it may need more time for them (LLM-06). */
+/** `isThinking`: so far only thoughts came; they are kept, and it may need more time for them. */
 function timeout(what: string, setting: string, isThinking: boolean): AppError {
   const more = `allow it more time (${setting} of the model)`;
   return new AppError("timeout", `The model ${what}${isThinking ? ", while it was still thinking" : ""}.`, {

@@ -15,7 +15,7 @@ function typesOf(schema: unknown): string[] {
 }
 
 /**
- * The arguments of a call whose values came as texts (XML-09). The schema of a parameter decides; where it says nothing, the
+ * The arguments of a call whose values came as texts. The schema of a parameter decides; where it says nothing, the
  * look of the value does. What does not fit stays text, so that the tool's own check names the parameter.
  */
 export function argumentsOf(

@@ -13,8 +13,8 @@ const longestSpace = 1000;
 export const envelopes = ["tool_use", "tool_call", "tool_calls", "function_calls"];
 
 /**
- * Reads what follows the opening tag of an envelope. `undefined`: it was calls, or one that is broken and was reported. A
- * text: no call began, and this was read.
+ * Reads what follows the opening tag of an envelope. `undefined`: it was calls, or one that is broken and was reported.
+ * A text: no call began, and this was read.
  */
 export function* readEnvelope(reading: CallReading, opened: string, name: string): Reading<string | undefined> {
   const { cursor, tools } = reading;
@@ -170,7 +170,7 @@ function* readParameters(
   }
 }
 
-/** Passes over the rest of a broken call, so that nobody reads it as an answer (XML-11). */
+/** Passes over the rest of a broken call, so that nobody reads it as an answer. */
 function* passOver(cursor: Cursor, closing: string, around: string | undefined): Reading<void> {
   const names = tagNames(around === undefined ? [closing] : [closing, around]);
   for (;;) {

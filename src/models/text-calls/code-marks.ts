@@ -3,8 +3,8 @@ const longestIndent = 40;
 const indent = /^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]+|>)*[ \t]*$/;
 
 /**
- * Knows whether a place in a Markdown text is code: in a fence of backticks or tildes, or between backticks in one line.
- * It is told the text as it goes by.
+ * Knows whether a place in a Markdown text is code: in a fence of backticks or tildes, or between backticks in one
+ * line. It is told the text as it goes by.
  */
 export class CodeMarks {
   /** The beginning of the line. */

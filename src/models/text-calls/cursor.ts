@@ -2,8 +2,8 @@
 export type Reading<Result> = Generator<void, Result, void>;
 
 /**
- * The characters of a reply. Who reads waits with `while (cursor.mustWait) yield;` before it looks at `char`, so nothing it
- * decides can depend on where the pieces were cut. What was read is not kept.
+ * The characters of a reply. Who reads waits with `while (cursor.mustWait) yield;` before it looks at `char`, so
+ * nothing it decides can depend on where the pieces were cut. What was read is not kept.
  */
 export class Cursor {
   #text = "";

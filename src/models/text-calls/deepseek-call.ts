@@ -20,9 +20,9 @@ const marks = new Set(Object.values(mark));
 const beginnings = new Set([...marks].flatMap((text) => Array.from(text, (_, at) => text.slice(0, at + 1))));
 
 /**
- * Reads calls as DeepSeek's models write them where their server does not: `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>`, the
- * name, `<｜tool▁sep｜>` and JSON (V3.1), or `function`, the mark, the name and JSON in a code block (V3, R1). The bars and
- * blocks may also be `|` and `_`. `undefined` when it was calls, or was reported; else what was read.
+ * Reads calls as DeepSeek's models write them where their server does not: `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>`,
+ * the name, `<｜tool▁sep｜>` and JSON (V3.1), or `function`, the mark, the name and JSON in a code block (V3, R1). The
+ * bars and blocks may also be `|` and `_`. `undefined` when it was calls, or was reported; else what was read.
  */
 export function* readDeepSeekCalls(reading: CallReading): Reading<string | undefined> {
   const { cursor } = reading;
@@ -76,7 +76,7 @@ function* readCall(reading: CallReading, opened: string): Reading<string | undef
   return undefined;
 }
 
-/** Passes over the rest of a broken call, so that nobody reads it as an answer (XML-11). */
+/** Passes over the rest of a broken call, so that nobody reads it as an answer. */
 function* passOver(cursor: Cursor): Reading<undefined> {
   for (;;) {
     while (cursor.mustWait) yield;

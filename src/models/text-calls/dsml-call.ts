@@ -13,8 +13,8 @@ const expected =
 
 /**
  * Reads calls as DeepSeek's models write them since V3.2 where their server does not: `<｜DSML｜function_calls>` (V4:
- * `tool_calls`) around `<｜DSML｜invoke name="…">`, and in it parameters, which are text or JSON (`string="false"`), or one
- * object of JSON. `undefined` when it was calls, or was reported; else what was read.
+ * `tool_calls`) around `<｜DSML｜invoke name="…">`, and in it parameters, which are text or JSON (`string="false"`), or
+ * one object of JSON. `undefined` when it was calls, or was reported; else what was read.
  */
 export function* readDsmlCalls(reading: CallReading): Reading<string | undefined> {
   const { cursor } = reading;
@@ -99,7 +99,7 @@ function* readObject(cursor: Cursor, draft: CallDraft, args: Map<string, unknown
   else for (const [key, value] of Object.entries(given)) args.set(key, value);
 }
 
-/** Passes over the rest of a broken call, so that nobody reads it as an answer (XML-11). */
+/** Passes over the rest of a broken call, so that nobody reads it as an answer. */
 function* passOver(cursor: Cursor): Reading<void> {
   for (;;) {
     while (cursor.mustWait) yield;

@@ -23,8 +23,8 @@ const typed = /\sstring\s*=\s*["']?(true|false)/u;
 const mostBars = 2;
 
 /**
- * Reads a tag such as `<｜DSML｜invoke name="…">` where one stands. `raw` is all that was read. Without a `tag` it is none;
- * that is known at the first character that does not fit.
+ * Reads a tag such as `<｜DSML｜invoke name="…">` where one stands. `raw` is all that was read. Without a `tag` it is
+ * none; that is known at the first character that does not fit.
  */
 export function* readDsmlTag(cursor: Cursor): Reading<{ raw: string; tag: DsmlTag | undefined }> {
   let raw = yield* readLiteral(cursor, "<");

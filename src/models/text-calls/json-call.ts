@@ -12,8 +12,8 @@ const longestSpace = 100;
 const Call = z.looseObject(Object.fromEntries(argumentKeys.map((key) => [key, z.unknown().optional()])));
 
 /**
- * Reads a call in JSON (XML-13) at a `{`: `{"tool": "…", "arguments": {…}}` with a name that is a tool's. `undefined` when
- * it was one, or was reported; else what was read. What is whole but no JSON is repaired; what breaks off never is.
+ * Reads a call in JSON at a `{`: `{"tool": "…", "arguments": {…}}` with a name that is a tool's. `undefined` when it
+ * was one, or was reported; else what was read. What is whole but no JSON is repaired; what breaks off never is.
  */
 export function* readJsonCall(
   { cursor, parts }: { cursor: Cursor; parts: PartList },

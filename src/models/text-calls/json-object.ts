@@ -10,8 +10,8 @@ const deepest = 64;
 const Arguments = z.record(z.string(), z.unknown());
 
 /**
- * Reads the arguments of a call, which stand at the `{` that comes now; `read` is what was read of the call before. What is
- * whole but no JSON is repaired; what breaks off never is.
+ * Reads the arguments of a call, which stand at the `{` that comes now; `read` is what was read of the call before.
+ * What is whole but no JSON is repaired; what breaks off never is.
  */
 export function* readArguments({ cursor, parts }: CallReading, name: string, read: string): Reading<void> {
   const draft = new CallDraft(name, `${read}{`, parts);

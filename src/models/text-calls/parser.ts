@@ -29,8 +29,8 @@ export interface TextCallParser {
 }
 
 /**
- * A form of calls in the words of a reply: `written`, all those of models without calls of their own; `tool_call`, the tag of
- * Hermes, Qwen and GLM; and the marks of DeepSeek and of Mistral, also those around thoughts.
+ * A form of calls in the words of a reply: `written`, all those of models without calls of their own; `tool_call`, the
+ * tag of Hermes, Qwen and GLM; and the marks of DeepSeek and of Mistral, also those around thoughts.
  */
 export type CallForm = "written" | "tool_call" | "deepseek" | "mistral";
 
@@ -57,10 +57,10 @@ const allForms: ReadonlySet<CallForm> = new Set(["written", "tool_call", "deepse
 const longestGap = 100;
 
 /**
- * A parser for the replies of a model that writes its calls as text (XML-01, XML-02): `<tool_use><invoke name="…">`, the tags
- * of the tools in `toolNames`, JSON, and the forms of models whose server leaves their calls in the text. Words, thoughts
- * and calls come out apart (XML-06, XML-07, XML-08). A call in a code block or between backticks is an example, not a call.
- * It takes time in proportion to the reply, and keeps at most the call it is in, and a thought that may be none.
+ * A parser for the replies of a model that writes its calls as text: `<tool_use><invoke name="…">`, the tags of the
+ * tools in `toolNames`, JSON, and the forms of models whose server leaves their calls in the text. Words, thoughts and
+ * calls come out apart. A call in a code block or between backticks is an example, not a call. It takes time in
+ * proportion to the reply, and keeps at most the call it is in, and a thought that may be none.
  */
 export function createTextCallParser(toolNames: readonly string[], options: ParserOptions = {}): TextCallParser {
   const { forms = allForms, opensInThought = false } = options;

@@ -26,8 +26,8 @@ export interface ReplyReading {
 }
 
 /**
- * The reply as it streams, its calls and thoughts apart. Words are held back only while they may begin something else. Each
- * piece that was taken is told to the `manager` of the call.
+ * The reply as it streams, its calls and thoughts apart. Words are held back only while they may begin something else.
+ * Each piece that was taken is told to the `manager` of the call.
  */
 export async function* readChunks(
   chunks: AsyncIterable<ChatGenerationChunk>,
@@ -126,8 +126,8 @@ function parserFor({ names, habits }: ReplyReading, reasons: boolean): TextCallP
 }
 
 /**
- * What a reply ends with. A thought that never ended, of a reply that is whole, may have been the answer, so it is said as
- * well. The habits are corrected by what was seen.
+ * What a reply ends with. A thought that never ended, of a reply that is whole, may have been the answer, so it is said
+ * as well. The habits are corrected by what was seen.
  */
 function restOf(parser: TextCallParser | undefined, { habits }: ReplyReading, isWhole: boolean): ReplyPart[] {
   if (parser === undefined) return [];

@@ -21,7 +21,7 @@ function newId(): string {
   return `call_${randomUUID().replaceAll("-", "")}`;
 }
 
-/** Turns what is found in one streamed reply into the chunks that a model with calls of its own would have sent (XML-01). */
+/** Turns what is found in one streamed reply into the chunks that a model with calls of its own would have sent. */
 export class ChunkMaker {
   readonly #tools: ReadonlyMap<string, ListedTool>;
   #index = firstIndex;
@@ -69,8 +69,8 @@ function chunkOf(
 }
 
 /**
- * The chunk as it came, without its words; `undefined` when it says nothing beside them but whose they are, as some clients
- * do with every chunk.
+ * The chunk as it came, without its words; `undefined` when it says nothing beside them but whose they are, as some
+ * clients do with every chunk.
  */
 export function withoutText(chunk: ChatGenerationChunk): ChatGenerationChunk | undefined {
   if (chunk.text === "") return chunk;

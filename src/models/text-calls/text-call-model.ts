@@ -33,8 +33,8 @@ interface Written {
 }
 
 /**
- * A model without tool calls of its own, made to have them (XML-01): tools, calls and results go to it as text, and the calls
- * in its replies come out as a message's calls, streamed or not. Whoever uses it sees no difference.
+ * A model without tool calls of its own, made to have them: tools, calls and results go to it as text, and the calls in
+ * its replies come out as a message's calls, streamed or not. Whoever uses it sees no difference.
  */
 export class TextCallModel extends WrappedModel<TextCallOptions> {
   readonly #calls: TextCalls;

@@ -35,8 +35,8 @@ export function listTools(tools: readonly BindToolsInput[], choice: unknown): Ma
 }
 
 /**
- * The tools that a reply may call: those that are offered, and those the conversation has called. A model goes on calling what
- * it has called, also where there are no tools any more; nobody is to read that.
+ * The tools that a reply may call: those that are offered, and those the conversation has called. A model goes on
+ * calling what it has called, also where there are no tools any more; nobody is to read that.
  */
 export function callableNames(listed: ReadonlyMap<string, ListedTool>, messages: readonly BaseMessage[]): string[] {
   const called = messages.filter((message) => isAIMessage(message)).flatMap(({ tool_calls = [] }) => tool_calls);

@@ -1,19 +1,19 @@
-/** Characters that one call may take (XML-05); of a longer one nothing is kept. */
+/** Characters that one call may take; of a longer one nothing is kept. */
 export const longestCall = 1_048_576;
 
-/** A call as a text tells it (XML-03), first when its name is known, then as a whole. */
+/** A call as a text tells it, first when its name is known, then as a whole. */
 export interface ToolUse {
   type: "tool_use";
   name: string;
   /** As they were written: all are texts. Empty while the call is partial. */
   params: Record<string, string>;
-  /** The arguments that were written in JSON, where they have types of their own (XML-13); the others are in `params`. */
+  /** The arguments that were written in JSON, where they have types of their own; the others are in `params`. */
   args?: Record<string, unknown>;
   /** More of it is to come. */
   partial: boolean;
 }
 
-/** A call that cannot be run (XML-11): its form is wrong, the reply ended inside it, or it is longer than a call may be. */
+/** A call that cannot be run: its form is wrong, the reply ended inside it, or it is longer than a call may be. */
 export interface CallProblem {
   kind: "malformed" | "unclosed" | "too_large";
   name: string;
@@ -24,8 +24,8 @@ export interface CallProblem {
 }
 
 /**
- * What a reply consists of, in order. Every partial `use` is followed by the same call as a whole or by a `problem`, before
- * anything else.
+ * What a reply consists of, in order. Every partial `use` is followed by the same call as a whole or by a `problem`,
+ * before anything else.
  */
 export type ReplyPart =
   | { kind: "text"; text: string }

@@ -16,8 +16,7 @@ interface ToolOptions extends BaseChatModelCallOptions {
 }
 
 /**
- * A model with calls of its own, whose words hold nothing but words: thoughts that it writes in tags come out as thoughts
- * (XML-07), and calls that its server has left in the text in the form of its family as calls, streamed or not.
+ * A model with calls of its own, whose words hold nothing but words: thoughts that it writes in tags come out as thoughts, and calls that its server has left in the text in the form of its family as calls, streamed or not.
  */
 export class UnmixedModel extends WrappedModel<ToolOptions> {
   readonly #habits: WritingHabits;

@@ -5,8 +5,8 @@ import type { Cursor, Reading } from "./cursor.ts";
 const closingBegins = { "<": /<(?=\/|$)/g, "[": /\[(?=\/|$)/g };
 
 /**
- * Passes characters on up to the first `closing` (which begins with `</` or `[/`, and has its first character only there), and
- * reads that too. False when the reply ended before it.
+ * Passes characters on up to the first `closing` (which begins with `</` or `[/`, and has its first character only
+ * there), and reads that too. False when the reply ended before it.
  */
 export function* readUntil(cursor: Cursor, closing: string, take: (text: string) => void): Reading<boolean> {
   const first = closing.startsWith("[") ? "[" : "<";
@@ -30,7 +30,7 @@ export function* readUntil(cursor: Cursor, closing: string, take: (text: string)
   }
 }
 
-/** The value of a parameter (XML-04): all up to the first closing tag. `undefined` when the reply ended before it. */
+/** The value of a parameter: all up to the first closing tag. `undefined` when the reply ended before it. */
 export function* readValue(cursor: Cursor, closing: string, draft: CallDraft): Reading<string | undefined> {
   let value = "";
   const isWhole = yield* readUntil(cursor, closing, (text) => {
@@ -58,8 +58,8 @@ function plainValue(written: string, closing: string): string {
 }
 
 /**
- * A value as it stands before `closing`; read again it is the same. All but its own closing tag stays as it is, since that
- * is what makes XML the better form for long texts (XML-01).
+ * A value as it stands before `closing`; read again it is the same. All but its own closing tag stays as it is, since
+ * that is what makes XML the better form for long texts.
  */
 export function writtenValue(value: string, closing: string): string {
   const name = escaped(closing.slice(1));

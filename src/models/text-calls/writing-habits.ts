@@ -12,8 +12,8 @@ const families: readonly { name: RegExp; form: CallForm }[] = [
 const openingInThought = /deepseek-?r1|qwq|thinking/iu;
 
 /**
- * How a model with calls of its own writes, as far as its name tells. `keepsApart`: its service never leaves thoughts in the
- * words, so that a reply does not begin in one.
+ * How a model with calls of its own writes, as far as its name tells. `keepsApart`: its service never leaves thoughts
+ * in the words, so that a reply does not begin in one.
  */
 export function writingHabits(name: string, keepsApart: boolean): WritingHabits {
   const forms = families.filter((family) => family.name.test(name)).map(({ form }) => form);

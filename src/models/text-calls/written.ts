@@ -48,7 +48,7 @@ function element(name: string, opening: string, value: string): string {
   return `<${opening}>${writtenValue(value, `</${name}>`)}</${name}>`;
 }
 
-/** A result as the model is told it (XML-14): whether the call succeeded, what to say of it, and its content. */
+/** A result as the model is told it: whether the call succeeded, what to say of it, and its content. */
 function writtenResult(result: ToolMessage, call: Call | undefined): string {
   const succeeded = result.status !== "error";
   const broken = call?.args[brokenArguments];
@@ -65,8 +65,8 @@ function writtenResult(result: ToolMessage, call: Call | undefined): string {
 }
 
 /**
- * A conversation for a model that knows no tool calls: calls stand in its own words, the results that follow are one message
- * of the user (XML-14), and `tools` is told at the end of the system text.
+ * A conversation for a model that knows no tool calls: calls stand in its own words, the results that follow are one
+ * message of the user, and `tools` is told at the end of the system text.
  */
 export function writtenMessages(messages: readonly BaseMessage[], tools: string, grammar: CallGrammar): BaseMessage[] {
   const written: BaseMessage[] = [];

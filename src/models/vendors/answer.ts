@@ -48,9 +48,9 @@ const Answer = z.looseObject({
 });
 
 /**
- * An answer, or a piece of a streamed one, in the words of OpenAI: reasoning by one name, cached tokens in one place (LLM-10), no
- * empty ids, each call in a place of its own: `placeOf` is the same for all pieces of an answer. What has none of the expected form
- * is left to the client. Throws `network` for an answer that broke off.
+ * An answer, or a piece of a streamed one, in the words of OpenAI: reasoning by one name, cached tokens in one place,
+ * no empty ids, each call in a place of its own: `placeOf` is the same for all pieces of an answer. What has none of
+ * the expected form is left to the client. Throws `network` for an answer that broke off.
  */
 export function plainAnswer<T>(answer: T, { brokenEnds }: Quirks, placeOf: CallPlace = callPlaces()): T {
   if (isWordsOnly(answer)) return answer;
@@ -76,8 +76,8 @@ const Failed = z.looseObject({
 });
 
 /**
- * An answer in one piece, as it is. Throws what `toModelError` reads where it holds none: some gateways say with 200 that they
- * have failed.
+ * An answer in one piece, as it is. Throws what `toModelError` reads where it holds none: some gateways say with 200
+ * that they have failed.
  */
 export function requireAnswer<T>(answer: T): T {
   if (isRecord(answer) && Array.isArray(answer["choices"]) && answer["choices"].length > 0) return answer;

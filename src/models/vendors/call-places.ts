@@ -2,9 +2,9 @@
 export type CallPlace = (number: number, id: string | undefined) => number;
 
 /**
- * The places of the calls of one answer. Some servers give all calls the same number (Gemini's among them), and pieces of two
- * calls in one place are read as one call with broken arguments. A piece with another id begins a call in a place of its own; one
- * without an id goes on with the call that was begun last under its number.
+ * The places of the calls of one answer. Some servers give all calls the same number (Gemini's among them), and pieces
+ * of two calls in one place are read as one call with broken arguments. A piece with another id begins a call in a
+ * place of its own; one without an id goes on with the call that was begun last under its number.
  */
 export function callPlaces(): CallPlace {
   const begun: { number: number; id: string | undefined; place: number }[] = [];

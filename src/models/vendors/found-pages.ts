@@ -3,7 +3,7 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { z } from "zod";
 import { toSearchResults, type FoundPage } from "../../web/search-result.ts";
 
-/** The tool by which a vendor is told to search the web by itself, and to say what it found (SEARCH-01). */
+/** The tool by which a vendor is told to search the web by itself, and to say what it found. */
 export const vendorSearchTool = {
   type: "web_search",
   web_search: { enable: true, search_engine: "search_std", search_result: true },
@@ -34,7 +34,7 @@ export function foundIn(answer: unknown): FoundPage[] {
   }));
 }
 
-/** Keeps on a message what was found for it (SEARCH-05). */
+/** Keeps on a message what was found for it. */
 export function keepFound(message: BaseMessage, pages: readonly FoundPage[]): void {
   const results = toSearchResults(pages, mostPages);
   if (results.length > 0) message.additional_kwargs["web_search_results"] = results;

@@ -1,6 +1,6 @@
 /**
- * What a vendor does in another way than OpenAI: those that speak its chat completions, and Ollama. All of it is data; what
- * is done about it is in `request.ts` and `answer.ts`. The table of docs/providers.md names the test of each.
+ * What a vendor does in another way than OpenAI: those that speak its chat completions, and Ollama. All of it is data;
+ * what is done about it is in `request.ts` and `answer.ts`. The table of docs/providers.md names the test of each.
  */
 export interface Quirks {
   /** The field that lets a model think or not which can do both; absent: there is none. */
@@ -18,17 +18,17 @@ export interface Quirks {
   /** Whether a temperature may be sent while it thinks, and the highest that there is. */
   thinkingTemperature: boolean;
   highestTemperature: number;
-  /** The tool by which it searches the web by itself (SEARCH-01); absent: it does not. */
+  /** The tool by which it searches the web by itself; absent: it does not. */
   searchTool?: "web_search";
   /** Whether some models are asked through OpenAI's `/responses`, as OpenAI itself demands for a few. */
   hasResponses: boolean;
   /** Whether thoughts come sealed there, and go back to who has sealed them within the turn. */
   sealedReasoning: boolean;
-  /** Images have to stand before the text of their message (LLM-07). */
+  /** Images have to stand before the text of their message. */
   imagesFirst: boolean;
   /** Reasons for the end of an answer which mean that it broke off. */
   brokenEnds: readonly string[];
-  /** The field of the last message which says that the answer begins with it (LOOP-15); absent: it cannot be begun. */
+  /** The field of the last message which says that the answer begins with it; absent: it cannot be begun. */
   beginningField?: "prefix" | "partial";
   /** The path under which such a request is taken, in the place of the usual one's `/v1`. */
   beginningPath?: string;
@@ -59,7 +59,7 @@ export const compatibleQuirks: Quirks = {
   sealedReasoning: false,
 };
 
-/** Zhipu GLM (LLM-04, LLM-05, LLM-07): thoughts between calls are to be handed back, and only `auto` chooses tools. */
+/** Zhipu GLM: thoughts between calls are to be handed back, and only `auto` chooses tools. */
 export const zhipuQuirks: Quirks = {
   ...compatibleQuirks,
   thinkingField: "thinking",
@@ -71,7 +71,7 @@ export const zhipuQuirks: Quirks = {
   searchTool: "web_search",
 };
 
-/** SiliconFlow (LLM-13): many models of others, among them ones (DeepSeek R1) that refuse thoughts in a request. */
+/** SiliconFlow: many models of others, among them ones (DeepSeek R1) that refuse thoughts in a request. */
 export const siliconflowQuirks: Quirks = { ...compatibleQuirks, thinkingField: "enable_thinking" };
 
 /** DeepSeek: since V3.2 a message that calls tools must bear the thoughts before it, in every later request too. */
@@ -97,8 +97,8 @@ export const qwenQuirks: Quirks = {
 };
 
 /**
- * Ollama, which speaks in a way of its own: what it is told beside this is in `ollama/request.ts`. It chooses tools alone. A
- * grammar for JSON and thoughts get into each other's way in some of its versions.
+ * Ollama, which speaks in a way of its own: what it is told beside this is in `ollama/request.ts`. It chooses tools
+ * alone. A grammar for JSON and thoughts get into each other's way in some of its versions.
  */
 export const ollamaQuirks: Quirks = {
   ...compatibleQuirks,

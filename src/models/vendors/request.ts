@@ -50,7 +50,7 @@ export function vendorRequest(request: SentRequest, messages: readonly BaseMessa
   };
 }
 
-/** Whether the model can be given the beginning of its answer, to go on with it (LOOP-15). */
+/** Whether the model can be given the beginning of its answer, to go on with it. */
 export function takesBeginning({ quirks, profile, options }: Asked): boolean {
   const { beginningField, beginningWhileThinking } = quirks;
   return beginningField !== undefined && (beginningWhileThinking || !thinksFirst(profile, options));
@@ -62,7 +62,7 @@ function mayThink({ stream, response_format, tool_choice }: SentRequest, quirks:
   return !(isForced(tool_choice) && quirks.forcedTool === "unless_thinking");
 }
 
-/** What is asked of a model that does not think in this one call (LLM-05). */
+/** What is asked of a model that does not think in this one call. */
 function unthinking({ profile, options }: Asked): Pick<SentRequest, "temperature" | "max_tokens"> {
   const { temperature, maxTokens } = callDefaults(profile, { ...options, thinking: false });
   return { temperature, max_tokens: maxTokens };

@@ -47,8 +47,8 @@ function failure({ error }: z.infer<typeof Failed>): Error {
 
 /**
  * A piece of an answer of `/responses` in the form that answers of chat completions have: text as text, thoughts as
- * `reasoning_content`, a reason for its end, and one id. The client also keeps the whole answer beside, which would go back to
- * the model in the place of what the session holds.
+ * `reasoning_content`, a reason for its end, and one id. The client also keeps the whole answer beside, which would go
+ * back to the model in the place of what the session holds.
  */
 export function plainPiece(chunk: ChatGenerationChunk, id: string | undefined): ChatGenerationChunk {
   const { message } = chunk;

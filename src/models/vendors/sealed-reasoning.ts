@@ -64,8 +64,8 @@ export async function* withSealed(
 }
 
 /**
- * The input of a request with the sealed thoughts of this turn, each before what it was thought for, as the vendor demands.
- * Those of others are left out, and so are those of earlier turns, which the vendor would not read.
+ * The input of a request with the sealed thoughts of this turn, each before what it was thought for, as the vendor
+ * demands. Those of others are left out, and so are those of earlier turns, which the vendor would not read.
  */
 export function sealedInput(input: readonly unknown[], messages: readonly BaseMessage[], from: string): unknown[] {
   const turn = messages.slice(placeOfRequest(messages) + 1);

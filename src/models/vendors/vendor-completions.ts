@@ -26,8 +26,8 @@ interface WithSources {
 }
 
 /**
- * Chat completions as a vendor wants them: requests and answers are changed by its quirks, and streams never end in silence or
- * half-way unnoticed.
+ * Chat completions as a vendor wants them: requests and answers are changed by its quirks, and streams never end in
+ * silence or half-way unnoticed.
  */
 export class VendorCompletions extends ChatOpenAICompletions {
   readonly #asked: Asked;

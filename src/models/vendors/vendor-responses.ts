@@ -40,8 +40,8 @@ interface WrittenRequest {
 }
 
 /**
- * OpenAI's `/responses`, through which alone some of its models are reached: under the same watch as chat completions, with
- * answers in the same form. Nothing is left with the vendor: each request holds the whole conversation.
+ * OpenAI's `/responses`, through which alone some of its models are reached: under the same watch as chat completions,
+ * with answers in the same form. Nothing is left with the vendor: each request holds the whole conversation.
  */
 export class VendorResponses extends ChatOpenAIResponses {
   readonly #asked: Asked;

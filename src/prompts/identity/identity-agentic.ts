@@ -1,7 +1,7 @@
 import { predefinedVariables } from "./identity-variables.ts";
 import { defineTemplate } from "../template.ts";
 
-/** L0 of the agentic profile: its sections in the order of PROMPT-12, its rules from PROMPT-13. */
+/** L0 of the agentic profile: its sections in a fixed order. */
 export const identityAgentic = defineTemplate({
   name: "identity_agentic",
   title: { en: "Identity: agentic", zh: "身份：智能体" },

@@ -1,7 +1,7 @@
 import { documentFacts } from "./identity-variables.ts";
 import { defineTemplate } from "../template.ts";
 
-/** L0 of the chat profile, which has no tools (PROMPT-09). */
+/** L0 of the chat profile, which has no tools. */
 export const identityChat = defineTemplate({
   name: "identity_chat",
   title: { en: "Identity: chat", zh: "身份：聊天" },

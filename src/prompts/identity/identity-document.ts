@@ -1,7 +1,7 @@
 import { documentFacts } from "./identity-variables.ts";
 import { defineTemplate } from "../template.ts";
 
-/** L0 of the document profile: plain text, no Markdown (PROMPT-09, PROMPT-10). */
+/** L0 of the document profile: plain text, no Markdown. */
 export const identityDocument = defineTemplate({
   name: "identity_document",
   title: { en: "Identity: documents", zh: "身份：文档助手" },

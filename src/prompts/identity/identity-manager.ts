@@ -10,7 +10,7 @@ import { variableName, type Value } from "../template.ts";
 
 const names = z.array(z.string()).max(100);
 
-/** A custom identity as its file holds it (PROMPT-18). Only `content` must be there, so that it can be written by hand. */
+/** A custom identity as its file holds it. Only `content` must be there, so that it can be written by hand. */
 const StoredIdentity = z.object({
   version: z.literal("1").default("1"),
   name: z.string().optional(),
@@ -21,7 +21,7 @@ const StoredIdentity = z.object({
   metadata: z.object({ created_at: z.string().optional(), updated_at: z.string().optional() }).default({}),
 });
 
-/** An identity: whose it is, its text, its variables, and whether somebody wrote it (PROMPT-18). */
+/** An identity: whose it is, its text, its variables, and whether somebody wrote it. */
 export interface IdentityRecord {
   version: string;
   profile: Profile;
@@ -36,7 +36,7 @@ export interface IdentityRecord {
   metadata: { created_at: string | null; updated_at: string | null; is_custom: boolean };
 }
 
-/** What can be changed of an identity; what is left out stays as it is (PROMPT-19). */
+/** What can be changed of an identity; what is left out stays as it is. */
 export interface IdentityChange {
   name?: string | undefined;
   description?: string | undefined;
@@ -51,8 +51,8 @@ type Usable = Pick<
 >;
 
 /**
- * The identities (L0) and what users have put in their place (PROMPT-18, PROMPT-19): `identity.json` in the folder for the
- * general profile, `identity_<profile>.json` for the others. Reading never fails.
+ * The identities (L0) and what users have put in their place: `identity.json` in the folder for the general profile,
+ * `identity_<profile>.json` for the others. Reading never fails.
  */
 export class IdentityManager {
   readonly #files: Record<Profile, OverrideFile<Usable>>;
@@ -77,7 +77,7 @@ export class IdentityManager {
     this.#warnOfValues = warn.ofValues;
   }
 
-  /** The filled identity; a required variable without a value is a warning, never a stop (PROMPT-07). */
+  /** The filled identity; a required variable without a value is a warning, never a stop. */
   filled(profile: Profile, values: Readonly<Record<string, Value>>): string {
     const { content, variables, required_variables } = this.full(profile);
     const missing = checkValues(values, { required: required_variables, missing: "warning" });

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** The identity when nothing else can be used (PROMPT-06). */
+/** The identity when nothing else can be used. */
 export const identityMinimal = defineTemplate({
   name: "identity_minimal",
   title: { en: "Identity: shortest", zh: "身份：最小" },

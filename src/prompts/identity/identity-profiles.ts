@@ -8,7 +8,7 @@ import { identityPlanner } from "../identity-planner.ts";
 import type { Template } from "../template.ts";
 import type { Profile } from "../../state.ts";
 
-/** The built-in identity of each profile (PROMPT-18): one for each kind of work. */
+/** The built-in identity of each profile: one for each kind of work. */
 export const builtInIdentities = {
   general: identity,
   document: identityDocument,

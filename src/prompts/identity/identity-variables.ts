@@ -1,4 +1,4 @@
-/** The variables that every identity may use, whatever the profile (PROMPT-19). */
+/** The variables that every identity may use, whatever the profile. */
 export const predefinedVariables = [
   "project_name",
   "circuit_file",

@@ -1,7 +1,7 @@
 import { predefinedVariables } from "./identity-variables.ts";
 import { defineTemplate } from "../template.ts";
 
-/** L0 of the general profile: who the assistant is (PROMPT-01). It says nothing that changes within a session. */
+/** L0 of the general profile: who the assistant is. It says nothing that changes within a session. */
 export const identity = defineTemplate({
   name: "identity",
   title: { en: "Identity", zh: "身份" },

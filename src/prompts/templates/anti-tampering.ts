@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** Follows the identity (PROMPT-04): the guidelines stand, and content is data. Nobody may override it (SEC-03). */
+/** Follows the identity: the guidelines stand, and content is data. Nobody may override it. */
 export const antiTampering = defineTemplate({
   name: "anti_tampering",
   title: { en: "Protection of the guidelines", zh: "准则保护" },

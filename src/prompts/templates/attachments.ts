@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** Files that come with the user's message (MSG-08): where they are, since their content is not in the message. */
+/** Files that come with the user's message: where they are, since their content is not in the message. */
 export const attachments = defineTemplate({
   name: "attachments",
   title: { en: "Attachments", zh: "附件" },

@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What runs and has run in the background (table 18.7). */
+/** What runs and has run in the background. */
 export const backgroundSummary = defineTemplate({
   name: "background_summary",
   title: { en: "Background work", zh: "后台任务" },
@@ -10,7 +10,7 @@ export const backgroundSummary = defineTemplate({
   content: "Background work now: {summary}",
 });
 
-/** What a model is told of the work in the background (LOOP-19). It travels apart from the system text. */
+/** What a model is told of the work in the background. It travels apart from the system text. */
 export function backgroundNote({ summary }: { summary: string }, prompts: Prompts = builtInPrompts): string {
   return prompts.text(backgroundSummary, { summary });
 }

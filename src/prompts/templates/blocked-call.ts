@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** What the model is told about a call that was not run (GUARD-03, table 18.7). */
+/** What the model is told about a call that was not run. */
 export const blockedCall = defineTemplate({
   name: "blocked_call",
   title: { en: "Blocked call", zh: "被阻止的调用" },

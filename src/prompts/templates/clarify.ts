@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** Infer first, then ask (CLAR-01). */
+/** Infer first, then ask. */
 export const clarify = defineTemplate({
   name: "clarify",
   title: { en: "Question about an unclear request", zh: "澄清不明确的请求" },
@@ -19,7 +19,7 @@ export const clarify = defineTemplate({
   ].join("\n"),
 });
 
-/** Asks for the best guess at an unclear request, and the one or two questions that matter (CLAR-01); the answer is JSON. */
+/** Asks for the best guess at an unclear request, and the one or two questions that matter; the answer is JSON. */
 export function clarifyPrompt({ tools }: { tools: readonly string[] }, prompts: Prompts = builtInPrompts): string {
   return prompts.text(clarify, { tools: tools.join(", ") });
 }

@@ -13,7 +13,7 @@ const reasons = {
   completed: "the work is done",
 };
 
-/** What stands in the last model call of a turn that has used up its limits (LOOP-02). */
+/** What stands in the last model call of a turn that has used up its limits. */
 export const closing = defineTemplate({
   name: "closing_note",
   title: { en: "Last words of a turn", zh: "回合收尾" },
@@ -24,7 +24,7 @@ export const closing = defineTemplate({
     "No further tool call is possible: {reason}. Answer now from the results above. Say what was done, what was found, and what is left undone.",
 });
 
-/** The note of the last model call, which has no tools: answer from what is known (LOOP-02). */
+/** The note of the last model call, which has no tools: answer from what is known. */
 export function closingNote({ reason }: { reason: keyof typeof reasons }, prompts: Prompts = builtInPrompts): string {
   return prompts.text(closing, { reason: reasons[reason] });
 }

@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** PROMPT_SUMMARIZE_CONVERSATION of table 18.7: the structured summary (COMP-05). */
+/** PROMPT_SUMMARIZE_CONVERSATION: the structured summary. */
 export const compress = defineTemplate({
   name: "compress",
   title: { en: "Summary of older messages", zh: "旧消息摘要" },
@@ -17,12 +17,12 @@ export const compress = defineTemplate({
   ].join("\n"),
 });
 
-/** Asks for the structured summary of older messages (COMP-05); the answer is JSON. */
+/** Asks for the structured summary of older messages; the answer is JSON. */
 export function compressPrompt({ previous }: { previous: string | null }, prompts: Prompts = builtInPrompts): string {
   return prompts.text(compress, { previous });
 }
 
-/** Stands after the messages that are summed up: some providers refuse a conversation whose last words are a reply (CTX-20). */
+/** Stands after the messages that are summed up: some providers refuse a conversation whose last words are a reply. */
 export const summariseNow = defineTemplate({
   name: "compress_now",
   title: { en: "Summary: the request", zh: "旧消息摘要：请求" },

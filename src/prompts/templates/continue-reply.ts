@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What takes a reply up where it was cut off (STOP-09, LOOP-15). */
+/** What takes a reply up where it was cut off. */
 export const continuedReply = defineTemplate({
   name: "continue_reply",
   title: { en: "Rest of a reply that was cut off", zh: "续写中断的回复" },
@@ -13,7 +13,7 @@ export const continuedReply = defineTemplate({
   ].join("\n"),
 });
 
-/** Asks for the rest of a reply that was cut off; it is appended as it comes (STOP-09). */
+/** Asks for the rest of a reply that was cut off; it is appended as it comes. */
 export function continueReply(prompts: Prompts = builtInPrompts): string {
   return prompts.text(continuedReply, {});
 }

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** External tools as the documentation layer tells it (table 18.7). */
+/** External tools as the documentation layer tells it. */
 export const externalTools = defineTemplate({
   name: "external_tools",
   title: { en: "External tools", zh: "外部工具" },
@@ -23,7 +23,7 @@ export const externalTools = defineTemplate({
   ].join("\n"),
 });
 
-/** What the assistant is shown to have answered, so that the pair is a valid exchange (CTX-02). */
+/** What the assistant is shown to have answered, so that the pair is a valid exchange. */
 export const externalToolsRead = defineTemplate({
   name: "external_tools_read",
   title: { en: "External tools: acknowledgement", zh: "外部工具：确认" },

@@ -2,7 +2,7 @@ import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { namesText } from "../task-progress.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What follows a reply that leaves files where they were (TASK-05). */
+/** What follows a reply that leaves files where they were. */
 export const fileMove = defineTemplate({
   name: "file_move",
   title: { en: "Go on moving files", zh: "继续移动文件" },
@@ -16,7 +16,7 @@ export const fileMove = defineTemplate({
   ].join("\n"),
 });
 
-/** Makes the model go on when files that it was to move still lie where they were (TASK-05). */
+/** Makes the model go on when files that it was to move still lie where they were. */
 export function fileMovePrompt(
   { progress, remaining }: { progress: string; remaining: readonly string[] },
   prompts: Prompts = builtInPrompts,

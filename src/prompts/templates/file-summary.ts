@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** The summary of a text that was read (TASK-09). */
+/** The summary of a text that was read. */
 export const fileSummary = defineTemplate({
   name: "file_summary",
   title: { en: "Summary of a text", zh: "文件内容总结" },
@@ -12,7 +12,7 @@ export const fileSummary = defineTemplate({
   ].join("\n"),
 });
 
-/** Asks for what a text says when it was read but not told (TASK-09). */
+/** Asks for what a text says when it was read but not told. */
 export function fileSummaryPrompt(prompts: Prompts = builtInPrompts): string {
   return prompts.text(fileSummary, {});
 }

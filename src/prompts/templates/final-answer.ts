@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** L1 after the last step of a plan (TASK-09, C-05). */
+/** L1 after the last step of a plan. */
 export const finalAnswer = defineTemplate({
   name: "final_answer",
   title: { en: "Answer after a plan", zh: "计划完成后的答复" },
@@ -13,7 +13,7 @@ export const finalAnswer = defineTemplate({
   ].join("\n"),
 });
 
-/** L1 after the last step of a plan: one short summary (TASK-09, C-05). */
+/** L1 after the last step of a plan: one short summary. */
 export function finalAnswerPrompt(prompts: Prompts = builtInPrompts): string {
   return prompts.text(finalAnswer, {});
 }

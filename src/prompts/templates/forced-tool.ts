@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** The user has chosen a tool (PROMPT-17, TOOL-08). */
+/** The user has chosen a tool. */
 export const forcedTool = defineTemplate({
   name: "forced_tool",
   title: { en: "Chosen tool", zh: "指定工具" },

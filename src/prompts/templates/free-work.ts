@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** PROMPT_FREE_WORK_SYSTEM of table 18.7: L1 of free work (DECOMP-05, TASK-10). */
+/** PROMPT_FREE_WORK_SYSTEM: L1 of free work. */
 export const freeWork = defineTemplate({
   name: "free_work",
   title: { en: "Free work", zh: "自由工作" },
@@ -15,7 +15,7 @@ export const freeWork = defineTemplate({
   ].join("\n"),
 });
 
-/** L1 of free work: the whole tool set, used as the request needs it (DECOMP-05, TASK-10). */
+/** L1 of free work: the whole tool set, used as the request needs it. */
 export function freeWorkPrompt(prompts: Prompts = builtInPrompts): string {
   return prompts.text(freeWork, {});
 }

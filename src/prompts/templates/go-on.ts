@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** The few words between two replies of one turn (TASK-04). */
+/** The few words between two replies of one turn. */
 export const goingOn = defineTemplate({
   name: "go_on",
   title: { en: "Between two replies", zh: "两次回复之间" },
@@ -9,7 +9,7 @@ export const goingOn = defineTemplate({
   content: "Go on.",
 });
 
-/** Stands in the view between two replies of one turn, where a forced continuation came between them (TASK-04). */
+/** Stands in the view between two replies of one turn, where a forced continuation came between them. */
 export function goOn(prompts: Prompts = builtInPrompts): string {
   return prompts.text(goingOn, {});
 }

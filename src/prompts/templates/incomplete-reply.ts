@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What follows a reply that only announces (TASK-04). */
+/** What follows a reply that only announces. */
 export const incompleteReply = defineTemplate({
   name: "incomplete_reply",
   title: { en: "After an unfinished reply", zh: "未完成的回复之后" },
@@ -12,7 +12,7 @@ export const incompleteReply = defineTemplate({
   ].join("\n"),
 });
 
-/** Makes the model go on when its reply announces work and then stops (TASK-04). */
+/** Makes the model go on when its reply announces work and then stops. */
 export function incompleteReplyPrompt(prompts: Prompts = builtInPrompts): string {
   return prompts.text(incompleteReply, {});
 }

@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** PROMPT_INTENT_ANALYSIS of table 18.7 (CLAR-02, ARCH-19). */
+/** PROMPT_INTENT_ANALYSIS: what a request wants. */
 export const intent = defineTemplate({
   name: "intent",
   title: { en: "Intent of a message", zh: "意图分析" },
@@ -22,7 +22,7 @@ export const intent = defineTemplate({
   ].join("\n"),
 });
 
-/** Asks what the user wants (CLAR-02) and where the turn should go (ARCH-19); the answer is JSON. */
+/** Asks what the user wants and where the turn should go; the answer is JSON. */
 export function intentPrompt({ tools }: { tools: readonly string[] }, prompts: Prompts = builtInPrompts): string {
   return prompts.text(intent, { tools: tools.join(", ") });
 }

@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What tells the model that its rounds run out (GUARD-05). */
+/** What tells the model that its rounds run out. */
 export const roundsLeft = defineTemplate({
   name: "iteration_warning",
   title: { en: "Few rounds left", zh: "剩余轮次提醒" },
@@ -10,7 +10,7 @@ export const roundsLeft = defineTemplate({
   content: "Note: {used} rounds are used, {left} are left. Finish the essential part now and answer.",
 });
 
-/** The hurry-up note from the tenth iteration on (GUARD-05). */
+/** The hurry-up note from the tenth iteration on. */
 export function iterationWarning(
   { used, left }: { used: number; left: number },
   prompts: Prompts = builtInPrompts,

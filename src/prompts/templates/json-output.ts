@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** FORMAT_JSON_OUTPUT: how data is written (PROMPT-08). */
+/** FORMAT_JSON_OUTPUT: how data is written. */
 export const jsonOutput = defineTemplate({
   name: "json_output",
   title: { en: "Format: JSON", zh: "输出格式：JSON" },

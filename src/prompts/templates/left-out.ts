@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What stands for messages that are left out because they were too long for the model (ERR-07). */
+/** What stands for messages that are left out because they were too long for the model. */
 export const leavingOut = defineTemplate({
   name: "left_out",
   title: { en: "What was left out", zh: "省略的内容" },
@@ -10,7 +10,7 @@ export const leavingOut = defineTemplate({
   content: "Note: earlier messages are left out because the conversation is too long. What they were about:\n{summary}",
 });
 
-/** The summary of what the model does not see because it was too long (ERR-07). It travels with one model call only. */
+/** The summary of what the model does not see because it was too long. It travels with one model call only. */
 export function leftOut({ summary }: { summary: string }, prompts: Prompts = builtInPrompts): string {
   return prompts.text(leavingOut, { summary });
 }

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** Library documentation as the documentation layer tells it (table 18.7). */
+/** Library documentation as the documentation layer tells it. */
 export const libraryDocs = defineTemplate({
   name: "library_docs",
   title: { en: "Library documentation", zh: "第三方库文档" },
@@ -15,7 +15,7 @@ export const libraryDocs = defineTemplate({
   ].join("\n"),
 });
 
-/** What the assistant is shown to have answered, so that the pair is a valid exchange (CTX-02). */
+/** What the assistant is shown to have answered, so that the pair is a valid exchange. */
 export const libraryDocsRead = defineTemplate({
   name: "library_docs_read",
   title: { en: "Library documentation: acknowledgement", zh: "第三方库文档：确认" },

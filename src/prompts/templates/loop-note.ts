@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What tells the model that it goes in a circle (GUARD-10); the reasons are in `loop-reasons.ts`. */
+/** What tells the model that it goes in a circle; the reasons are in `loop-reasons.ts`. */
 export const circling = defineTemplate({
   name: "loop_note",
   title: { en: "Going in circles", zh: "循环提醒" },
@@ -11,7 +11,7 @@ export const circling = defineTemplate({
   content: ["Note: {reason}", "{suggestions}"].join("\n"),
 });
 
-/** The note about calls or replies that go in a circle (GUARD-10). It travels with one model call only. */
+/** The note about calls or replies that go in a circle. It travels with one model call only. */
 export function loopNote(
   { reason, suggestions }: { reason: string; suggestions: string[] },
   prompts: Prompts = builtInPrompts,

@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What stands in the history before a call that the user has made by hand (TOOL-11). */
+/** What stands in the history before a call that the user has made by hand. */
 export const manualRun = defineTemplate({
   name: "manual_run",
   title: { en: "A tool run by hand", zh: "手动执行工具" },

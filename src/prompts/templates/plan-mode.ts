@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** L1 while the user only wants to plan (DECOMP-04). */
+/** L1 while the user only wants to plan. */
 export const planMode = defineTemplate({
   name: "plan_mode",
   title: { en: "Plan mode", zh: "规划模式" },
@@ -14,7 +14,7 @@ export const planMode = defineTemplate({
   ].join("\n"),
 });
 
-/** L1 of plan mode (DECOMP-04). */
+/** L1 of plan mode. */
 export function planModePrompt(prompts: Prompts = builtInPrompts): string {
   return prompts.text(planMode, {});
 }

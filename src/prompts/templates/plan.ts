@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** How a request becomes steps (DECOMP-02). */
+/** How a request becomes steps. */
 export const plan = defineTemplate({
   name: "plan",
   title: { en: "Plan of a request", zh: "任务分解" },
@@ -18,7 +18,7 @@ export const plan = defineTemplate({
   ].join("\n"),
 });
 
-/** Asks for a plan of the request (DECOMP-02); the answer is JSON. `problem` says what was wrong with the last one. */
+/** Asks for a plan of the request; the answer is JSON. `problem` says what was wrong with the last one. */
 export function planPrompt(
   { tools, problem }: { tools: readonly string[]; problem: string | null },
   prompts: Prompts = builtInPrompts,

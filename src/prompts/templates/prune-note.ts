@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What tells a model that may prune by itself how much room there is (PRUNE-06). */
+/** What tells a model that may prune by itself how much room there is. */
 export const roomLeft = defineTemplate({
   name: "prune_note",
   title: { en: "Room in the conversation", zh: "对话剩余空间" },
@@ -12,7 +12,7 @@ export const roomLeft = defineTemplate({
     "cleared. {tool} leaves out what you do not need, by the ids in the hints. Never write hints yourself.",
 });
 
-/** How full the conversation is, for a model that may prune by itself (PRUNE-06). */
+/** How full the conversation is, for a model that may prune by itself. */
 export function pruneNote(
   about: { tokens: number; zone: number; tool: string },
   prompts: Prompts = builtInPrompts,

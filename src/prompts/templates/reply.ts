@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** L1 of a direct reply (CLAR-02). */
+/** L1 of a direct reply. */
 export const reply = defineTemplate({
   name: "reply",
   title: { en: "Direct reply", zh: "直接回复" },
@@ -10,7 +10,7 @@ export const reply = defineTemplate({
   content: "Reply directly, in a few sentences. No tools are at hand for this reply.",
 });
 
-/** L1 of a direct reply: no tools, a few sentences (CLAR-02). */
+/** L1 of a direct reply: no tools, a few sentences. */
 export function replyPrompt(prompts: Prompts = builtInPrompts): string {
   return prompts.text(reply, {});
 }

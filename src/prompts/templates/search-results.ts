@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** Results of a web search, as data (table 18.7). */
+/** Results of a web search, as data. */
 export const searchResults = defineTemplate({
   name: "search_results",
   title: { en: "Search results", zh: "搜索结果" },

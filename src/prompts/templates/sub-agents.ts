@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** The section about sub-agents (table 18.7). */
+/** The section about sub-agents. */
 export const subAgents = defineTemplate({
   name: "sub_agents",
   title: { en: "Sub-agents", zh: "子智能体" },

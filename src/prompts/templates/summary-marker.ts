@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** What stands before the summary of older messages (table 18.7). */
+/** What stands before the summary of older messages. */
 export const summaryMarker = defineTemplate({
   name: "summary_marker",
   title: { en: "Before a summary", zh: "摘要标记" },

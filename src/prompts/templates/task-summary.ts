@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** The one summary at the end of a task (TASK-09, C-05). */
+/** The one summary at the end of a task. */
 export const taskSummary = defineTemplate({
   name: "task_summary",
   title: { en: "Summary of a task", zh: "任务总结" },
@@ -13,7 +13,7 @@ export const taskSummary = defineTemplate({
   ].join("\n"),
 });
 
-/** Asks for the one summary at the end of a task (TASK-09, C-05). */
+/** Asks for the one summary at the end of a task. */
 export function taskSummaryPrompt(prompts: Prompts = builtInPrompts): string {
   return prompts.text(taskSummary, {});
 }

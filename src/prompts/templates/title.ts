@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** The title of a conversation, from its first exchange (SESS-03). */
+/** The title of a conversation, from its first exchange. */
 export const conversationTitle = defineTemplate({
   name: "conversation_title",
   title: { en: "Title of a conversation", zh: "会话标题" },

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** Rules of the user as the documentation layer tells it (table 18.7). */
+/** Rules of the user as the documentation layer tells it. */
 export const userRules = defineTemplate({
   name: "user_rules",
   title: { en: "Rules of the user", zh: "用户规则" },
@@ -11,7 +11,7 @@ export const userRules = defineTemplate({
   ),
 });
 
-/** What the assistant is shown to have answered, so that the pair is a valid exchange (CTX-02). */
+/** What the assistant is shown to have answered, so that the pair is a valid exchange. */
 export const userRulesRead = defineTemplate({
   name: "user_rules_read",
   title: { en: "Rules of the user: acknowledgement", zh: "用户规则：确认" },

@@ -1,7 +1,7 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
-/** What stands in a call that has to do without tools because the model cannot use them (ERR-13). */
+/** What stands in a call that has to do without tools because the model cannot use them. */
 export const toolless = defineTemplate({
   name: "without_tools",
   title: { en: "Without tools", zh: "无法使用工具" },
@@ -11,7 +11,7 @@ export const toolless = defineTemplate({
     "Note: no tools can be used now. Answer from what is known. Where a tool would be needed, say what could not be done and tell the user how to do it by hand.",
 });
 
-/** The note of a call that has to do without tools because the model cannot use them (ERR-13). */
+/** The note of a call that has to do without tools because the model cannot use them. */
 export function withoutTools(prompts: Prompts = builtInPrompts): string {
   return prompts.text(toolless, {});
 }

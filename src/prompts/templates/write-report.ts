@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** A report of what a session has come to (LOOP-25). */
+/** A report of what a session has come to. */
 export const writeReport = defineTemplate({
   name: "write_report",
   title: { en: "Report", zh: "撰写报告" },

@@ -11,7 +11,7 @@ const rules = [
   "5. A call never stands in a code block or between backticks; there it is only an example.",
 ];
 
-/** How a model without native tool calls asks for tools (PROMPT-16): format, tools, rules. Only for XML mode (PROMPT-15). */
+/** How a model without native tool calls asks for tools: format, tools, rules. Only for XML mode. */
 export const xmlTools = defineTemplate({
   name: "xml_tools",
   title: { en: "Tools in XML", zh: "XML 工具格式" },
@@ -31,7 +31,7 @@ export const xmlTools = defineTemplate({
   ].join("\n"),
 });
 
-/** `xmlTools` where each tool has a tag of its own (XML-01, grammar B). */
+/** `xmlTools` where each tool has a tag of its own (grammar B). */
 export const xmlToolsByTag = defineTemplate({
   name: "xml_tools_by_tag",
   title: { en: "Tools in XML, by their own tags", zh: "XML 工具格式（按工具名标签）" },
@@ -49,10 +49,10 @@ export const xmlToolsByTag = defineTemplate({
   ].join("\n"),
 });
 
-/** How calls are written: `<invoke name="…">` in `<tool_use>` (XML-01, grammar A), or in tags named after the tools (B). */
+/** How calls are written: `<invoke name="…">` in `<tool_use>` (grammar A), or in tags named after the tools (B). */
 export type CallGrammar = "invoke" | "tags";
 
-/** A tool as a text can tell it (PROMPT-14). `extraRules` stand at its end. */
+/** A tool as a text can tell it. `extraRules` stand at its end. */
 export interface ToolText {
   name: string;
   /** What it is for, when to use it, and its limits. */
@@ -61,7 +61,7 @@ export interface ToolText {
   extraRules?: readonly string[];
 }
 
-/** The description of one tool (PROMPT-14): purpose, parameters, a sample call, further rules. */
+/** The description of one tool: purpose, parameters, a sample call, further rules. */
 export function toolText(tool: ToolText, grammar: CallGrammar = "invoke"): string {
   const { name, description, parameters, extraRules = [] } = tool;
   const listed = parameters.map(

@@ -17,8 +17,8 @@ export interface Band {
 }
 
 /**
- * The band in which the gain is at most 3 dB below the one at the lowest frequency; where that is not let through, below the
- * largest one.
+ * The band in which the gain is at most 3 dB below the one at the lowest frequency; where that is not let through,
+ * below the largest one.
  */
 export function band(response: Response): Band {
   const { gain } = response;

@@ -4,8 +4,8 @@ import { valueAt, type Curve } from "../curve.ts";
 const [harmonics, samples] = [9, 2048];
 
 /**
- * Total harmonic distortion over the last whole periods of a sine of that frequency (hertz), in percent: the second to the
- * ninth harmonic against the first. `undefined` where there is no whole period.
+ * Total harmonic distortion over the last whole periods of a sine of that frequency (hertz), in percent: the second to
+ * the ninth harmonic against the first. `undefined` where there is no whole period.
  */
 export function distortion(output: Curve, frequency: number): number | undefined {
   const [first = 0, last = 0] = [output.x[0], output.x[output.x.length - 1]];

@@ -3,8 +3,8 @@ import type { Response } from "../response.ts";
 import { unityGain } from "./unity-gain.ts";
 
 /**
- * How far the phase is from a full reversal where the gain has fallen to one, in degrees. The phase counts from the one at the
- * lowest frequency, so that an inverting circuit is judged like any other.
+ * How far the phase is from a full reversal where the gain has fallen to one, in degrees. The phase counts from the one
+ * at the lowest frequency, so that an inverting circuit is judged like any other.
  */
 export function phaseMargin(response: Response): number | undefined {
   const frequency = unityGain(response);

@@ -11,9 +11,9 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Whether JSON `value` contains JSON `filter` as PostgreSQL's `@>` means it, which the platform's searches are built on:
- * every key of an object with a contained value, every element of an array in some element, anything else equal. Throws
- * `too_large` for lists that are too long to be compared.
+ * Whether JSON `value` contains JSON `filter` as PostgreSQL's `@>` means it, which the platform's searches are built
+ * on: every key of an object with a contained value, every element of an array in some element, anything else equal.
+ * Throws `too_large` for lists that are too long to be compared.
  */
 export function contains(value: unknown, filter: unknown): boolean {
   return containsWithin(value, filter, { comparisons: 0 });

@@ -23,9 +23,9 @@ function pathOf(operation: ListNamespacesOperation, kind: "prefix" | "suffix"): 
 }
 
 /**
- * The store as graphs use it (`config.store`, `getStore()`): the items of one owner, the same that `/store` shows. `owner`
- * is asked for at the first use. In a batch everything is read before anything is written, and of several writes to one
- * key the last one counts, as in LangGraph's own stores. Reading begins the time of an item anew.
+ * The store as graphs use it (`config.store`, `getStore()`): the items of one owner, the same that `/store` shows.
+ * `owner` is asked for at the first use. In a batch everything is read before anything is written, and of several
+ * writes to one key the last one counts, as in LangGraph's own stores. Reading begins the time of an item anew.
  */
 export class GraphStore extends BaseStore {
   readonly #items: ItemStore;
@@ -89,9 +89,9 @@ interface StoreQueue {
 
 /**
  * LangGraph hands the store to each walk, and to each subgraph of it, in a queue that looks a thousand times a second
- * whether something has come, for as long as the walk goes on. Afterwards such queues pass on at once what comes, with its
- * `index`, which they would lose, and lists and batches too, which they would refuse. Does nothing, and says `false`, when the library is not shaped as the version this was
- * written for (@langchain/langgraph-checkpoint 1.2).
+ * whether something has come, for as long as the walk goes on. Afterwards such queues pass on at once what comes, with
+ * its `index`, which they would lose, and lists and batches too, which they would refuse. Does nothing, and says
+ * `false`, when the library is not shaped as the version this was written for (@langchain/langgraph-checkpoint 1.2).
  */
 export function passStoreQueues(): boolean {
   const { prototype } = AsyncBatchedStore;

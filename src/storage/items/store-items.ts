@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ItemIndex } from "./item-index.ts";
 import { JsonObject } from "../records.ts";
 
-/** An item that graphs and clients keep under a namespace and a key (wire contract, section 2.5). Dates are ISO-8601 UTC. */
+/** An item that graphs and clients keep under a namespace and a key. Dates are ISO-8601 UTC. */
 export const StoreItem = z.object({
   namespace: z.array(z.string()),
   key: z.string(),
@@ -13,8 +13,8 @@ export const StoreItem = z.object({
 export type StoreItem = z.infer<typeof StoreItem>;
 
 /**
- * An item that was found. `score` is how near it is to a query in meaning where there is an index, else the share of the query's
- * words that stand in it; without a query there is none.
+ * An item that was found. `score` is how near it is to a query in meaning where there is an index, else the share of
+ * the query's words that stand in it; without a query there is none.
  */
 export interface FoundItem extends StoreItem {
   score?: number;

@@ -1,7 +1,7 @@
 import type { ThreadItems } from "./checkpoints/items.ts";
 import { weightOf, type Snapshot } from "./checkpoints/snapshot.ts";
 
-/** How many threads memory holds, whatever their size, and how many seconds it holds one that nobody uses (SESS-17). */
+/** How many threads memory holds, whatever their size, and how many seconds it holds one that nobody uses. */
 export interface CacheLimits {
   threads: number;
   seconds: number;

@@ -31,9 +31,9 @@ export interface SqliteStorage extends Storage {
 
 /**
  * Opens or creates the one file that holds everything, and brings its schema up to date. Throws `storage_corrupt` for a
- * file that is no database or not what was written, `storage_newer` for one of a later version, `conflict` while another
- * process has it open, and the other `storage_*` codes. `open` opens the file itself; the fault tests put theirs there.
- * `limits`: how much of the sessions memory holds.
+ * file that is no database or not what was written, `storage_newer` for one of a later version, `conflict` while
+ * another process has it open, and the other `storage_*` codes. `open` opens the file itself; the fault tests put
+ * theirs there. `limits`: how much of the sessions memory holds.
  */
 export function createSqliteStorage(
   path: string,

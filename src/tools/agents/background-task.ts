@@ -6,7 +6,7 @@ import { defineTool, type ToolResult } from "../runtime/tool.ts";
 /** Characters that are shown of what one agent says. */
 const shownLength = 1000;
 
-/** Watches over the work in the background: lists it, looks at one part of it, stops it, puts away what is finished (TOOL-16). */
+/** Watches over the work in the background: lists it, looks at one part of it, stops it, puts away what is finished. */
 export const backgroundTask = defineTool({
   name: "background_task",
   description:

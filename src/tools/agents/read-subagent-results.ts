@@ -6,7 +6,7 @@ import { defineTool } from "../runtime/tool.ts";
 /** Characters of all replies together, of the length that a result may have. */
 const shownLength = 4000;
 
-/** Tells how far the agents in the background are, and what came of those that have finished (AGENT-04). */
+/** Tells how far the agents in the background are, and what came of those that have finished. */
 export const readSubagentResults = defineTool({
   name: "read_subagent_results",
   description:

@@ -9,7 +9,7 @@ const Text = z.string().superRefine((text, context) => {
   if (read.kind === "invalid") context.addIssue({ code: "custom", message: read.problem });
 });
 
-/** Hands parts of the work to agents, each of which works in a loop of its own (AGENT-04). */
+/** Hands parts of the work to agents, each of which works in a loop of its own. */
 export const runNamedSubagents = defineTool({
   name: "run_named_subagents",
   description:

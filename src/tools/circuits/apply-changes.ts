@@ -7,8 +7,8 @@ export interface Change {
 }
 
 /**
- * The text after all changes, made one after the other. The line ends of the file stay. Throws `not_found` for a text that is
- * not there, naming the nearest line, and `conflict` for one that is there more than once.
+ * The text after all changes, made one after the other. The line ends of the file stay. Throws `not_found` for a text
+ * that is not there, naming the nearest line, and `conflict` for one that is there more than once.
  */
 export function applyChanges(text: string, changes: readonly Change[], path: string): string {
   const isWindows = text.includes("\r\n");

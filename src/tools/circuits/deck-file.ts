@@ -32,7 +32,7 @@ export async function readTextIfThere(context: ToolContext, path: string): Promi
   }
 }
 
-/** The file that belongs to a circuit by its name (CIRC-07): `amp_sim.json` to `amp.cir`. */
+/** The file that belongs to a circuit by its name: `amp_sim.json` to `amp.cir`. */
 export function besideCircuit(circuit: string, ending: string): string {
   return circuit.replace(/\.[^./]*$/u, "") + ending;
 }

@@ -29,7 +29,7 @@ const lookMilliseconds = 100;
 const resultFile = "out.raw";
 
 /**
- * ngspice of the machine (`program`, an absolute path), each analysis in a process and a sandbox of its own (S11, S12): no network,
+ * ngspice of the machine (`program`, an absolute path), each analysis in a process and a sandbox of its own: no network,
  * nothing of the machine but its programs, one folder that goes with it, and limits. The rules for decks come before it, as
  * before the simulator that comes along. `run` throws `invalid_state` where no sandbox can be made: it never runs without.
  */

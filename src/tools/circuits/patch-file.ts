@@ -14,7 +14,7 @@ const Change = z.object({
   replace: z.string().describe("what stands there afterwards; empty to remove it"),
 });
 
-/** Changes parts of a file, all of them or none (CIRC-10). */
+/** Changes parts of a file, all of them or none. */
 export const patchFile = defineTool({
   name: "patch_file",
   description:

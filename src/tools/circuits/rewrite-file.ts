@@ -6,7 +6,7 @@ import { answering, success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { writeOperation, writeText } from "./write-text.ts";
 
-/** Writes a whole file anew, whether it is there or not (CIRC-10). */
+/** Writes a whole file anew, whether it is there or not. */
 export const rewriteFile = defineTool({
   name: "rewrite_file",
   description:

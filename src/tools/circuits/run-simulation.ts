@@ -38,7 +38,7 @@ type Input = z.infer<typeof Input>;
 /** The simulator that comes along, where the operator has named no other; it starts with the first simulation, and ends when nobody has asked for a minute. */
 const engine = createEngine();
 
-/** Simulates a circuit, measures it, and keeps the result beside it (CIRC-10, S12). */
+/** Simulates a circuit, measures it, and keeps the result beside it. */
 export const runSimulation = defineTool({
   name: "run_simulation",
   description:

@@ -7,8 +7,8 @@ import { leadsToCritical, look } from "../files/looking.ts";
 import { locate } from "../files/workspace-path.ts";
 
 /**
- * Writes a whole file in one step, whether it is there or not, with its missing folders; gives its path as it is told. Throws
- * `invalid_parameter` for a name under which a text is no whole file.
+ * Writes a whole file in one step, whether it is there or not, with its missing folders; gives its path as it is told.
+ * Throws `invalid_parameter` for a name under which a text is no whole file.
  */
 export async function writeText(context: ToolContext, path: string, content: string | Uint8Array): Promise<string> {
   const place = await locate(context.workspace, path);

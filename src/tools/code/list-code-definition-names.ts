@@ -26,7 +26,7 @@ interface FileDefinitions {
   definitions: Definition[];
 }
 
-/** Lists classes, functions and the like of source files by name and line (CODE-01). */
+/** Lists classes, functions and the like of source files by name and line. */
 export const listCodeDefinitionNames = defineTool({
   name: "list_code_definition_names",
   description:

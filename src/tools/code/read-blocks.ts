@@ -19,8 +19,8 @@ interface Draft {
 }
 
 /**
- * The blocks of a diff (CODE-02). `isThere` says whether lines stand in the file: of several lines ======= the last one
- * before which they do divides the block. Throws `invalid_parameter` that names the block and what is wrong with it.
+ * The blocks of a diff. `isThere` says whether lines stand in the file: of several lines ======= the last one before
+ * which they do divides the block. Throws `invalid_parameter` that names the block and what is wrong with it.
  */
 export function readBlocks(diff: string, isThere: (lines: readonly string[]) => boolean): Block[] {
   const lines = withoutFence(diff.replaceAll("\r\n", "\n").split("\n"));

@@ -22,7 +22,7 @@ const ReplaceInput = z.object({
     ),
 });
 
-/** Changes parts of a file by SEARCH/REPLACE blocks: all of them, or nothing (CODE-02). */
+/** Changes parts of a file by SEARCH/REPLACE blocks: all of them, or nothing. */
 export const replaceInFile = defineTool({
   name: "replace_in_file",
   description:

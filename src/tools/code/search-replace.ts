@@ -28,9 +28,9 @@ interface Lines {
 const mostFurther = 5;
 
 /**
- * The text with every block applied, in the order of the file (CODE-02): whole lines, exact to the blank, the first place
- * after the block before. The line ends of the file are kept. Throws `invalid_parameter` that names the block, with
- * nothing changed.
+ * The text with every block applied, in the order of the file: whole lines, exact to the blank, the first place after
+ * the block before. The line ends of the file are kept. Throws `invalid_parameter` that names the block, with nothing
+ * changed.
  */
 export function applyBlocks(text: string, blocks: readonly Block[]): { text: string; applied: AppliedBlock[] } {
   const file = linesOf(text);
@@ -86,8 +86,8 @@ function replaceLines(file: Lines, at: number, { search, replace }: Block): void
 }
 
 /**
- * Where the lines stand, the first places after `from`; no lines stand where an empty one does. Each line is looked at a few
- * times only, however often they repeat (Knuth, Morris, Pratt).
+ * Where the lines stand, the first places after `from`; no lines stand where an empty one does. Each line is looked at
+ * a few times only, however often they repeat (Knuth, Morris, Pratt).
  */
 function placesOf(texts: readonly string[], lines: readonly string[], from: number, most: number): number[] {
   const search = lines.length === 0 ? [""] : lines;

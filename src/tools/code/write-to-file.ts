@@ -13,7 +13,7 @@ const WriteInput = z.object({
   content: z.string().describe("the whole content of the file"),
 });
 
-/** Writes a whole file, whether or not it is there already (CODE-01). */
+/** Writes a whole file, whether or not it is there already. */
 export const writeToFile = defineTool({
   name: "write_to_file",
   description:

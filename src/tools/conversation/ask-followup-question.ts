@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineTool } from "../runtime/tool.ts";
 import { onlyInConversation } from "./only-in-conversation.ts";
 
-/** Asks the user one question and waits for the answer (LOOP-14). */
+/** Asks the user one question and waits for the answer. */
 export const askFollowupQuestion = defineTool({
   name: "ask_followup_question",
   description:

@@ -5,8 +5,8 @@ import type { Tool } from "../runtime/tool.ts";
 import { onlyInConversation } from "./only-in-conversation.ts";
 
 /**
- * The tools of a client, which carries them out itself: a call waits, as a question does, and what the client answers is its
- * result. Throws `invalid_parameter` for a schema of arguments that is none, and for a name that comes twice.
+ * The tools of a client, which carries them out itself: a call waits, as a question does, and what the client answers
+ * is its result. Throws `invalid_parameter` for a schema of arguments that is none, and for a name that comes twice.
  */
 export function clientTools(given: readonly ClientTool[]): Tool[] {
   const names = given.map(({ name }) => name);

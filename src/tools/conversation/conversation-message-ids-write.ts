@@ -3,7 +3,7 @@ import { defineTool } from "../runtime/tool.ts";
 import { changeDeletionList, DeletionChange, writeTool } from "./deletion-list.ts";
 import { listResult } from "./deletion-result.ts";
 
-/** The model chooses messages that it does not want to see any more (PRUNE-02). Its own call is the record of it. */
+/** The model chooses messages that it does not want to see any more. Its own call is the record of it. */
 export const conversationMessageIdsWrite = defineTool({
   name: writeTool,
   description:

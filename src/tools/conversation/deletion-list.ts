@@ -3,7 +3,7 @@ import { z } from "zod";
 /** The name of the tool that changes the list. */
 export const writeTool = "conversation_message_ids_write";
 
-/** A change of the list of messages that the model does not want to see any more (PRUNE-02, C-14). */
+/** A change of the list of messages that the model does not want to see any more. */
 export const DeletionChange = z.object({
   message_ids: z
     .string()

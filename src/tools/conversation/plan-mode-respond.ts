@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineTool } from "../runtime/tool.ts";
 import { onlyInConversation } from "./only-in-conversation.ts";
 
-/** Shows the user a plan and waits for what they say to it (LOOP-14, DECOMP-04). */
+/** Shows the user a plan and waits for what they say to it. */
 export const planModeRespond = defineTool({
   name: "plan_mode_respond",
   description:

@@ -29,7 +29,7 @@ type Input = z.infer<typeof Input>;
 /** What the runtime notes in the message of a result that it has cut. */
 const CutResult = z.object({ id: z.string(), characters: z.number() });
 
-/** Reads what the model is not shown: messages that a summary stands for, and the whole of results that were cut (COMP-12). */
+/** Reads what the model is not shown: messages that a summary stands for, and the whole of results that were cut. */
 export const readHistory = defineTool({
   name: "read_history",
   description:

@@ -4,8 +4,8 @@ import { formatOf } from "./document-format.ts";
 import { textOfDocument } from "./read-document.ts";
 
 /**
- * What a document said in each of these states, for who compares them: empty where it was not there. `undefined` for what is no
- * document, is not kept, or has no text. Throws the signal's reason.
+ * What a document said in each of these states, for who compares them: empty where it was not there. `undefined` for
+ * what is no document, is not kept, or has no text. Throws the signal's reason.
  */
 export async function documentTexts(
   path: string,

@@ -16,7 +16,7 @@ const EditInput = z.object({
   instruction: z.string().max(2000).optional().describe("what the change is for, in a few words, for the user"),
 });
 
-/** Changes the document that is open in the client's editor, not a file (DOC-05): the client is told the new text. */
+/** Changes the document that is open in the client's editor, not a file: the client is told the new text. */
 export const editCurrentEditorDocument = defineTool({
   name: "edit_current_editor_document",
   description:

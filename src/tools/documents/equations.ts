@@ -28,8 +28,8 @@ const operators: Record<string, string> = {
 };
 
 /**
- * A part of a Word document in which each equation has become a run of text, written as in LaTeX between dollar signs: what
- * reads the document afterwards knows no equations and would drop them.
+ * A part of a Word document in which each equation has become a run of text, written as in LaTeX between dollar signs:
+ * what reads the document afterwards knows no equations and would drop them.
  */
 export function equationsAsText(xml: string): { xml: string; count: number } {
   const prefix = namespace.exec(xml)?.[1];

@@ -49,8 +49,8 @@ export async function holdsContent(context: FileContext, place: Place, text: str
 }
 
 /**
- * Whether what lies at a path after a crash is what a call has written for a text. A Word document never has the same bytes
- * twice, so it is known by what it says.
+ * Whether what lies at a path after a crash is what a call has written for a text. A Word document never has the same
+ * bytes twice, so it is known by what it says.
  */
 export async function isWritten(
   context: FileContext,

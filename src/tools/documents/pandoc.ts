@@ -38,9 +38,9 @@ export async function findPandoc(): Promise<string | undefined> {
 }
 
 /**
- * A Word document from HTML or Markdown, made by pandoc: without a shell, with nothing of our environment, in a folder of its own.
- * It reads the text in its own sandbox; what it then writes names no picture and no raw part any more, so that there is nothing to
- * fetch. `undefined` when it fails or takes too long. Throws the signal's reason.
+ * A Word document from HTML or Markdown, made by pandoc: without a shell, with nothing of our environment, in a folder
+ * of its own. It reads the text in its own sandbox; what it then writes names no picture and no raw part any more, so
+ * that there is nothing to fetch. `undefined` when it fails or takes too long. Throws the signal's reason.
  */
 export async function pandocFile(
   program: string,

@@ -9,8 +9,8 @@ const mostPages = 2000;
 const unreadableCharacter = "\ufffd";
 
 /**
- * The text of a PDF, page by page, and what of it may be missing. Throws `invalid_format` for one that is broken, protected, or
- * without any text.
+ * The text of a PDF, page by page, and what of it may be missing. Throws `invalid_format` for one that is broken,
+ * protected, or without any text.
  */
 export async function pdfText(file: Uint8Array): Promise<DocumentText> {
   if (!Buffer.from(file.subarray(0, 1024)).toString("latin1").includes("%PDF-")) {

@@ -9,7 +9,7 @@ import { inThread } from "./document-thread.ts";
 const largestDocument = 50 * 1024 * 1024;
 
 /**
- * The text of a document of the workspace (DOC-04). Throws `too_large`, `timeout`, and `invalid_format` for one that is not what
+ * The text of a document of the workspace. Throws `too_large`, `timeout`, and `invalid_format` for one that is not what
  * its name says, is protected or damaged, or has no text; each says what can be done.
  */
 export async function readDocument(context: FileContext, place: Place, format: ReadFormat): Promise<DocumentText> {

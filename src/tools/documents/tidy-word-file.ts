@@ -4,8 +4,8 @@ const mainPart = "word/document.xml";
 const section = /<w:sectPr>[\s\S]*?<\/w:sectPr>\s*/u;
 
 /**
- * A Word document that the library for HTML has made, as the standard wants it: the settings of the page come last, rows of
- * heads are marked as such (`headed` says of each table, in order, whether it has one), and nothing advertises.
+ * A Word document that the library for HTML has made, as the standard wants it: the settings of the page come last,
+ * rows of heads are marked as such (`headed` says of each table, in order, whether it has one), and nothing advertises.
  */
 export function tidyWordFile(file: Uint8Array, headed: readonly boolean[]): Uint8Array {
   return rewritten(file, {
@@ -15,8 +15,8 @@ export function tidyWordFile(file: Uint8Array, headed: readonly boolean[]): Uint
 }
 
 /**
- * A Word document that the library for Markdown has made, with one style for each paragraph: it gives some a second one, which
- * the standard does not know and of which Word takes the first and LibreOffice the last.
+ * A Word document that the library for Markdown has made, with one style for each paragraph: it gives some a second
+ * one, which the standard does not know and of which Word takes the first and LibreOffice the last.
  */
 export function withOneStyle(file: Uint8Array): Uint8Array {
   return rewritten(file, {

@@ -10,8 +10,8 @@ export function isOwnPicture(address: string): boolean {
 }
 
 /**
- * A text of HTML or Markdown without what would be fetched from somewhere (S13). Pictures leave their words. `pictures` is how
- * many were left out. The time it takes grows with the text, whatever that is.
+ * A text of HTML or Markdown without what would be fetched from somewhere. Pictures leave their words. `pictures` is
+ * how many were left out. The time it takes grows with the text, whatever that is.
  */
 export function withoutPictures(content: string, syntax: Syntax): { content: string; pictures: number } {
   let pictures = 0;

@@ -7,8 +7,8 @@ import { withoutPictures } from "./without-pictures.ts";
 import { readParts } from "./zip-parts.ts";
 
 /**
- * A Word document from HTML or Markdown, made by libraries, in a thread of its own: it loses the way to the files of the machine,
- * which one of them would open for a picture. They are loaded here: that takes a while.
+ * A Word document from HTML or Markdown, made by libraries, in a thread of its own: it loses the way to the files of
+ * the machine, which one of them would open for a picture. They are loaded here: that takes a while.
  */
 export async function wordFile(text: string, syntax: Syntax): Promise<{ file: Uint8Array; pictures: number }> {
   const { content, pictures } = withoutPictures(text, syntax);

@@ -22,8 +22,8 @@ const styles = [
 ];
 
 /**
- * The text of a Word document with its headings, lists, tables, links and equations. Throws `invalid_format` for what is none,
- * and `too_large`.
+ * The text of a Word document with its headings, lists, tables, links and equations. Throws `invalid_format` for what
+ * is none, and `too_large`.
  */
 export async function wordText(file: Uint8Array): Promise<DocumentText> {
   const parts = readParts(file, (name) => readPart.test(name));

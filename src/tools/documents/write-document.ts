@@ -21,8 +21,8 @@ export interface WordDocument {
 }
 
 /**
- * Makes a Word document from HTML or Markdown (DOC-04): by pandoc where the machine has it, else by libraries. Nothing is fetched
- * and no file is read for it. Throws `too_large`, `invalid_format`, `timeout`, and the signal's reason.
+ * Makes a Word document from HTML or Markdown: by pandoc where the machine has it, else by libraries. Nothing is
+ * fetched and no file is read for it. Throws `too_large`, `invalid_format`, `timeout`, and the signal's reason.
  */
 export async function wordDocument(
   text: string,

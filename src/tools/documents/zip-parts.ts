@@ -12,8 +12,8 @@ const [endLength, entryLength, fileLength] = [22, 46, 30];
 const longestComment = 65_535;
 
 /**
- * The parts of a ZIP file that `isWanted`, unpacked, by name. Throws `invalid_format` for what is no whole ZIP file or is
- * encrypted, and `too_large` for one that unpacks to more than can be read, whatever it says of itself.
+ * The parts of a ZIP file that `isWanted`, unpacked, by name. Throws `invalid_format` for what is no whole ZIP file or
+ * is encrypted, and `too_large` for one that unpacks to more than can be read, whatever it says of itself.
  */
 export function readParts(file: Uint8Array, isWanted: (name: string) => boolean): Map<string, Buffer> {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);

@@ -1,6 +1,6 @@
 /**
- * Characters a tool of this toolkit puts into one answer. A little below the loop's limit for tool results (LOOP-03:
- * 5,000), so that the end, which says how to go on, is never cut off.
+ * Characters a tool of this toolkit puts into one answer. A little below the loop's limit for tool results (5,000
+ * characters), so that the end, which says how to go on, is never cut off.
  */
 export const answerLimit = 4800;
 

@@ -9,7 +9,7 @@ import { fileSeconds, writing } from "./looking.ts";
 import { reconcileWrite } from "./reconcile.ts";
 import { locate, ownName, parsePath, type Place } from "./workspace-path.ts";
 
-/** Makes a new file with its folders and never touches an existing one (DOC-02). */
+/** Makes a new file with its folders and never touches an existing one. */
 export const createFile = defineTool({
   name: "create_file",
   description:

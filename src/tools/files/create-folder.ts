@@ -7,7 +7,7 @@ import { fileSeconds, writing } from "./looking.ts";
 import { reconcileWrite } from "./reconcile.ts";
 import { locate, parsePath } from "./workspace-path.ts";
 
-/** Makes a folder with the levels above it (DOC-02). */
+/** Makes a folder with the levels above it. */
 export const createFolder = defineTool({
   name: "create_folder",
   description: "Creates a folder in the workspace, with the folders above it. Fails if anything of that name exists.",

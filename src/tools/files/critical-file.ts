@@ -1,6 +1,6 @@
 /**
- * Files that steer tools and programs (CONF-04): changing one needs a confirmation. Everything in `.git` counts, since
- * its hooks and configuration are run by git.
+ * Files that steer tools and programs: changing one needs a confirmation. Everything in `.git` counts, since its hooks
+ * and configuration are run by git.
  */
 const names = new Set([
   ".gitignore",

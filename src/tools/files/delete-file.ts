@@ -12,7 +12,7 @@ import { locate, ownName, parsePath, withFolder } from "./workspace-path.ts";
 /** Entries counted for the question to the user; a folder with more than this is "at least" that large. */
 const countedEntries = 100_000;
 
-/** Deletes a file, a link (never what it leads to), or a folder with everything in it (DOC-03). */
+/** Deletes a file, a link (never what it leads to), or a folder with everything in it. */
 export const deleteFile = defineTool({
   name: "delete_file",
   description: "Deletes a file of the workspace, or a folder with everything in it. The user is asked first.",

@@ -11,7 +11,7 @@ import { locate } from "./workspace-path.ts";
 /** Entries given to the client, and entries counted at all. */
 const [givenEntries, countedEntries] = [1000, 20_000];
 
-/** Lists a folder and everything below it, the nearest levels first when it is too much (DOC-06). */
+/** Lists a folder and everything below it, the nearest levels first when it is too much. */
 export const listFiles = defineTool({
   name: "list_files",
   description:

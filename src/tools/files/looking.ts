@@ -3,7 +3,7 @@ import { expectedFailure } from "../runtime/result.ts";
 import { isCritical } from "./critical-file.ts";
 import { locate, parsePath, type Place } from "./workspace-path.ts";
 
-/** Time limit of every file tool, in seconds (TOOL-09). */
+/** Time limit of every file tool, in seconds. */
 export const fileSeconds = 30;
 
 /** The lock of something that is only read. Paths are taken by their form: no file is touched for a lock. */
@@ -39,7 +39,7 @@ export async function look(
   }
 }
 
-/** Whether a path or what it leads to is a critical file (CONF-04): a link must not hide one. */
+/** Whether a path or what it leads to is a critical file: a link must not hide one. */
 export function leadsToCritical(workspace: string, path: string, place: Place | "refused" | "unknown"): boolean {
   if (isCritical(plain(path))) return true;
   if (typeof place === "string") return false;

@@ -10,8 +10,8 @@ import { notFound } from "./not-found.ts";
 import { locate, ownName, withFolder, type Place } from "./workspace-path.ts";
 
 /**
- * The kind of work a move is: it never overwrites, so only critical files matter, and another extension, which makes other
- * programs open the file (CONF-04).
+ * The kind of work a move is: it never overwrites, so only critical files matter, and another extension, which makes
+ * other programs open the file.
  */
 export async function moveOperation(workspace: string, source: string, destination: string): Promise<Operation> {
   const place = await look(workspace, source, "keep");

@@ -21,7 +21,7 @@ const ReadFileInput = z.object({
 });
 
 /**
- * Reads a text file, the text of a document (DOC-04), or a range of its lines; the answer is the bare text, after a note when it
+ * Reads a text file, the text of a document, or a range of its lines; the answer is the bare text, after a note when it
  * is not all of it or comes from something else.
  */
 export const readFile = defineTool({

@@ -11,9 +11,9 @@ interface Seen {
 }
 
 /**
- * Whether a call that wrote to `path` had its effect: `isDone` knows its end state, `isBegun` an effect that was left half
- * done and may be done again. What is still as it was before has not happened; anything else is somebody else's work, and
- * nobody knows.
+ * Whether a call that wrote to `path` had its effect: `isDone` knows its end state, `isBegun` an effect that was left
+ * half done and may be done again. What is still as it was before has not happened; anything else is somebody else's
+ * work, and nobody knows.
  */
 export async function reconcileWrite(
   context: ToolContext,

@@ -35,8 +35,8 @@ async function findProgram(): Promise<string | null> {
 }
 
 /**
- * An expression in ripgrep's syntax that matches at least every line which the RE2 one matches; `undefined` where that is
- * not sure. What it finds is looked at again with the expression itself.
+ * An expression in ripgrep's syntax that matches at least every line which the RE2 one matches; `undefined` where that
+ * is not sure. What it finds is looked at again with the expression itself.
  */
 export function toRipgrep(regex: string): string | undefined {
   const flags = /^\(\?i\)/u.exec(regex)?.[0] ?? "";
@@ -74,8 +74,8 @@ function outsideClass(piece: string): string | undefined {
 }
 
 /**
- * The files below `folder` in which ripgrep finds the expression, as paths from there; `undefined` when it cannot say, and
- * all files have to be looked at. It sees neither links nor what the walk leaves out, and only names leave it.
+ * The files below `folder` in which ripgrep finds the expression, as paths from there; `undefined` when it cannot say,
+ * and all files have to be looked at. It sees neither links nor what the walk leaves out, and only names leave it.
  */
 export async function filesWith(
   program: string,

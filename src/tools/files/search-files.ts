@@ -11,7 +11,7 @@ import { locate } from "./workspace-path.ts";
 /** Hits given to the client. */
 const givenHits = 500;
 
-/** Finds files and folders by a part of their name or path, or by a pattern (DOC-06). */
+/** Finds files and folders by a part of their name or path, or by a pattern. */
 export const searchFiles = defineTool({
   name: "search_files",
   description:

@@ -66,8 +66,8 @@ export function missingFolders(workspace: string, place: Place): string[] {
 }
 
 /**
- * What tells a thing from another that takes its name: all that is in it, or where that is too much to read, what the file
- * system knows it by. `null` when nothing is there.
+ * What tells a thing from another that takes its name: all that is in it, or where that is too much to read, what the
+ * file system knows it by. `null` when nothing is there.
  */
 export async function identityOf(
   context: { workspace: string; signal: AbortSignal },

@@ -6,8 +6,8 @@ import type { Encoding } from "./text-encoding.ts";
 const longestLine = 100_000;
 
 /**
- * The lines of an open text file, some at a time, each with its line end. Throws `invalid_format` for what is no text, or not
- * in this encoding. Memory stays bounded whatever the file.
+ * The lines of an open text file, some at a time, each with its line end. Throws `invalid_format` for what is no text,
+ * or not in this encoding. Memory stays bounded whatever the file.
  */
 export async function* textLines(
   handle: FileHandle,

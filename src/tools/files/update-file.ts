@@ -7,7 +7,7 @@ import { fileSeconds, leadsToCritical, look, writing } from "./looking.ts";
 import { reconcileWrite } from "./reconcile.ts";
 import { locate, parsePath } from "./workspace-path.ts";
 
-/** Replaces the whole content of an existing file in one step (DOC-02). */
+/** Replaces the whole content of an existing file in one step. */
 export const updateFile = defineTool({
   name: "update_file",
   description:

@@ -22,7 +22,7 @@ export const reservedFolder = ".millrace";
 /** Files being written, next to their target (see `file-access.ts`). */
 export const isTemporaryName = (name: string) => /^\.millrace-[0-9a-f-]+\.tmp$/i.test(name);
 
-/** Splits a path into names. Throws `permission` for what leads out by its form (TOOL-15), `invalid_parameter` for nonsense. */
+/** Splits a path into names. Throws `permission` for what leads out by its form, `invalid_parameter` for nonsense. */
 export function parsePath(path: string): string[] {
   const shown = JSON.stringify(path.length > 120 ? `${path.slice(0, 120)}…` : path);
   const suggestion = "Give a path relative to the workspace with / between names, such as notes/today.md.";
@@ -88,8 +88,8 @@ export function ownName(workspace: string, place: Place): { folder: string; name
 
 /**
  * Opens a folder, makes sure that what was opened is the folder meant and lies in the workspace, and runs `work` with
- * paths that go through the open descriptor. Whatever happens to names and links meanwhile, `work` stays in that folder:
- * between check and use there is nothing to swap. Throws `permission` when the folder was swapped before.
+ * paths that go through the open descriptor. Whatever happens to names and links meanwhile, `work` stays in that
+ * folder: between check and use there is nothing to swap. Throws `permission` when the folder was swapped before.
  * Without /proc (not Linux) the check is the same, but `work` goes by name and such a race remains.
  */
 export async function withFolder<T>(

@@ -18,9 +18,9 @@ export interface ArgumentSchema {
 }
 
 /**
- * Reads the JSON Schema by which a server describes the arguments of a tool. What zod does not know (conditions, `not`),
- * patterns, and what is too much to check in bounded time are left to the server; names and what must be there are always
- * checked. Answers with what is wrong as a text.
+ * Reads the JSON Schema by which a server describes the arguments of a tool. What zod does not know (conditions,
+ * `not`), patterns, and what is too much to check in bounded time are left to the server; names and what must be there
+ * are always checked. Answers with what is wrong as a text.
  */
 export function readArgumentSchema(given: unknown): ArgumentSchema | string {
   const parsed = ObjectSchema.safeParse(given);

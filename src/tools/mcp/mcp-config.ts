@@ -21,7 +21,7 @@ export type McpTransport =
 export interface McpServerConfig {
   name: string;
   transport: McpTransport;
-  /** What it takes from the environment: what it says of a failure does not repeat that (SEC-01). */
+  /** What it takes from the environment: what it says of a failure does not repeat that. */
   secrets: readonly string[];
   /** How long one call may take. */
   timeoutSeconds: number;
@@ -79,8 +79,8 @@ const McpFile = z.strictObject({ mcpServers: z.record(z.string(), z.looseObject(
 const inherited = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
 /**
- * Reads the file of MCP servers (EXT-05). A server that is wrong is a problem and the others are used. Throws `config` when
- * the file itself cannot be read.
+ * Reads the file of MCP servers. A server that is wrong is a problem and the others are used. Throws `config` when the
+ * file itself cannot be read.
  */
 export function readMcpConfig(file: string, readVariable: ReadVariable): McpSettings {
   const settings: McpSettings = { servers: [], problems: [] };

@@ -12,8 +12,8 @@ import { toTools } from "./mcp-tool.ts";
 const defaultRetrySeconds = 30;
 
 /**
- * One MCP server: connected when it is first needed, connected anew when it was lost, ended with the program. A server that
- * is down costs runs nothing: its tools are hidden, and it is tried again beside them.
+ * One MCP server: connected when it is first needed, connected anew when it was lost, ended with the program. A server
+ * that is down costs runs nothing: its tools are hidden, and it is tried again beside them.
  */
 export class McpServer {
   readonly #config: McpServerConfig;

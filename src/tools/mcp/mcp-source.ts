@@ -7,7 +7,7 @@ import type { ToolSource } from "../runtime/tool-source.ts";
 import { readMcpConfig, type McpServerConfig, type McpSettings, type ReadVariable } from "./mcp-config.ts";
 import { McpServer } from "./mcp-server.ts";
 
-/** The tools of all given MCP servers (EXT-05). Nothing is started or loaded before they are first asked for. */
+/** The tools of all given MCP servers. Nothing is started or loaded before they are first asked for. */
 export function createMcpSource(
   servers: readonly McpServerConfig[],
   logger: Pick<Logger, "warn">,
@@ -23,9 +23,9 @@ export function createMcpSource(
 }
 
 /**
- * The source of the file that the configuration names; none where it has no servers. A file that is wrong is logged, and the
- * program does without. Throws `config` for a named file that is not there, and for one in the workspace: whoever may write
- * it decides what programs are started.
+ * The source of the file that the configuration names; none where it has no servers. A file that is wrong is logged,
+ * and the program does without. Throws `config` for a named file that is not there, and for one in the workspace:
+ * whoever may write it decides what programs are started.
  */
 export function openMcpSources(
   { mcpFile, mcpFileIsDefault }: Pick<Config, "mcpFile" | "mcpFileIsDefault">,

@@ -25,7 +25,7 @@ export type CallServer = (
 ) => Promise<ToolResult>;
 
 /**
- * Makes tools of what a server lists (EXT-05), each named `<server>__<tool>`. One that cannot be used is left out, with the
+ * Makes tools of what a server lists, each named `<server>__<tool>`. One that cannot be used is left out, with the
  * reason in `problems`; one that is not wanted is left out without.
  */
 export function toTools(

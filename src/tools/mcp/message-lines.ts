@@ -8,8 +8,8 @@ export interface ReadMessages {
 }
 
 /**
- * Cuts the output of a server into messages, one to a line. Programs like to greet on their output, so a line that does not
- * look like a message is passed over; one that does and is none leaves somebody waiting, so it is a problem.
+ * Cuts the output of a server into messages, one to a line. Programs like to greet on their output, so a line that does
+ * not look like a message is passed over; one that does and is none leaves somebody waiting, so it is a problem.
  */
 export class MessageLines {
   #parts: Buffer[] = [];

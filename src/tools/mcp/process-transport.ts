@@ -15,8 +15,8 @@ const endMilliseconds = 500;
 const errorTextLength = 1_000;
 
 /**
- * A server in a process of its own, spoken to by its input and output. The SDK's own transport leaves a server's children
- * behind; here it leads a process group, and the whole group ends with it.
+ * A server in a process of its own, spoken to by its input and output. The SDK's own transport leaves a server's
+ * children behind; here it leads a process group, and the whole group ends with it.
  */
 export class ProcessTransport implements Transport {
   onclose?: () => void;

@@ -4,9 +4,9 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 const mostRedirects = 5;
 
 /**
- * `fetch` that follows redirects on the same origin only: the headers of a server hold keys (EXT-05), and `fetch` by itself
- * would bring those with names of their own to whatever address is named. Throws an `Error` that says what is wrong with a
- * redirect that is not followed.
+ * `fetch` that follows redirects on the same origin only: the headers of a server hold keys, and `fetch` by itself
+ * would bring those with names of their own to whatever address is named. Throws an `Error` that says what is wrong
+ * with a redirect that is not followed.
  */
 export const sameOriginFetch: FetchLike = async (url, init) => {
   let target = new URL(url);

@@ -3,7 +3,7 @@ import { answering, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { Day, noTask, scheduleData, taskData, TaskId, taskLine } from "./task-form.ts";
 
-/** Plans a task for a day; a day it has already changes nothing (PLANNER-01, PLANNER-04). */
+/** Plans a task for a day; a day it has already changes nothing. */
 export const createSchedule = defineTool({
   name: "create_schedule",
   description: "Plans an existing planner task for a day. A task may be planned for several days.",

@@ -5,7 +5,7 @@ import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.t
 import { stableId } from "./stable-id.ts";
 import { AreaId, Day, newTask, taskData, taskLine, Title } from "./task-form.ts";
 
-/** Makes a planner task (PLANNER-01, PLANNER-04). */
+/** Makes a planner task. */
 export const createTask = defineTool({
   name: "create_task",
   description:

@@ -3,7 +3,7 @@ import { answering, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { noTask, TaskId } from "./task-form.ts";
 
-/** Deletes a task. Nobody is asked first, unless the operator wants it (CONF-10). */
+/** Deletes a task. Nobody is asked first, unless the operator wants it. */
 export const deleteTask = defineTool({
   name: "delete_task",
   description: "Deletes one task from the planner, with its dates.",
@@ -15,7 +15,7 @@ export const deleteTask = defineTool({
   async operation({ task_id }, context) {
     if (context.confirmTasks !== true) return { type: "SimpleModify" };
     const task = await context.tasks.get(task_id, context.signal);
-    // PLANNER-07: whoever is asked sees which task it is.
+    // Whoever is asked sees which task it is.
     return {
       type: "HighRiskOperation",
       what: `delete the task "${task?.title ?? "unknown"}" (${task_id})`,

@@ -7,7 +7,7 @@ import { ViewContext, viewOf } from "./view-context.ts";
 /** Tasks written out for the model; the client gets all. */
 const shownTasks = 50;
 
-/** Lists the tasks of a view (PLANNER-02). */
+/** Lists the tasks of a view. */
 export const readTasks = defineTool({
   name: "read_tasks",
   description:

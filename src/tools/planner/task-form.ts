@@ -3,7 +3,7 @@ import { AppError } from "../../errors.ts";
 import type { Task } from "../../storage/records.ts";
 import { stableId } from "./stable-id.ts";
 
-/** A day that exists, as `YYYY-MM-DD` (PLANNER-03). */
+/** A day that exists, as `YYYY-MM-DD`. */
 export const Day = z
   .string()
   .refine(isDay, { error: (issue) => `expected a date that exists as YYYY-MM-DD, got ${JSON.stringify(issue.input)}` });
@@ -18,7 +18,7 @@ export const Title = z
 /** The id of an area: areas are the client's own, only their ids are known here. */
 export const AreaId = z.uuid("expected the UUID of an area");
 
-/** The id of a task as the model gives it; whether it exists is the store's to say (PLANNER-03). */
+/** The id of a task as the model gives it; whether it exists is the store's to say. */
 export const TaskId = z.string().trim().min(1, "expected the id of a task").describe("id of the task, from read_tasks");
 
 /** Whether a text is a date of the calendar as `YYYY-MM-DD`; 2026-02-30 is not. */
@@ -85,7 +85,7 @@ export function taskLine(task: Task): string {
   return `[${task.completed ? "x" : " "}] ${task.title} (${days}${area}; id ${task.task_id})`;
 }
 
-/** The error for an id that no task has (PLANNER-03). */
+/** The error for an id that no task has. */
 export function noTask(taskId: string): AppError {
   return new AppError("not_found", `There is no task with the id "${taskId}".`, {
     suggestion: "read_tasks shows the tasks with their ids.",

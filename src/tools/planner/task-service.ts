@@ -43,7 +43,7 @@ const ServedTask = z
 const ServedTasks = z
   .union([z.array(ServedTask), z.looseObject({ tasks: z.array(ServedTask) })])
   .transform((data) => (Array.isArray(data) ? data : data.tasks));
-/** Every answer stands under `data` (PLANNER-05). */
+/** Every answer stands under `data`. */
 const Wrapped = z.looseObject({ data: z.unknown() });
 
 interface Asked {
@@ -55,9 +55,9 @@ interface Asked {
 }
 
 /**
- * The tasks that another service keeps behind the paths of table 18.8 (PLANNER-05). Address and headers stand here alone. A
- * task that is not there is `undefined`; throws `network`, `timeout`, `auth`, `permission`, `rate_limit`, and `api_error`
- * with status and words of any other refusal.
+ * The tasks that another service keeps behind the paths of its REST interface. Address and headers stand here alone. A
+ * task that is not there is `undefined`; throws `network`, `timeout`, `auth`, `permission`, `rate_limit`, and
+ * `api_error` with status and words of any other refusal.
  */
 function createTaskService(settings: PlannerSettings): TaskStore {
   const ask = (asked: Asked): Promise<unknown> => askService(settings, asked);
@@ -107,8 +107,8 @@ function createTaskService(settings: PlannerSettings): TaskStore {
 }
 
 /**
- * An id as one part of a path. Throws `invalid_parameter` for one that would lead to another path, here or where the service
- * reads it: steps up and down stay what they are when they are encoded.
+ * An id as one part of a path. Throws `invalid_parameter` for one that would lead to another path, here or where the
+ * service reads it: steps up and down stay what they are when they are encoded.
  */
 function pathPart(id: string): string {
   const isStep = id.split(/[/\\]/u).some((part) => /^\s*\.{1,2}\s*$/u.test(part));
@@ -214,7 +214,7 @@ const kinds: Readonly<Record<number, ErrorCode>> = {
   504: "timeout",
 };
 
-/** A service may repeat the key that it does not take (SEC-01). */
+/** A service may repeat the key that it does not take. */
 function withoutKey(text: string, key: string | undefined): string {
   return key === undefined ? text : text.replaceAll(key, "[redacted]");
 }

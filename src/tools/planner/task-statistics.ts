@@ -4,7 +4,7 @@ import { answering, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { Day } from "./task-form.ts";
 
-/** How many tasks there are, and how they stand (PLANNER-08). A task is overdue when it is open and all its days are over. */
+/** How many tasks there are, and how they stand. A task is overdue when it is open and all its days are over. */
 export const TaskStatistics = z
   .object({
     total: z.number().int(),

@@ -3,7 +3,7 @@ import { answering, failure, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { noTask, taskData, TaskId, taskLine, Title } from "./task-form.ts";
 
-/** Changes the title or the done mark of a task; what is not supplied stays (PLANNER-03). */
+/** Changes the title or the done mark of a task; what is not supplied stays. */
 export const updateTask = defineTool({
   name: "update_task",
   description: "Changes the title of a planner task, or marks it as completed or not. Only what is given is changed.",

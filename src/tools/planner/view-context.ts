@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { TaskView } from "../../storage/task-store.ts";
 import { isDay } from "./task-form.ts";
 
-/** What a planner shows, as clients and models write it (PLANNER-02): a day, what has no date, or an area. */
+/** What a planner shows, as clients and models write it: a day, what has no date, or an area. */
 export const ViewContext = z
   .string()
   .trim()

@@ -35,10 +35,10 @@ export interface ToolCall {
 const inFlight = new WeakMap<Locks, Map<string, Promise<ToolResult>>>();
 
 /**
- * Runs a call with everything that belongs around it (TOOL-03): slot → locks → ledger → hooks → record for undo → the tool
- * → ledger. Every call has its effect at most once, also over a crash (law 3). The locks are asked for before anything is
- * awaited, so calls that touch the same things run in the order in which they were made (LOOP-08). A call that equals one
- * under way in the same run gets that one's result (QUEUE-02). Failures of the tool are results; the storage's are thrown.
+ * Runs a call with everything that belongs around it: slot → locks → ledger → hooks → record for undo → the tool →
+ * ledger. Every call has its effect at most once, also over a crash (law 3). The locks are asked for before anything is
+ * awaited, so calls that touch the same things run in the order in which they were made. A call that equals one under
+ * way in the same run gets that one's result. Failures of the tool are results; the storage's are thrown.
  */
 export async function executeCall(
   call: ToolCall,

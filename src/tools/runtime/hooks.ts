@@ -11,7 +11,7 @@ export interface HookedCall {
 }
 
 /**
- * Watches tool calls (TOOL-04, there `before_tool_call`, `after_tool_call` and `on_tool_error`). It sees a call that really
+ * Watches tool calls (there `before_tool_call`, `after_tool_call` and `on_tool_error`). It sees a call that really
  * runs: not one that was refused, and not one whose result was known. It can neither change nor stop it.
  */
 export interface ToolHook {

@@ -1,6 +1,6 @@
 import { AppError } from "../../errors.ts";
 
-/** Keeps calls that touch the same things apart (LOOP-08, QUEUE-03), and bounds how many run at once (QUEUE-04). */
+/** Keeps calls that touch the same things apart, and bounds how many run at once. */
 export interface Locks {
   /**
    * Runs `work` while holding every key. Rejects with `cancelled` when `signal` aborts before its turn came. Work that

@@ -10,8 +10,8 @@ const ParameterType = z.object({
 const described = new WeakMap<z.ZodType, Record<string, unknown>>();
 
 /**
- * What a tool takes, as a JSON Schema object without `$schema`: the form that models and GET /tools want. Worked out once
- * per schema, since every model call asks for it; not to be changed by the caller.
+ * What a tool takes, as a JSON Schema object without `$schema`: the form that models and GET /tools want. Worked out
+ * once per schema, since every model call asks for it; not to be changed by the caller.
  */
 export function parameterSchema(tool: Tool): Record<string, unknown> {
   const known = tool.parameters ?? described.get(tool.schema);
@@ -24,7 +24,7 @@ export function parameterSchema(tool: Tool): Record<string, unknown> {
 /**
  * Turns values of the wrong simple type into the type the schema wants where that is beyond doubt: "5" → 5, "true" →
  * true, 5 → "5", a list or object written as JSON text → itself, an explicit null of an optional parameter → absent.
- * The schema decides, never the look of the value (XML-09), so "007" stays text where text is wanted.
+ * The schema decides, never the look of the value, so "007" stays text where text is wanted.
  */
 export function convertParameters(tool: Tool, given: Record<string, unknown>): Record<string, unknown> {
   const converted: Record<string, unknown> = {};

@@ -22,7 +22,7 @@ export interface ToolDefinition {
   function: { name: string; description: string; parameters: Record<string, unknown> };
 }
 
-/** All tools of a server, by name (TOOL-02). */
+/** All tools of a server, by name. */
 export interface Registry {
   get(name: string): Tool | undefined;
   /** In the order of registration. */
@@ -70,7 +70,7 @@ export function createRegistry(tools: Iterable<Tool> = []): Registry {
   return registry;
 }
 
-/** The answer to a call of a tool that is not there (TOOL-06). */
+/** The answer to a call of a tool that is not there. */
 export function toolNotFound(name: string, available: string[]): ToolResult {
   return failure(
     "tool_not_found",

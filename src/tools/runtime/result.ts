@@ -3,12 +3,12 @@ import { errorMessage, isAppError, type ErrorCode } from "../../errors.ts";
 import { systemCode } from "../../system-code.ts";
 import type { ToolResult } from "./tool.ts";
 
-/** A result of success (TOOL-05). `content` is what the model reads; without it the message is. */
+/** A result of success. `content` is what the model reads; without it the message is. */
 export function success(message: string, more: { content?: string; data?: unknown } = {}): ToolResult {
   return { success: true, code: "OK", message, content: message, ...more };
 }
 
-/** A result of failure (TOOL-05, table 18.3): `message` says what was expected and what came, `suggestion` what to do. */
+/** A result of failure: `message` says what was expected and what came, `suggestion` what to do. */
 export function failure(errorType: ErrorCode, message: string, suggestion?: string, data?: unknown): ToolResult {
   return {
     success: false,

@@ -13,8 +13,8 @@ import type { Tool, ToolContext, ToolResult } from "./tool.ts";
 export type PreparedCall = { kind: "ready"; input: Record<string, unknown> } | { kind: "invalid"; result: ToolResult };
 
 /**
- * Brings raw arguments (an object, or the JSON text a model wrote) into the form of the tool's schema (TOOL-03): repair,
- * convert, validate. Never throws; the result of a failure names the parameter and the expected form.
+ * Brings raw arguments (an object, or the JSON text a model wrote) into the form of the tool's schema: repair, convert,
+ * validate. Never throws; the result of a failure names the parameter and the expected form.
  */
 export function prepareCall(tool: Tool, rawArguments: unknown): PreparedCall {
   const read = readArguments(tool, rawArguments);
@@ -30,14 +30,14 @@ const longestTimer = 0x7fff_ffff;
 
 /** The limits around one prepared call. */
 export interface RunToolOptions {
-  /** How long one attempt may take; default is the tool's own (TOOL-09). */
+  /** How long one attempt may take; default is the tool's own. */
   timeoutSeconds?: number;
-  /** Further attempts after the first, for pure tools only (LOOP-03). Default 2. */
+  /** Further attempts after the first, for pure tools only. Default 2. */
   retries?: number;
   locks: Locks;
-  /** Calls of one session that may run at once (QUEUE-04). Default 3. */
+  /** Calls of one session that may run at once. Default 3. */
   maxParallel?: number;
-  /** How many calls of all sessions may begin in a second (QUEUE-04); without it nothing bounds them. */
+  /** How many calls of all sessions may begin in a second; without it nothing bounds them. */
   rate?: Rate | undefined;
   /** Told before each further attempt, counted from 1. */
   onRetry?: (attempt: number, reason: string) => void;
@@ -46,8 +46,8 @@ export interface RunToolOptions {
 }
 
 /**
- * Runs a prepared call under its locks, with a time limit, and answers with a result, whatever happens: it never throws.
- * An abort gives `cancelled`, a time-out `timeout`, a resource that stays taken for that long `conflict`.
+ * Runs a prepared call under its locks, with a time limit, and answers with a result, whatever happens: it never
+ * throws. An abort gives `cancelled`, a time-out `timeout`, a resource that stays taken for that long `conflict`.
  */
 export async function runTool(
   tool: Tool,
@@ -156,8 +156,8 @@ function isTooDeep(value: unknown): boolean {
 }
 
 /**
- * Parses JSON text; what is broken is repaired once. A text that was cut off in the middle would be "repaired" into half
- * a file content, so only a tool without effects may run on it.
+ * Parses JSON text; what is broken is repaired once. A text that was cut off in the middle would be "repaired" into
+ * half a file content, so only a tool without effects may run on it.
  */
 function parseOrRepair(tool: Tool, text: string): unknown {
   try {

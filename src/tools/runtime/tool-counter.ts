@@ -1,7 +1,7 @@
 import type { ToolHook } from "./hooks.ts";
 import type { ToolStatistics } from "./tool-history.ts";
 
-/** Counts calls by tool since the start of the server, over all sessions (TOOL-07). */
+/** Counts calls by tool since the start of the server, over all sessions. */
 export interface ToolCounter {
   hook: ToolHook;
   /** `undefined` for a tool that has not ended a call yet. */

@@ -1,21 +1,21 @@
 import { z } from "zod";
 import type { ToolCallRecord } from "../../storage/records.ts";
 
-/** One call of a tool in a session (TOOL-12). `unknown`: it was begun, the server stopped, and nobody saw its end. */
+/** One call of a tool in a session. `unknown`: it was begun, the server stopped, and nobody saw its end. */
 export interface ToolHistoryEntry {
   call_id: string;
   message_id: string;
   run_id: string;
   tool: string;
   status: "executing" | "completed" | "failed" | "unknown";
-  /** The whole result, also where the model saw only a part of it (TOOL-10). */
+  /** The whole result, also where the model saw only a part of it. */
   result: unknown;
   started_at: string;
   finished_at: string | null;
   duration_ms: number | null;
 }
 
-/** What came of the calls of one tool (TOOL-07). Times are milliseconds, without the waiting for locks. */
+/** What came of the calls of one tool. Times are milliseconds, without the waiting for locks. */
 export interface ToolStatistics {
   tool: string;
   calls: number;

@@ -1,7 +1,7 @@
 import type { Logger } from "../../logger.ts";
 import type { HookedCall, ToolHook } from "./hooks.ts";
 
-/** A hook that writes a line when a call begins (debug), when it has ended well (info) and when it has failed (error): TOOL-14. */
+/** A hook that writes a line when a call begins (debug), when it has ended well (info) and when it has failed (error). */
 export function toolLog(logger: Logger): ToolHook {
   const fields = ({ tool, session_id, run_id, call_id }: HookedCall) => ({ tool, session_id, run_id, call_id });
   return {

@@ -1,6 +1,6 @@
 import type { Tool } from "./tool.ts";
 
-/** Where tools come from that are not of the house and may come and go, such as MCP servers (EXT-05). */
+/** Where tools come from that are not of the house and may come and go, such as MCP servers. */
 export interface ToolSource {
   /**
    * The tools that can be offered now; the first call may take a while. What cannot be reached has none and is warned

@@ -11,7 +11,7 @@ import type { DiffLine } from "../undo/line-diff.ts";
 import type { Engine } from "../../simulation/engine.ts";
 import type { Shell } from "../shell/shell.ts";
 
-/** The uniform result of every tool (TOOL-05). A failing tool sets `errorType`; `content` is what the model reads. */
+/** The uniform result of every tool. A failing tool sets `errorType`; `content` is what the model reads. */
 export interface ToolResult {
   success: boolean;
   code: string;
@@ -19,15 +19,15 @@ export interface ToolResult {
   data?: unknown;
   content?: string;
   errorType?: ErrorCode;
-  /** What can be done about a failure, one sentence (ERR-01). */
+  /** What can be done about a failure, one sentence. */
   suggestion?: string;
-  /** Measured values of a simulation or the like, by name; the loop sees whether they get better (GUARD-04). */
+  /** Measured values of a simulation or the like, by name; the loop sees whether they get better. */
   metrics?: Record<string, number>;
   /** What the session is to know of it beyond its words: the node that called the loop takes it over. */
   session?: SessionFacts;
-  /** The new text of the document in the client's editor, which is told of it (DOC-05). */
+  /** The new text of the document in the client's editor, which is told of it. */
   document?: DocumentEdit;
-  /** What the call changed in the workspace, set by the runtime (MSG-14). */
+  /** What the call changed in the workspace, set by the runtime. */
   operation?: OperationNote;
 }
 
@@ -55,7 +55,7 @@ export interface OperationNote {
   first_line: number | null;
 }
 
-/** Kinds of work, for confirmation (CONF-02). */
+/** Kinds of work, for confirmation. */
 export type Operation =
   | { type: "DeleteFile"; path: string }
   | { type: "DeleteFolder"; path: string; entries: number }
@@ -77,9 +77,9 @@ export interface ToolContext {
   runId?: string;
   /** Names this very call in its session, the same after a crash; empty while `operation` looks. */
   callId: string;
-  /** Patterns of files that the operator has marked as critical (CONF-04). Default none. */
+  /** Patterns of files that the operator has marked as critical. Default none. */
   criticalFiles?: readonly string[];
-  /** The operator wants to be asked before a task is deleted (CONF-10). Default no. */
+  /** The operator wants to be asked before a task is deleted. Default no. */
   confirmTasks?: boolean;
   /** A crash came between an earlier start of this very call and its end: the effect may already be there. */
   repeated: boolean;
@@ -110,7 +110,7 @@ export interface EditorBuffer {
   text(): Promise<string>;
 }
 
-/** What a tool may read again of a session: its messages, oldest first, and what a call gave, whole (LOOP-09). */
+/** What a tool may read again of a session: its messages, oldest first, and what a call gave, whole. */
 export interface SessionHistory {
   messages: readonly BaseMessage[];
   /** By the ledger's name of the call; `undefined` when the session has no such result. */
@@ -127,8 +127,8 @@ export type Touched =
 export type Reconciled = { kind: "done"; result: ToolResult } | { kind: "not_done" } | { kind: "unknown" };
 
 /**
- * What a call asks the user (LOOP-14, API-13). `options` are answers to choose from; any other words are an answer too.
- * `client_tool` asks the client's program: the words are the result of the call.
+ * What a call asks the user. `options` are answers to choose from; any other words are an answer too. `client_tool`
+ * asks the client's program: the words are the result of the call.
  */
 export interface UserQuestion {
   kind: "followup" | "plan_review" | "client_tool";
@@ -138,29 +138,29 @@ export interface UserQuestion {
   args?: Record<string, unknown>;
 }
 
-/** The work that a call hands to agents (AGENT-04); `timeout_seconds` is the working time of each. */
+/** The work that a call hands to agents; `timeout_seconds` is the working time of each. */
 export interface Delegation {
   mode: DelegationMode;
   subagents: Assignment[];
   timeout_seconds: number;
 }
 
-/** What a tool may know of the conversation that calls it: short ids of messages (MSG-06). */
+/** What a tool may know of the conversation that calls it: short ids of messages. */
 export interface Conversation {
-  /** Those that the model does not want to see any more, in the order in which it said so (PRUNE-02). */
+  /** Those that the model does not want to see any more, in the order in which it said so. */
   deletions: readonly string[];
   /** Those of all messages. */
   known: ReadonlySet<string>;
 }
 
 /**
- * What a call locks (QUEUE-03): `read:<absolute path>` (shared), `write:<absolute path>` (exclusive; a folder conflicts with
+ * What a call locks: `read:<absolute path>` (shared), `write:<absolute path>` (exclusive; a folder conflicts with
  * everything below it), or a class such as `web` or `tasks`.
  */
 export type Resource = string;
 
 /**
- * One tool, whole (TOOL-01). `run` never sees unvalidated arguments; it answers with a result, and throws only for bugs.
+ * One tool, whole. `run` never sees unvalidated arguments; it answers with a result, and throws only for bugs.
  * `operation` looks without touching: it decides whether a person is asked.
  */
 export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
@@ -169,14 +169,14 @@ export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
   description: string;
   schema: Schema;
   effect: EffectClass;
-  /** TOOL-09: files 30 s, the editor 5 s, network 10 s, other 60 s. */
+  /** By default files 30 s, the editor 5 s, network 10 s, other 60 s. */
   timeoutSeconds: number;
   resources(input: z.infer<Schema>, context: ToolContext): Resource[];
   operation(input: z.infer<Schema>, context: ToolContext): Promise<Operation>;
-  /** The kinds of work that `operation` may find (CONF-02), for who looks at the tool; left out: not known. */
+  /** The kinds of work that `operation` may find, for who looks at the tool; left out: not known. */
   kinds?: readonly Operation["type"][];
   run(input: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
-  /** What it changes in the workspace. What is named here is kept before the call, and can be undone (TOOL-18). */
+  /** What it changes in the workspace. What is named here is kept before the call, and can be undone. */
   touches?(input: z.infer<Schema>): Touched;
   /** For a `reconcilable` tool: looks, without touching, whether an earlier start that never ended had its effect. */
   reconcile?(input: z.infer<Schema>, context: ToolContext): Promise<Reconciled>;
@@ -192,17 +192,16 @@ export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
   forHidden?: true;
   /** Asking it again and again with the same arguments is its purpose: such calls are no loop. */
   polling?: true;
-  /** What becomes of a success: the model reads it and goes on (default), or it is the reply that ends the turn (LOOP-23). */
+  /** What becomes of a success: the model reads it and goes on (default), or it is the reply that ends the turn. */
   resultMode?: ResultMode;
-  /** A success says that the whole task is done; it is refused while other calls are open or have failed (LOOP-13). */
+  /** A success says that the whole task is done; it is refused while other calls are open or have failed. */
   completes?: true;
-  /** The question that this call puts to the user; the answer is its result, and `run` is not called (LOOP-14). */
+  /** The question that this call puts to the user; the answer is its result, and `run` is not called. */
   asks?(input: z.infer<Schema>): UserQuestion;
   /** The result where it can be read off the conversation: in a turn, `run` is not called. It has no effects. */
   reads?(input: z.infer<Schema>, conversation: Conversation): ToolResult;
   /**
-   * The work that this call hands to agents within the turn; their reports are its result, and `run` is not called
-   * (AGENT-04). `undefined` when it hands over none, but runs like any other.
+   * The work that this call hands to agents within the turn; their reports are its result, and `run` is not called. `undefined` when it hands over none, but runs like any other.
    */
   delegates?(input: z.infer<Schema>): Delegation | undefined;
   /** Only for who hands work to agents: agents have it never, and a run without agents only by name. */

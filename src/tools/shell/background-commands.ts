@@ -15,7 +15,7 @@ const CommandsInput = z.object({
   command_id: z.string().min(1).max(100).optional().describe("which one, for monitor and kill"),
 });
 
-/** Looks after the commands that run in the background of the session (TOOL-16). */
+/** Looks after the commands that run in the background of the session. */
 export const backgroundCommands = defineTool({
   name: "background_commands",
   description:

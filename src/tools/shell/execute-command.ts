@@ -27,7 +27,7 @@ const CommandInput = z.object({
     ),
 });
 
-/** Runs a command in the workspace, after a person's yes unless it only reads (CODE-03). */
+/** Runs a command in the workspace, after a person's yes unless it only reads. */
 export const executeCommand = defineTool({
   name: "execute_command",
   description:

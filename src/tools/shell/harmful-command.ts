@@ -96,15 +96,15 @@ const wholePlaces =
 const systemPlaces =
   /^(?:(?:\/(?:etc|boot|bin|sbin|lib\w*|usr|sys|proc|root|run|var\/(?:spool|lib|run)|System|Library|Windows)(?:\/|$))|\/dev\/(?!null$|stdout$|stderr$|tty$|zero$|fd\/)|(?:~|\$\{?HOME\}?|\/home\/[^/]+|\/Users\/[^/]+)\/\.(?:ssh|gnupg|aws|bash\w*|zsh\w*|profile|config|netrc|npmrc|gitconfig|kube|docker|local)|~\/?$)/u;
 
-/** The number of commands in one, above which nobody reads them (S10). */
+/** The number of commands in one, above which nobody reads them. */
 const mostCommands = 20;
 
 /** A program whose name is the output of another one. */
 const substituted = /(?:^|[;&|\n({!]|\b(?:then|do|else|exec|env|command))\s*["']?(?:\$\(|`)/u;
 
 /**
- * Why a command is refused whatever anybody says (CODE-03); `undefined` when it may be asked about. `words` are given where
- * no shell reads it. A list of what is bad is never whole: what is not on it still waits for a person's yes.
+ * Why a command is refused whatever anybody says; `undefined` when it may be asked about. `words` are given where no
+ * shell reads it. A list of what is bad is never whole: what is not on it still waits for a person's yes.
  */
 export function harmfulCommand(command: string, words?: readonly string[]): string | undefined {
   if (words === undefined) {

@@ -6,8 +6,8 @@ const readers = new Set(
 );
 
 /**
- * Whether a command of plain words only reads the workspace: the one kind that may run without a person's yes, and only in
- * a sandbox. Paths that lead elsewhere are none of it.
+ * Whether a command of plain words only reads the workspace: the one kind that may run without a person's yes, and only
+ * in a sandbox. Paths that lead elsewhere are none of it.
  */
 export function isHarmless([program = "", ...given]: readonly string[]): boolean {
   return readers.has(program) && !given.some((word) => leadsOut(word));

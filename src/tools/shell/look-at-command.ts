@@ -39,8 +39,8 @@ export function lookAtCommand(command: string): LookedAt {
 }
 
 /**
- * What a call would do, for the question to a person (CONF-08, S10): the whole command, whether a shell reads it, whether a
- * sandbox holds it, and the hashes of the files of the workspace that it names, so that a yes is to exactly these. Only a
+ * What a call would do, for the question to a person: the whole command, whether a shell reads it, whether a sandbox
+ * holds it, and the hashes of the files of the workspace that it names, so that a yes is to exactly these. Only a
  * command that does no more than read, in a sandbox, goes without.
  */
 export async function operationOf(

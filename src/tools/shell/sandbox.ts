@@ -80,9 +80,9 @@ async function makesSandboxes(program: string): Promise<boolean> {
 }
 
 /**
- * The arguments by which bubblewrap runs `words` in `workspace` (S11): no network, nothing of the machine but its programs,
- * nothing writable but the workspace and a folder in memory, processes that end with it, limits on what they use. `hidden` are folders and files that are not
- * there even if they lie, or a link to them leads, among the programs.
+ * The arguments by which bubblewrap runs `words` in `workspace`: no network, nothing of the machine but its programs,
+ * nothing writable but the workspace and a folder in memory, processes that end with it, limits on what they use.
+ * `hidden` are folders and files that are not there even if they lie, or a link to them leads, among the programs.
  */
 export function sandboxArguments(
   words: readonly string[],

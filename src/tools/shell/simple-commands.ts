@@ -25,9 +25,9 @@ const shells = /^(?:(?:ba|z|da|k|a|mk)?sh|eval)$/u;
 const mostLevels = 5;
 
 /**
- * The programs that a command would run, as far as reading tells: behind every sign that begins one, in substitutions, behind
- * programs that start others, and in the text that is given to a shell. It sees too much rather than too little. A short text
- * may hold thousands, so they are found one by one, as they are asked for.
+ * The programs that a command would run, as far as reading tells: behind every sign that begins one, in substitutions,
+ * behind programs that start others, and in the text that is given to a shell. It sees too much rather than too little.
+ * A short text may hold thousands, so they are found one by one, as they are asked for.
  */
 export function* simpleCommands(command: string, level = 0): Generator<SimpleCommand, undefined> {
   for (const { text, isPiped } of segmentsOf(command)) yield* commandsIn(wordsOf(text), { text, isPiped, level });

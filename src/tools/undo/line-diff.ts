@@ -12,8 +12,8 @@ const maxDifferences = 400;
 const middle = maxDifferences + 1;
 
 /**
- * Compares two texts line by line (Myers, "An O(ND) Difference Algorithm", 1986). A missing newline at the end counts as
- * a difference of the last line.
+ * Compares two texts line by line (Myers, "An O(ND) Difference Algorithm", 1986). A missing newline at the end counts
+ * as a difference of the last line.
  */
 export function diffLines(before: string, after: string): DiffLine[] {
   const [old, now] = [linesOf(before), linesOf(after)];
@@ -77,8 +77,8 @@ function editsBetween(old: string[], now: string[]): DiffLine["kind"][] {
 }
 
 /**
- * For each number of differences, how far each diagonal reached before it was taken; `undefined` when there are too many
- * differences. The diagonal 0 stands in the middle of a row.
+ * For each number of differences, how far each diagonal reached before it was taken; `undefined` when there are too
+ * many differences. The diagonal 0 stands in the middle of a row.
  */
 function shortestWay(old: string[], now: string[]): Int32Array[] | undefined {
   const reach = new Int32Array(2 * middle + 1);

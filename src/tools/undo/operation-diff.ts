@@ -19,7 +19,7 @@ export interface OperationDiff {
 /** Lines around a difference that are shown with it. */
 const contextLines = 3;
 
-/** The first `limit` lines that an operation changed, with those around them; of a document those of its text (TOOL-19). */
+/** The first `limit` lines that an operation changed, with those around them; of a document those of its text. */
 export async function diffOf(
   operation: OperationRecord,
   store: OperationStore,

@@ -6,7 +6,7 @@ const verbs = {
   zh: { create: "创建", modify: "修改", delete: "删除", move: "移动", edit: "在编辑器中修改" },
 };
 
-/** One line about a change, for a card: what was done to what, and how many lines came and went (TOOL-19). */
+/** One line about a change, for a card: what was done to what, and how many lines came and went. */
 export function operationText(
   operation: Pick<OperationNote, "type" | "path" | "lines_added" | "lines_removed"> & { old_path: string | null },
   language: Language,

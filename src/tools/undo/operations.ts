@@ -8,7 +8,7 @@ import { diffOf, linesShown, type OperationDiff } from "./operation-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
 import type { OperationNote } from "../runtime/tool.ts";
 
-/** What a client needs to show one change (TOOL-19): what was done, to what, how it ended, and whether it can be undone. */
+/** What a client needs to show one change: what was done, to what, how it ended, and whether it can be undone. */
 export interface OperationCard extends OperationNote {
   run_id: string;
   message_id: string;
@@ -17,13 +17,13 @@ export interface OperationCard extends OperationNote {
   /** Where something was that was moved. */
   old_path: string | null;
   can_undo: boolean;
-  /** What the client's editor is to show again, once a change of its document is undone (DOC-05). */
+  /** What the client's editor is to show again, once a change of its document is undone. */
   content?: string;
   created_at: string;
   updated_at: string;
 }
 
-/** What a run did to one file (MSG-15). `content` is the text it left there; `null` when it is no text, or gone. */
+/** What a run did to one file. `content` is the text it left there; `null` when it is no text, or gone. */
 export interface FileChanges {
   type: "added" | "modified";
   diffs: string[];
@@ -48,8 +48,8 @@ export interface Operations {
 }
 
 /**
- * Changes of one workspace. `locks` are those that tools take, so that an undo waits for them and they for it. `onUndone` is
- * told of each undo once it is on disk (TOOL-18).
+ * Changes of one workspace. `locks` are those that tools take, so that an undo waits for them and they for it.
+ * `onUndone` is told of each undo once it is on disk.
  */
 export function createOperations(parts: {
   store: OperationStore;
@@ -181,7 +181,7 @@ async function everyOne(store: OperationStore, sessionId: string, runId?: string
   }
 }
 
-/** "added" stays; the newest content counts; differences are appended (MSG-15). */
+/** "added" stays; the newest content counts; differences are appended. */
 async function addChange(
   found: Map<string, FileChanges>,
   operation: OperationRecord,

@@ -67,8 +67,8 @@ export async function recordOperation(
 }
 
 /**
- * Writes down the end of a call of before a crash, which was found to have had its effect, so that it can be undone. Gives
- * its result with what to tell of it.
+ * Writes down the end of a call of before a crash, which was found to have had its effect, so that it can be undone.
+ * Gives its result with what to tell of it.
  */
 export async function settleFound(
   begun: OperationRecord,

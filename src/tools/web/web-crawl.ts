@@ -14,7 +14,7 @@ const mostClosed = 100;
 /** Seconds for all of them: each has ten. */
 const crawlSeconds = 120;
 
-/** Reads a page and pages that it leads to (SEARCH-07). */
+/** Reads a page and pages that it leads to. */
 export const webCrawl = defineTool({
   name: "web_crawl",
   description:

@@ -4,7 +4,7 @@ import { answering, failure, success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { dataFromOutside, opening, webSeconds } from "./web-text.ts";
 
-/** The text of one page of the public web (SEARCH-07, S13). */
+/** The text of one page of the public web. */
 export const webFetch = defineTool({
   name: "web_fetch",
   description:

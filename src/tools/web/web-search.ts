@@ -5,7 +5,7 @@ import { answering, failure, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { dataFromOutside, searching, webSeconds } from "./web-text.ts";
 
-/** Searches the web by the engine of the server (SEARCH-07). */
+/** Searches the web by the engine of the server. */
 export const webSearch = defineTool({
   name: "web_search",
   description:

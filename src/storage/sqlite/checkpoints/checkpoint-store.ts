@@ -200,8 +200,8 @@ export class CheckpointStore {
   }
 
   /**
-   * LangGraph makes ids of the time. Where one is smaller than its parent's, the machine's clock was set back, and by their
-   * ids the states that come now would be older than those before: whoever reads the session would miss them (reliability T3).
+   * LangGraph makes ids of the time. Where one is smaller than its parent's, the machine's clock was set back, and by
+   * their ids the states that come now would be older than those before: whoever reads the session would miss them.
    */
   #noteClock(state: ThreadState): void {
     if (state.clockWentBack) return;

@@ -36,8 +36,8 @@ function runOf(config: RunnableConfig): string | undefined {
 }
 
 /**
- * For the run that asks: LangGraph drops the input of a run where the state says that it is of the same run, and LangGraph's
- * own savers do not say it. Whoever goes on with a run gives no input.
+ * For the run that asks: LangGraph drops the input of a run where the state says that it is of the same run, and
+ * LangGraph's own savers do not say it. Whoever goes on with a run gives no input.
  */
 function withoutRun(tuple: CheckpointTuple): CheckpointTuple {
   if (tuple.metadata !== undefined && "run_id" in tuple.metadata) delete tuple.metadata.run_id;
@@ -58,8 +58,8 @@ function hasLegacyTables(database: Database): boolean {
 
 /**
  * The checkpointer: a `SqliteSaver` that stores messages and list elements once and append-only, for any graph, so that
- * a turn costs what is new in it (design.md, section 4). It passes LangChain's validation suite, reads what the plain
- * SqliteSaver wrote, keeps the task path of every write, and knows which run wrote what.
+ * a turn costs what is new in it. It passes LangChain's validation suite, reads what the plain SqliteSaver wrote, keeps
+ * the task path of every write, and knows which run wrote what.
  */
 export class MillraceSaver extends SqliteSaver {
   /** Values that refer to the messages of a thread, for other tables. */

@@ -38,8 +38,8 @@ export function removeRun(store: CheckpointStore, state: ThreadState, runId: str
 }
 
 /**
- * How many ancestors a checkpoint needs because something is rebuilt from their writes: before format 4 what a step has sent, and
- * what is in a DeltaChannel.
+ * How many ancestors a checkpoint needs because something is rebuilt from their writes: before format 4 what a step has
+ * sent, and what is in a DeltaChannel.
  */
 function neededAncestors({ metadata, version }: Pick<Snapshot, "metadata" | "version">): number {
   const json: unknown = JSON.parse(metadata);

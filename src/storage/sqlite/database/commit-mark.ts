@@ -79,8 +79,8 @@ function commitsIn(database: Database): number {
 
 /**
  * A witness outside the database of what was committed in it. SQLite takes an empty file for a new database, a
- * write-ahead log that was cut for a shorter one and a page it can read for a good one: without a witness a damaged file
- * is a shorter history that nobody notices (D3 in reliability.md). One per open database; the caller holds the lock.
+ * write-ahead log that was cut for a shorter one and a page it can read for a good one: without a witness a damaged
+ * file is a shorter history that nobody notices. One per open database; the caller holds the lock.
  */
 export class CommitMark {
   readonly #path: string;
@@ -116,8 +116,8 @@ export class CommitMark {
   }
 
   /**
-   * Says outside that the commit which `count` counted is on disk. Never throws: who waits for a commit that is there must
-   * not hear that it was refused. The next commit is, where the file still cannot be written then.
+   * Says outside that the commit which `count` counted is on disk. Never throws: who waits for a commit that is there
+   * must not hear that it was refused. The next commit is, where the file still cannot be written then.
    */
   committed(): void {
     this.#commits = (this.#commits + 1) % 0x7fff_ffff;
@@ -167,8 +167,8 @@ export function checkFile(path: string): { closedInOrder: boolean } {
 }
 
 /**
- * Looks at a database that was not closed in order: all that was acknowledged must be there, and its pages must be sound.
- * Throws `storage_corrupt`.
+ * Looks at a database that was not closed in order: all that was acknowledged must be there, and its pages must be
+ * sound. Throws `storage_corrupt`.
  */
 export function checkDatabase(database: Database): void {
   const { path } = database;

@@ -7,7 +7,7 @@ import { systemCode } from "../../../system-code.ts";
 
 /** How long opening and migrating may block for a lock, in milliseconds; nobody is served yet. See `neverBlock`. */
 const startTimeout = 2000;
-/** What the write-ahead log keeps on the disk when nobody needs it any more, in bytes (D5 in reliability.md). */
+/** What the write-ahead log keeps on the disk when nobody needs it any more, in bytes. */
 const logLimit = 64 * 1024 * 1024;
 /** How long `retryBusy` goes on before it gives up, in milliseconds. */
 const busyLimit = 30_000;
@@ -127,8 +127,8 @@ export class Database {
   }
 
   /**
-   * Runs synchronous work in one transaction (inside another one: a savepoint) and takes it back when it throws.
-   * Not on disk before the next fsync: for that see `GroupCommit.durably`.
+   * Runs synchronous work in one transaction (inside another one: a savepoint) and takes it back when it throws. Not on
+   * disk before the next fsync: for that see `GroupCommit.durably`.
    */
   transaction<T>(work: () => T): T {
     const nested = this.raw.inTransaction;
@@ -166,7 +166,7 @@ export class Database {
 /**
  * Opens or creates the database file (and its folder). Throws `storage_corrupt` when the file is no SQLite database and
  * the other `storage_*` codes by what failed. WAL, so readers never wait; `synchronous=NORMAL`, so a commit costs no
- * fsync (design.md, section 4).
+ * fsync.
  */
 export function openDatabase(path: string): Database {
   let raw: BetterSqlite3.Database | undefined;

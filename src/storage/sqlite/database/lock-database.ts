@@ -35,8 +35,8 @@ export function lockDatabase(path: string): DatabaseLock {
 }
 
 /**
- * Which file has this name now; `undefined` for none. The file is looked at without opening it: whoever closes a file lets
- * go of all locks that the process has on it.
+ * Which file has this name now; `undefined` for none. The file is looked at without opening it: whoever closes a file
+ * lets go of all locks that the process has on it.
  */
 function identityOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;

@@ -107,9 +107,9 @@ function requireSound(database: Database, what: string): DatabaseReport {
 }
 
 /**
- * Copies a database, in use or not, to a new file, with its folder, and looks through the copy. The copy is one moment of the database,
- * whatever is written meanwhile, and is there under its name only when it is complete. Throws `conflict` for a file that
- * exists, `storage_corrupt` when the copy is not sound.
+ * Copies a database, in use or not, to a new file, with its folder, and looks through the copy. The copy is one moment
+ * of the database, whatever is written meanwhile, and is there under its name only when it is complete. Throws
+ * `conflict` for a file that exists, `storage_corrupt` when the copy is not sound.
  */
 export async function backupDatabase(path: string, target: string): Promise<DatabaseReport> {
   if (existsSync(target)) {
@@ -200,8 +200,8 @@ export type PruneStrategy = "keep_latest" | "delete";
 
 /**
  * Prunes every session that was last touched before `before` and does nothing now, and gives the freed space back.
- * `keep_latest` keeps each conversation with its last state. Throws `conflict` while a server uses the database: that one
- * prunes through `POST /threads/prune`.
+ * `keep_latest` keeps each conversation with its last state. Throws `conflict` while a server uses the database: that
+ * one prunes through `POST /threads/prune`.
  */
 export async function pruneDatabase(
   path: string,

@@ -111,8 +111,8 @@ async function readGroup(
 }
 
 /**
- * The logs of the runs in SQLite: one row per appended group. The codec keeps messages in the session's own items, so
- * a `values` event of a long session is a few bytes.
+ * The logs of the runs in SQLite: one row per appended group. The codec keeps messages in the session's own items, so a
+ * `values` event of a long session is a few bytes.
  */
 export function createEventStore(database: Database, commits: GroupCommit, codec: Codec): EventStore {
   const groups = new DecodedGroups();

@@ -13,8 +13,8 @@ const changes = `
 `;
 
 /**
- * What the engine needs to be safe: how often a run took the process with it (`crashes`) and whether its last attempt was
- * let go of on purpose (`parked`), the key a client submitted it under, and how much of its log is gone.
+ * What the engine needs to be safe: how often a run took the process with it (`crashes`) and whether its last attempt
+ * was let go of on purpose (`parked`), the key a client submitted it under, and how much of its log is gone.
  */
 export const runSafety: Migration = {
   id: 3,

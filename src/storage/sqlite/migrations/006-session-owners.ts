@@ -5,7 +5,7 @@ const changes = `
   CREATE INDEX sessions_of_owner ON sessions (owner, created_at);
 `;
 
-/** Whose session it is (S4 in reliability.md). What was made before has no owner. */
+/** Whose session it is. What was made before has no owner. */
 export const sessionOwners: Migration = {
   id: 6,
   name: "session-owners",

@@ -28,7 +28,7 @@ const changes = `
   );
 `;
 
-/** What tools changed in the workspace, with the bytes that undo it (TOOL-18). */
+/** What tools changed in the workspace, with the bytes that undo it. */
 export const operations: Migration = {
   id: 7,
   name: "operations",

@@ -27,7 +27,7 @@ const changes = `
 `;
 
 /**
- * What the model was last sent, for each node of a session (CTX-19). Texts that many requests share (system texts, tool
+ * What the model was last sent, for each node of a session. Texts that many requests share (system texts, tool
  * definitions, lists of those) are kept once, by their hash; a system text goes with the last request that holds it.
  */
 export const modelRequests: Migration = {

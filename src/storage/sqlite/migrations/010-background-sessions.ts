@@ -7,8 +7,8 @@ const changes = `
 `;
 
 /**
- * Finds the sessions of the agents that a session has sent to the background (AGENT-04), oldest first, without a look at
- * all others. A damaged row is left out: it must not keep the file from being opened.
+ * Finds the sessions of the agents that a session has sent to the background, oldest first, without a look at all
+ * others. A damaged row is left out: it must not keep the file from being opened.
  */
 export const backgroundSessions: Migration = {
   id: 10,

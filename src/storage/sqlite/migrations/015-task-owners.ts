@@ -5,7 +5,7 @@ const changes = `
   CREATE INDEX tasks_of_owner ON tasks (owner, created_at);
 `;
 
-/** Whose task it is (S4 in reliability.md). What was made before has no owner. */
+/** Whose task it is. What was made before has no owner. */
 export const taskOwners: Migration = {
   id: 15,
   name: "task-owners",

@@ -10,9 +10,9 @@ const select = `SELECT @session_id AS session_id, tool_call_id, run_id, tool, ef
   FROM tool_calls WHERE session = (SELECT id FROM sessions WHERE session_id = @session_id)`;
 
 /**
- * The ledger in SQLite (design.md, law 3). A start that must not be forgotten is on disk before its promise resolves;
- * a `pure` one and the results are not waited for: losing them to a power cut repeats a harmless call or, for an unsafe
- * one, reports "unknown", which is true.
+ * The ledger in SQLite (law 3). A start that must not be forgotten is on disk before its promise resolves; a `pure` one
+ * and the results are not waited for: losing them to a power cut repeats a harmless call or, for an unsafe one, reports
+ * "unknown", which is true.
  */
 export function createLedger(database: Database, commits: GroupCommit): Ledger {
   const find = (session_id: string, tool_call_id: string): ToolCallRecord | undefined =>

@@ -110,8 +110,8 @@ function groupsOf(messages: readonly BaseMessage[]): BaseMessage[][] {
 }
 
 /**
- * The last requests in SQLite. A request's messages are those of the session, which are stored already: its row refers to
- * them, so that it costs the same however long the session is (docs/decisions).
+ * The last requests in SQLite. A request's messages are those of the session, which are stored already: its row refers
+ * to them, so that it costs the same however long the session is (docs/decisions).
  */
 export function createModelRequestStore(database: Database, commits: GroupCommit, codec: Codec): ModelRequestStore {
   const texts = new Texts(database);

@@ -7,7 +7,7 @@ import { readRow, readRows } from "../database/rows.ts";
 const select = `SELECT namespace, sessions.session_id, namespaces.updated_at FROM namespaces
   JOIN sessions ON sessions.id = namespaces.session`;
 
-/** The current session of each namespace in SQLite (SESS-11). */
+/** The current session of each namespace in SQLite. */
 export function createNamespaceStore(database: Database, commits: GroupCommit): NamespaceStore {
   return {
     get: async (owner, namespace) =>

@@ -15,9 +15,9 @@ const ofSession = "session = (SELECT id FROM sessions WHERE session_id = @sessio
 const isUnfinished = "status IN ('pending', 'running')";
 
 /**
- * What a partial index says of a row is asked of the row as well, before anything is done about it: SQLite takes the index's
- * word, and its integrity check finds no page of one that has come to lie over another. An expression is not answered from an
- * index.
+ * What a partial index says of a row is asked of the row as well, before anything is done about it: SQLite takes the
+ * index's word, and its integrity check finds no page of one that has come to lie over another. An expression is not
+ * answered from an index.
  */
 const isTrulyUnfinished = "runs.status || '' IN ('pending', 'running')";
 
@@ -150,8 +150,8 @@ export function countPendingOfOwner(database: Database, session_id: string, limi
 }
 
 /**
- * The oldest pending run whose time has come and that nobody has stopped starts to run, unless another one runs. One that
- * was not delayed is never too early: the machine's clock may have been set back since its admission.
+ * The oldest pending run whose time has come and that nobody has stopped starts to run, unless another one runs. One
+ * that was not delayed is never too early: the machine's clock may have been set back since its admission.
  */
 export function claimRun(database: Database, session_id: string): Run | undefined {
   const sql = `UPDATE runs SET status = 'running', attempt = attempt + 1, updated_at = @now

@@ -74,8 +74,8 @@ function queueIsFull(message: string): AppError {
 }
 
 /**
- * The runs in SQLite. Admission and outcome share an fsync with whatever else is committed at that moment. A deleted run
- * takes its events with it; its checkpoints are the session's and stay.
+ * The runs in SQLite. Admission and outcome share an fsync with whatever else is committed at that moment. A deleted
+ * run takes its events with it; its checkpoints are the session's and stay.
  */
 export function createRunStore(database: Database, commits: GroupCommit): RunStore {
   return {

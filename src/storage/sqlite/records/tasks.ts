@@ -25,7 +25,7 @@ function toRow(task: Task) {
   return { ...task, completed: Number(task.completed), scheduled_dates: JSON.stringify(task.scheduled_dates) };
 }
 
-/** The condition of a view (PLANNER-02); an empty one takes every task. */
+/** The condition of a view; an empty one takes every task. */
 function ofView({ day, staging, area_id }: TaskView): Condition[] {
   if (day !== undefined) return [{ sql: "? IN (SELECT value FROM json_each(scheduled_dates))", parameters: [day] }];
   if (staging === true) return [{ sql: "scheduled_dates = '[]'", parameters: [] }];
@@ -38,7 +38,7 @@ function ofScope(scope: Scope | undefined): Condition[] {
   return [{ sql: orphans ? `(owner IS ${owner} OR owner IS NULL)` : `owner IS ${owner}`, parameters: [parameter] }];
 }
 
-/** The planner's tasks in SQLite (PLANNER-01), all or those of an owner. Creating an existing id throws `conflict`. */
+/** The planner's tasks in SQLite, all or those of an owner. Creating an existing id throws `conflict`. */
 export function createTaskStore(database: Database, commits: GroupCommit, scope?: Scope): TaskStore {
   const one = (taskId: string): Task | undefined =>
     select(database, [{ sql: "task_id = ?", parameters: [taskId] }, ...ofScope(scope)])[0];

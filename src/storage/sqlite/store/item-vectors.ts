@@ -17,9 +17,9 @@ const queryPatience = 15_000;
 const VectorRow = z.object({ vector: z.instanceof(Uint8Array).nullable() });
 
 /**
- * The ids of what a query finds, in its order: of one with words the items whose texts are nearest to it in meaning, nearest first,
- * then those that are not to be looked at, without a score. Of many items only the last changed are looked at. Throws what
- * `ItemIndex.embed` throws of the query itself.
+ * The ids of what a query finds, in its order: of one with words the items whose texts are nearest to it in meaning,
+ * nearest first, then those that are not to be looked at, without a score. Of many items only the last changed are
+ * looked at. Throws what `ItemIndex.embed` throws of the query itself.
  */
 export async function searchIndexed(
   { catchUp, ...parts }: IndexedItems & { catchUp: CatchUp },
