@@ -1,6 +1,7 @@
 import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "../message-kinds.ts";
 import type { Language } from "../language.ts";
-import type { CustomEvent, RunEvent } from "../events.ts";
+import type { CustomEvent } from "../events.ts";
+import type { RunEvent } from "../run-events.ts";
 import type { Question } from "../sessions/questions.ts";
 import type { RunError } from "../storage/records.ts";
 import { toWireRunError } from "./errors.ts";

@@ -1,7 +1,7 @@
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { isAIMessageChunk, isBaseMessage } from "../message-kinds.ts";
 import type { Language } from "../language.ts";
-import type { RunEvent, StreamMode } from "../events.ts";
+import type { RunEvent, StreamMode } from "../run-events.ts";
 import { toWireRunError } from "./errors.ts";
 import { Renderings } from "./renderings.ts";
 import { toWireJson } from "./wire.ts";

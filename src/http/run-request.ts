@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { streamModes } from "../events.ts";
+import { streamModes } from "../run-events.ts";
 import { RunCommand, RunConfig } from "../runs/execute.ts";
 import type { RunRequest } from "../runs/runs.ts";
 import { keptConfigurable } from "../sessions/configuration.ts";

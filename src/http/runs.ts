@@ -1,7 +1,7 @@
 import { HTTPException } from "hono/http-exception";
 import type { Language } from "../language.ts";
 import { AppError, isAppError } from "../errors.ts";
-import type { StreamMode } from "../events.ts";
+import type { StreamMode } from "../run-events.ts";
 import { findAssistant } from "../graph/find-assistant.ts";
 import { noAssistant } from "../runs/draft.ts";
 import type { RunRequest } from "../runs/runs.ts";

@@ -1,4 +1,4 @@
-import type { StopReason } from "../events.ts";
+import type { StopReason } from "../run-events.ts";
 import type { Logger } from "../logger.ts";
 import type { Run, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";

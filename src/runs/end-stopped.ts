@@ -1,4 +1,4 @@
-import type { StopReason } from "../events.ts";
+import type { StopReason } from "../run-events.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { keepTurn, type KeptTurn, type TurnToKeep } from "./keep-turn.ts";
 import { endActivity, tellCustom } from "./tell-activity.ts";

@@ -4,7 +4,7 @@ import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkp
 import { Command, Send, isGraphDrained, isInterrupted, type Interrupt, type RunControl } from "@langchain/langgraph";
 import { z } from "zod";
 import { isAppError } from "../errors.ts";
-import { streamModes, type StreamMode } from "../events.ts";
+import { streamModes, type StreamMode } from "../run-events.ts";
 import { checkpointerFor, isFormerGraph } from "../graph/former-graph.ts";
 import type { ServedGraph } from "../graph/load.ts";
 import type { Progress } from "../loop/progress.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isAppError } from "../errors.ts";
-import type { RunEvent, SessionNews } from "../events.ts";
+import type { RunEvent, SessionNews } from "../run-events.ts";
 import type { Run } from "../storage/records.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { followRun, type RunSources } from "./follow.ts";

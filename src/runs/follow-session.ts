@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isAppError } from "../errors.ts";
-import type { RunEvent } from "../events.ts";
+import type { RunEvent } from "../run-events.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import { followRun, letGo, type RunSources } from "./follow.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import type { RunEvent } from "../events.ts";
+import type { RunEvent } from "../run-events.ts";
 import type { Run } from "../storage/records.ts";
 import type { EventStore, Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Lifecycle } from "../events.ts";
+import type { Lifecycle } from "../run-events.ts";
 import type { RunError } from "../storage/records.ts";
 import type { EventBody } from "./log.ts";
 import type { GraphChunk } from "./to-events.ts";

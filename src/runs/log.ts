@@ -1,4 +1,4 @@
-import type { RunEvent } from "../events.ts";
+import type { RunEvent } from "../run-events.ts";
 import type { Run } from "../storage/records.ts";
 import type { EventGroup, EventStore, UnstoredEvents } from "../storage/storage.ts";
 import { eventTime, freshTime } from "./event-clock.ts";

@@ -3,7 +3,7 @@ import type { CallBack } from "../callbacks/call-back.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";
 import type { RunServices } from "../loop/services.ts";
-import type { StopReason } from "../events.ts";
+import type { StopReason } from "../run-events.ts";
 import type { Run, StopAction } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Performance } from "./performance.ts";

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { AppError } from "../errors.ts";
-import type { RunEvent, SessionNews } from "../events.ts";
+import type { RunEvent, SessionNews } from "../run-events.ts";
 import { findAssistant } from "../graph/find-assistant.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "../logger.ts";

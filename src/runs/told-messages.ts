@@ -1,6 +1,6 @@
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "../message-kinds.ts";
-import type { RunEvent } from "../events.ts";
+import type { RunEvent } from "../run-events.ts";
 import type { EventStore } from "../storage/storage.ts";
 import { readStored } from "./log.ts";
 

@@ -1,5 +1,5 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { RunEvent } from "../events.ts";
+import type { RunEvent } from "../run-events.ts";
 import type { Webhook, WebhookStore } from "./webhooks.ts";
 import type { CronStore, CronTurn } from "./crons.ts";
 import type { AssistantStore } from "./assistants.ts";

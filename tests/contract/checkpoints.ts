@@ -1,6 +1,6 @@
 import { emptyCheckpoint, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/events.ts";
+import type { RunEvent } from "../../src/run-events.ts";
 import type { EventGroup, UnstoredEvents } from "../../src/storage/storage.ts";
 import { sampleEvents } from "./events.ts";
 import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";

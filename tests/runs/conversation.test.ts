@@ -1,7 +1,8 @@
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import type { CustomEvent, RunEvent } from "../../src/events.ts";
+import type { CustomEvent } from "../../src/events.ts";
+import type { RunEvent } from "../../src/run-events.ts";
 import { Activity } from "../../src/runs/activity.ts";
 import {
   afterTold,

@@ -4,7 +4,7 @@ import { END, interrupt, MessagesValue, START, StateGraph, StateSchema } from "@
 import { FakeStreamingChatModel } from "@langchain/core/utils/testing";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
-import type { RunEvent } from "../../src/events.ts";
+import type { RunEvent } from "../../src/run-events.ts";
 import { Graphs, type ServedGraph } from "../../src/graph/load.ts";
 import { createLogger } from "../../src/logger.ts";
 import type { RunServices } from "../../src/loop/services.ts";

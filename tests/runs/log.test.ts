@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/events.ts";
+import type { RunEvent } from "../../src/run-events.ts";
 import { idBlock, RunLog } from "../../src/runs/log.ts";
 import type { Run } from "../../src/storage/records.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";

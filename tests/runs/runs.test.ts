@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/events.ts";
+import type { RunEvent } from "../../src/run-events.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import {
   askingGraph,

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { MemorySaver } from "@langchain/langgraph";
 import { AppError } from "../../src/errors.ts";
-import type { RunEvent } from "../../src/events.ts";
+import type { RunEvent } from "../../src/run-events.ts";
 import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
 import type { Run, Session, StopAction } from "../../src/storage/records.ts";
 import type { EventGroup, Storage } from "../../src/storage/storage.ts";

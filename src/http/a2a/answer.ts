@@ -2,7 +2,7 @@ import { LegacyJsonRpcTransportHandler } from "@a2a-js/sdk/compat/v0_3/server";
 import { AgentCard } from "@a2a-js/sdk";
 import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from "@a2a-js/sdk/server";
 import { z } from "zod";
-import type { RunEvent } from "../../events.ts";
+import type { RunEvent } from "../../run-events.ts";
 import { JsonObject, type Assistant } from "../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { frameLength } from "../frames.ts";

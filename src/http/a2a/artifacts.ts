@@ -1,5 +1,5 @@
 import type { Artifact, Part } from "@a2a-js/sdk";
-import type { RunEvent } from "../../events.ts";
+import type { RunEvent } from "../../run-events.ts";
 import { isAIMessage, isBaseMessage, isBaseMessageChunk, isHumanMessage, messageText } from "../../message-kinds.ts";
 import { messagesIn } from "../../sessions/conversation.ts";
 import type { JsonObject, Run } from "../../storage/records.ts";

@@ -1,4 +1,4 @@
-import type { RunEvent } from "../../events.ts";
+import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { frameLength } from "../frames.ts";

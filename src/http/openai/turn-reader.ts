@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import type { RunEvent } from "../../events.ts";
+import type { RunEvent } from "../../run-events.ts";
 import {
   isAIMessage,
   isBaseMessage,

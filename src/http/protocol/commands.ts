@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { StreamMode } from "../../events.ts";
+import type { StreamMode } from "../../run-events.ts";
 import { askingRun } from "../../runs/asking-run.ts";
 import { RunCommand, RunConfig } from "../../runs/execute.ts";
 import type { RunRequest } from "../../runs/runs.ts";

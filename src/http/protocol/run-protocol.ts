@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { RunEvent } from "../../events.ts";
+import type { RunEvent } from "../../run-events.ts";
 import { PendingInterrupt, type Run } from "../../storage/records.ts";
 import { createLifecycles, type AgentStatus, type AgentTree, type Lifecycles } from "./lifecycle.ts";
 import { createMessageStreams } from "./messages.ts";

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage } from "@langchain/core/messages";
 import { countText } from "../../context/tokens/tokens.ts";
-import type { PartialAnswer, StopReason } from "../../events.ts";
+import type { PartialAnswer } from "../../events.ts";
+import type { StopReason } from "../../run-events.ts";
 import type { HeardAnswer } from "../progress.ts";
 
 /** A partial answer of at most so many characters is not worth a message. */

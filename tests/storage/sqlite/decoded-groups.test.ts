@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { RunEvent } from "../../../src/events.ts";
+import type { RunEvent } from "../../../src/run-events.ts";
 import { DecodedGroups } from "../../../src/storage/sqlite/events/decoded-groups.ts";
 
 const group = (): RunEvent[] => [{ id: 0, event: "custom", namespace: [], data: "told" }];

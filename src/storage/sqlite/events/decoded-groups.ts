@@ -1,4 +1,4 @@
-import type { RunEvent } from "../../../events.ts";
+import type { RunEvent } from "../../../run-events.ts";
 
 /** So many groups are remembered at most; each only as long as a reader holds one of its events. */
 const groupsKept = 512;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { AIMessageChunk, type AIMessageChunkFields } from "@langchain/core/messages";
 import { z } from "zod";
-import type { RunEvent } from "../../../events.ts";
+import type { RunEvent } from "../../../run-events.ts";
 import { isPlainAIMessageChunk } from "../../../message-kinds.ts";
 import { parseRow } from "../database/rows.ts";
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../../../errors.ts";
-import type { RunEvent } from "../../../events.ts";
+import type { RunEvent } from "../../../run-events.ts";
 import type { EventGroup, EventStore } from "../../storage.ts";
 import type { Codec } from "../checkpoints/codec.ts";
 import type { Database } from "../database/database.ts";
