@@ -1,10 +1,10 @@
 import { mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { environmentVariable, setVariables } from "../src/config.ts";
-import { AppError, errorMessage, explain, isAppError } from "../src/errors.ts";
-import { applyEnvironment } from "../src/manifest/environment.ts";
-import { readManifest } from "../src/manifest/manifest.ts";
+import { environmentVariable, setVariables } from "@millrace/engine/config/config";
+import { AppError, errorMessage, explain, isAppError } from "@millrace/engine/errors/errors";
+import { applyEnvironment } from "@millrace/engine/manifest/environment";
+import { readManifest } from "@millrace/engine/manifest/manifest";
 import { develop, tellServing, untilTurn } from "./develop.ts";
 
 /** The program by command: `millrace start` and `millrace dev` serve the graphs of any folder that has a `langgraph.json`. */

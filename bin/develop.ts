@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { dirname, join, relative } from "node:path";
-import { addVariables } from "../src/config.ts";
+import { addVariables } from "@millrace/engine/config/config";
 import { watchFolder } from "./watch-folder.ts";
 
 /** Milliseconds in which several changes are one: editors write a file more than once. */

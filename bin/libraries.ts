@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
-import { currentConfig } from "../src/config.ts";
-import { AppError, explain, isAppError } from "../src/errors.ts";
-import { prepareFolders } from "../src/folders.ts";
+import { currentConfig } from "@millrace/engine/config/config";
+import { AppError, explain, isAppError } from "@millrace/engine/errors/errors";
+import { prepareFolders } from "@millrace/engine/process/folders";
 import { createLibraries, type LoadedLibraries } from "../src/library-docs/libraries.ts";
-import { createLogger } from "../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 
 /** The documentation of libraries that models are given to read, by command: `npm run libraries`. */
 

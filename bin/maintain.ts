@@ -1,13 +1,13 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { currentConfig } from "../src/config.ts";
-import { AppError, explain, isAppError } from "../src/errors.ts";
+import { currentConfig } from "@millrace/engine/config/config";
+import { AppError, explain, isAppError } from "@millrace/engine/errors/errors";
 import {
   backupDatabase,
   checkWhole,
   pruneDatabase,
   restoreDatabase,
-} from "../src/storage/sqlite/database/maintenance.ts";
+} from "@millrace/engine/storage/sqlite/database/maintenance";
 
 /** The maintenance of the database, by command: `npm run backup`, `restore`, `prune` and `verify`. */
 

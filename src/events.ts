@@ -1,5 +1,5 @@
-import type { AlternativePlan } from "./error-strategy.ts";
-import type { StopReason } from "./run-events.ts";
+import type { AlternativePlan } from "@millrace/engine/errors/error-strategy";
+import type { StopReason } from "@millrace/engine/run-events";
 import type { CompressionLevel, ConversationState, LoopPhase, Orchestration, ToolCallStatus } from "./state.ts";
 
 type TurnState = Orchestration["state"];

@@ -7,13 +7,18 @@ import {
   parseSource,
   projectFolder,
   readSource,
+  sourceFiles,
   type SourceFile,
 } from "./support/source-files.ts";
 
 /**
- * The arrows of ARCHITECTURE.md as data. A unit is a folder of `src/` or a file at its root. An import goes to the same
- * unit or to a lower layer, never up and never to a neighbour of the same layer.
+ * The arrows of ARCHITECTURE.md as data: a package imports only from those named here. Within the app, a unit is a folder
+ * of `src/` or a file at its root; an import goes to the same unit or to a lower layer, never up and never to a neighbour
+ * of the same layer.
  */
+const packages: Record<string, readonly string[]> = {
+  engine: [],
+};
 const layers: string[][] = [
   ["server"],
   ["http"],
@@ -29,28 +34,22 @@ const layers: string[][] = [
   ["rules", "external-tools", "library-docs"],
   ["models", "tools"],
   ["agents", "live-settings"],
-  ["prompts", "storage", "simulation", "tracing", "extensions", "folders", "web", "manifest", "program", "watching"],
-  ["process-guard"],
-  ["logger", "callbacks", "idle-memory", "module-loading"],
-  ["config", "events"],
-  ["settings"],
-  ["error-strategy"],
-  ["error-texts"],
-  ["errors", "state"],
-  ["user-context", "places", "rates", "feed", "ask-thread", "process-group", "breathing", "begins-with"],
-  ["language", "message-kinds", "system-code", "unless-aborted"],
+  ["prompts", "simulation", "extensions", "web", "watching"],
+  ["callbacks", "events"],
+  ["state"],
+  ["user-context"],
 ];
 
 /** What only some may import, because knowing it is their job. */
 const reserved: { what: RegExp; only: RegExp; why: string }[] = [
   {
-    what: /^src\/storage\/sqlite\//,
-    only: /^src\/(server\.ts|storage\/sqlite\/)/,
+    what: /^packages\/engine\/src\/storage\/sqlite\//,
+    only: /^(src\/server\.ts|packages\/engine\/src\/storage\/sqlite\/)/,
     why: "only server.ts chooses a storage",
   },
   {
     what: /^(better-sqlite3|@langchain\/langgraph-checkpoint-sqlite)/,
-    only: /^src\/storage\/sqlite\//,
+    only: /^packages\/engine\/src\/storage\/sqlite\//,
     why: "no module outside storage/sqlite/ knows SQL",
   },
   { what: /^(hono|@hono|hono-openapi)\b/, only: /^src\/(server\.ts|http\/)/, why: "nothing below http/ knows HTTP" },
@@ -66,11 +65,10 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
 ];
 
 /** Lists of plug-ins, where each file is one of many of a kind; other folders hold at most `mostFiles`. */
-const pluginLists = /^src\/(http\/routes|prompts\/templates|storage\/sqlite\/migrations)$/;
+const pluginLists = /^(src\/(http\/routes|prompts\/templates)|packages\/engine\/src\/storage\/sqlite\/migrations)$/;
 const mostFiles = 15;
 /** Folders that are still larger. */
 const tooFull = new Set([
-  "src",
   "src/context",
   "src/http",
   "src/http/openai",
@@ -90,13 +88,20 @@ const tooFull = new Set([
 const citation =
   /\b(ARCH|API|CFG|CIRC|CLAR|CODE|COMP|CONF|CTX|DECOMP|DOC|ERR|EVENT|EXT|GUARD|LLM|LOOP|MEM|MSG|PERF|PLANNER|PROMPT|PRUNE|QUEUE|RULE|SEARCH|SEC|SESS|STATE|STOP|SVC|TASK|TOKEN|TOOL|TRACE|XML|AGENT)-\d\d\b|\btable 18\.|\bwire contract\b|\b(reliability|design|performance)\.md\b/;
 /** A migration begins with its number, which is its order. */
-const migration = /^src\/storage\/sqlite\/migrations\/\d{3}-[a-z-]+\.ts$/;
+const migration = /^packages\/engine\/src\/storage\/sqlite\/migrations\/\d{3}-[a-z-]+\.ts$/;
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "core", "types", "lib", "services", "misc"];
 /** `services.ts` of the loop is a noun of its own: what the server lends to a run. */
 const allowedNames = new Set(["src/loop/services.ts"]);
 
+/** The package that a file is of; `app` is the one at the root, with the agent. */
+function packageOf(path: string): string {
+  const [folder, name = ""] = path.split("/");
+  return folder === "packages" ? name : "app";
+}
+
 function unitOf(path: string): string {
-  return (path.split("/")[1] ?? "").replace(/\.ts$/, "");
+  const [folder, name = "", , below = ""] = path.split("/");
+  return folder === "packages" ? `${name}/${below.replace(/\.ts$/, "")}` : name.replace(/\.ts$/, "");
 }
 
 function layerOf(unit: string): number {
@@ -109,6 +114,11 @@ function importProblems(file: SourceFile): string[] {
     const rule = reserved.find(({ what, only }) => what.test(target ?? request) && !only.test(file.path));
     if (rule !== undefined) return [`${file.path} imports ${request}: ${rule.why}`];
     if (target === undefined || unitOf(target) === unitOf(file.path)) return [];
+    const [from, to] = [packageOf(file.path), packageOf(target)];
+    if (from !== to && from !== "app" && packages[from]?.includes(to) !== true) {
+      return [`${file.path} imports ${target}: ${from} knows nothing of ${to}`];
+    }
+    if (from !== "app" || to !== "app") return [];
     if (!target.endsWith(".ts") && !target.endsWith(".json")) return [`${file.path}: ${request} lacks its .ts ending`];
     return layerOf(unitOf(target)) > layerOf(unitOf(file.path)) || target === "package.json"
       ? []
@@ -117,9 +127,14 @@ function importProblems(file: SourceFile): string[] {
 }
 
 function shapeProblems(file: SourceFile): string[] {
-  const names = file.path.replace(/\.ts$/, "").split("/").slice(1);
+  const names = file.path
+    .replace(/\.ts$/, "")
+    .replace(/^packages\/[^/]+\//, "")
+    .split("/")
+    .slice(1);
   const problems: string[] = [];
-  if (layerOf(unitOf(file.path)) < 0) problems.push(`${file.path}: no layer is known for ${unitOf(file.path)}`);
+  if (packageOf(file.path) === "app" && layerOf(unitOf(file.path)) < 0)
+    problems.push(`${file.path}: no layer is known for ${unitOf(file.path)}`);
   if (names.length > 4) problems.push(`${file.path}: too deep`);
   if (!migration.test(file.path) && !names.every((name) => /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)))
     problems.push(`${file.path}: not kebab-case`);
@@ -170,7 +185,7 @@ function shellProblems(file: SourceFile): string[] {
 }
 
 /** Units that meet what users' graphs make, with whichever copy of LangChain; the others see only what our own graph makes. */
-const meetsUsers = /^src\/(crons|graph|http|runs|sessions|storage)\/|^src\/loop\/progress\.ts/;
+const meetsUsers = /^src\/(crons|graph|http|runs|sessions)\/|^src\/loop\/progress\.ts|^packages\/engine\//;
 
 /** A message is known by what it is: a user's folder may have a copy of LangChain of its own, whose classes are others. */
 function recognitionProblems(file: SourceFile): string[] {
@@ -186,7 +201,7 @@ function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/\/\/.*$/gm, "");
 }
 
-const files = filesBelow("src").map(readSource);
+const files = sourceFiles().map(readSource);
 
 function filesIn(folder: string): number {
   return files.filter(({ path }) => path.slice(0, path.lastIndexOf("/")) === folder).length;
@@ -251,7 +266,7 @@ describe("the architecture", () => {
       return isAsking || imports.some((name) => /^(undici|node:https?|node:net|node:tls|ws)$/.test(name));
     });
     const units = new Set(asking.map(({ path }) => unitOf(path)));
-    expect([...units].toSorted()).toEqual(["http", "manifest", "models", "server", "tools", "web"]);
+    expect([...units].toSorted()).toEqual(["engine/manifest", "http", "models", "server", "tools", "web"]);
     const tools = asking.map(({ path }) => path).filter((path) => path.startsWith("src/tools/"));
     expect(tools.filter((path) => !path.startsWith("src/tools/mcp/"))).toEqual([
       // It takes the network away from what reads a document.
@@ -277,9 +292,13 @@ describe("the architecture", () => {
         .filter(([, target = ""]) => what.test(target))
         .map(([path = "", target = ""]) => `${path} imports ${target}`);
     expect(importing("src/sessions/", /^node:(fs|child_process|net|http)|sqlite/)).toEqual([]);
-    expect(importing("src/storage/", /^src\/(state\b|user-context\.ts|context\/)/)).toEqual([]);
     for (const name of ["message-fields", "stored-message", "display", "export-text"]) {
-      expect(importing(`src/sessions/${name}.ts`, /^node:fs|^src\/(storage\/storage|sessions\/door)\.ts/)).toEqual([]);
+      expect(
+        importing(
+          `src/sessions/${name}.ts`,
+          /^node:fs|^(packages\/engine\/src\/storage\/storage|src\/sessions\/door)\.ts/,
+        ),
+      ).toEqual([]);
     }
   });
 
@@ -292,17 +311,22 @@ describe("the checks themselves", () => {
   it.each([
     ["src/tools/files/read.ts", `import { Runs } from "../../runs/runs.ts";`, "does not go down"],
     ["src/models/ollama/ollama.ts", `import { tools } from "../../tools/index.ts";`, "does not go down"],
-    ["src/runs/runs.ts", `const open = await import("../storage/sqlite/storage.ts");`, "only server.ts chooses"],
+    [
+      "src/runs/runs.ts",
+      `const open = await import("@millrace/engine/storage/sqlite/storage");`,
+      "only server.ts chooses",
+    ],
     ["src/runs/runs.ts", `import Database from "better-sqlite3";`, "knows SQL"],
     ["src/loop/loop.ts", `export { Hono } from "hono";`, "knows HTTP"],
     ["src/http/app.ts", `import { runs } from "../runs/runs";`, "lacks its .ts ending"],
+    ["packages/engine/src/logger.ts", `import { loop } from "../../../src/loop/loop.ts";`, "knows nothing of app"],
   ])("refuse in %s: %s", (path, text, expected) => {
     expect(importProblems(parseSource(path, text)).join("\n")).toContain(expected);
   });
 
   it.each([
     ["src/nodes/plan.ts", `import type { RunEvent } from "../events.ts";`],
-    ["src/server.ts", `import { openStorage } from "./storage/sqlite/storage.ts";`],
+    ["src/server.ts", `import { openStorage } from "@millrace/engine/storage/sqlite/storage";`],
     ["src/runs/execute.ts", `import { servicesKey } from "../loop/services.ts";`],
   ])("allow in %s: %s", (path, text) => {
     expect(importProblems(parseSource(path, text))).toEqual([]);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { askThread, type ThreadWork } from "../src/ask-thread.ts";
+import { askThread, type ThreadWork } from "@millrace/engine/concurrency/ask-thread";
 
 const never = new AbortController().signal;
 let folder = "";

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { workflow } from "../src/graph/workflow.ts";
 import { guardrails, turnRules } from "../src/guardrails/index.ts";
 import { providers } from "../src/models/index.ts";
@@ -159,7 +159,9 @@ describe("langgraph.json", () => {
 });
 
 describe(".env.example", () => {
-  const ofTheServer = [...read("src/config.ts").matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gmu)].map(([, name]) => name ?? "");
+  const ofTheServer = [...read("packages/engine/src/config/config.ts").matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gmu)].map(
+    ([, name]) => name ?? "",
+  );
   // Read when the graphs are: a langgraph.json may set it.
   const variables = [...ofTheServer, "LANGGRAPH_CONFIG"];
   const example = parseEnv(read(".env.example"));

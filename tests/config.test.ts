@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { LoopLimits } from "../src/state.ts";
 
 const keysIn = (text: string) => loadConfig({ MILLRACE_API_KEYS: text }).apiKeys;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "./support/free-port.ts";
-import { filesBelow, projectFolder } from "./support/source-files.ts";
+import { filesBelow, projectFolder, sourceFiles } from "./support/source-files.ts";
 
 const read = (path: string): string => readFileSync(join(projectFolder, path), "utf8");
 const documents = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", ...filesBelow("docs", ".md")];
@@ -71,7 +71,7 @@ describe("docs/events.md", () => {
   });
 
   it("speaks of events that are emitted somewhere", () => {
-    const sources = filesBelow("src").filter((path) => path !== "src/events.ts");
+    const sources = sourceFiles().filter((path) => path !== "src/events.ts");
     const texts = sources.map(read).join("\n");
     expect(declared.filter((type) => !new RegExp(`type: "${type}"`, "u").test(texts))).toEqual([]);
   });

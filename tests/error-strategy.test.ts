@@ -9,9 +9,9 @@ import {
   strategies,
   userOptions,
   type Stage,
-} from "../src/error-strategy.ts";
-import { errorQuestion, userSentence, userText } from "../src/error-texts.ts";
-import { AppError, errorCodes, type ErrorCode } from "../src/errors.ts";
+} from "@millrace/engine/errors/error-strategy";
+import { errorQuestion, userSentence, userText } from "@millrace/engine/errors/error-texts";
+import { AppError, errorCodes, type ErrorCode } from "@millrace/engine/errors/errors";
 import { statusOf } from "../src/http/errors.ts";
 import { projectFolder } from "./support/source-files.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { errorMessage } from "../src/errors.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
 
 const circle: { self?: unknown } = {};
 circle.self = circle;

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { loadConfig } from "../src/config.ts";
-import { hiddenPlaces, ownFolders } from "../src/folders.ts";
+import { loadConfig } from "@millrace/engine/config/config";
+import { hiddenPlaces, ownFolders } from "@millrace/engine/process/folders";
 
 it("the program's own folders are that of its data and, where it is another, that of conversations", () => {
   expect(ownFolders(loadConfig({ MILLRACE_DATA_DIR: "/opt/data" }))).toEqual(["/opt/data"]);

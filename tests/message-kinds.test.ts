@@ -9,8 +9,8 @@ import {
   isPlainAIMessageChunk,
   kindOf,
   messageText,
-} from "../src/message-kinds.ts";
-import { packEvents } from "../src/storage/sqlite/events/event-batch.ts";
+} from "@millrace/engine/message-kinds";
+import { packEvents } from "@millrace/engine/storage/sqlite/events/event-batch";
 
 const copy = join(inject("ownPackages"), "node_modules", "@langchain", "core", "dist", "messages", "index.js");
 // Another copy of the package has the same names.

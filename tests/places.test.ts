@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPlaces } from "../src/places.ts";
+import { createPlaces } from "@millrace/engine/concurrency/places";
 
 const never = new AbortController().signal;
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { loadConfig, type Config } from "../src/config.ts";
+import { loadConfig, type Config } from "@millrace/engine/config/config";
 import { startServer } from "../src/server.ts";
 import { findSandbox, limiter } from "../src/tools/shell/sandbox.ts";
 import { startTestServer } from "./support/test-server.ts";

@@ -6,8 +6,8 @@ import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
 import { Client } from "langsmith";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { loadConfig } from "../src/config.ts";
-import { createTracing, skipIdleTracing } from "../src/tracing.ts";
+import { loadConfig } from "@millrace/engine/config/config";
+import { createTracing, skipIdleTracing } from "@millrace/engine/tracing";
 import { startWorkflow, type TestWorkflow } from "./support/workflow.ts";
 
 const secret = "sk-test-canary-0123456789";

@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import { findFolders } from "../extensions/find-folders.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
 import { createTellNew } from "../extensions/tell-new.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import { readAgentFile, type Agent, type ReadAgent } from "./agent-file.ts";
 
 /** Where the agents come from, and who is told of files that are none. */

@@ -1,6 +1,6 @@
 import { parse } from "yaml";
 import { z } from "zod";
-import { errorMessage } from "../errors.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
 
 /** Agents that one call may hand work to. */
 export const mostAgents = 8;

@@ -1,6 +1,6 @@
-import { errorMessage } from "../errors.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
 import type { ContextLayer } from "../prompts/injector.ts";
-import { unlessAborted } from "../unless-aborted.ts";
+import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
 import { assembleContext } from "./assembler.ts";
 import type { CollectionContext, Collector } from "./collectors/collector.ts";
 import { layer } from "./layers.ts";

@@ -1,6 +1,6 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import type { ModelRequest } from "../storage/model-requests.ts";
+import type { ModelRequest } from "@millrace/engine/storage/model-requests";
 import { windowBudget, type BudgetReport } from "./budget.ts";
 import { weigh } from "./compression/compress.ts";
 import { countMessage, countText, textOf } from "./tokens/tokens.ts";

@@ -1,10 +1,10 @@
-import type { Config } from "../config.ts";
-import type { Logger } from "../logger.ts";
+import type { Config } from "@millrace/engine/config/config";
+import type { Logger } from "@millrace/engine/logger";
 import { startRetention } from "../runs/retention.ts";
 import type { Runs } from "../runs/runs.ts";
 import { startApprovalSweep } from "../sessions/approval-sweep.ts";
 import { startExpiry } from "../sessions/expiry.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { startCronClock } from "./cron-clock.ts";
 import type { CronRunParts } from "./start-cron-run.ts";
 

@@ -1,8 +1,8 @@
-import { errorMessage, isAppError, type AppError, type ErrorCode } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { errorMessage, isAppError, type AppError, type ErrorCode } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
 import { Alarm } from "../runs/alarm.ts";
-import type { Cron } from "../storage/crons.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Cron } from "@millrace/engine/storage/crons";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { nextDate } from "./schedule.ts";
 import { startCronRun, type CronRunParts } from "./start-cron-run.ts";
 

@@ -1,12 +1,12 @@
-import { AppError } from "../errors.ts";
-import type { AuthEvent } from "../manifest/auth.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { AuthEvent } from "@millrace/engine/manifest/auth";
 import { lastingConfig } from "../runs/user-of-run.ts";
 import { ask, bothOf, withUser, type Guard } from "../sessions/guard.ts";
 import { isDone } from "../sessions/sessions.ts";
-import { contains } from "../storage/items/contains.ts";
-import { JsonObject } from "../storage/records.ts";
-import type { Cron } from "../storage/crons.ts";
-import type { Storage } from "../storage/storage.ts";
+import { contains } from "@millrace/engine/storage/items/contains";
+import { JsonObject } from "@millrace/engine/storage/records";
+import type { Cron } from "@millrace/engine/storage/crons";
+import type { Storage } from "@millrace/engine/storage/storage";
 import type { OwnCrons } from "./own-crons.ts";
 import { threadMetadata } from "./start-cron-run.ts";
 

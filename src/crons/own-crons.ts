@@ -1,9 +1,9 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import { AppError } from "../errors.ts";
-import { adminName } from "../settings/api-keys.ts";
-import type { Cron, CronQuery } from "../storage/crons.ts";
-import type { JsonObject } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import { adminName } from "@millrace/engine/config/api-keys";
+import type { Cron, CronQuery } from "@millrace/engine/storage/crons";
+import type { JsonObject } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { nextDate } from "./schedule.ts";
 
 /** What a new cron is given. */

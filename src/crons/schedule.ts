@@ -1,5 +1,5 @@
 import { Cron as Schedule } from "croner";
-import type { Cron } from "../storage/crons.ts";
+import type { Cron } from "@millrace/engine/storage/crons";
 
 /** What says when a cron is due. */
 export type CronTimes = Pick<Cron, "schedule" | "timezone" | "end_time">;

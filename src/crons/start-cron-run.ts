@@ -1,12 +1,12 @@
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { RunRequest, Runs } from "../runs/runs.ts";
 import { createSession } from "../sessions/sessions.ts";
-import { isUser, ownerOfUser } from "../settings/api-keys.ts";
-import type { Cron } from "../storage/crons.ts";
-import { JsonObject, type Run, type Session } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import { isUser, ownerOfUser } from "@millrace/engine/config/api-keys";
+import type { Cron } from "@millrace/engine/storage/crons";
+import { JsonObject, type Run, type Session } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { datesBetween, nextDate } from "./schedule.ts";
 
 /** Where a payload keeps what the rules of `auth.path` write on the threads that its cron makes. */

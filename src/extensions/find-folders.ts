@@ -1,7 +1,7 @@
 import { opendirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { errorMessage } from "../errors.ts";
-import { hasCode } from "../system-code.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
+import { hasCode } from "@millrace/engine/errors/system-code";
 
 /** Where extensions are looked for, and what counts. */
 export interface FolderSearch {

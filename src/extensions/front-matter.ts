@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { errorMessage } from "../errors.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
 
 /** The head of a Markdown file, and the text after it. */
 export type FrontMatter =

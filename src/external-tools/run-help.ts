@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { dirname } from "node:path";
-import { environmentVariable } from "../config.ts";
-import { endGroup, keepGroup } from "../process-group.ts";
+import { environmentVariable } from "@millrace/engine/config/config";
+import { endGroup, keepGroup } from "@millrace/engine/concurrency/process-group";
 import { longestHelp } from "./comment-help.ts";
 
 /** What programs are asked for their help with, one after the other. */

@@ -4,7 +4,7 @@ import { findFolders } from "../extensions/find-folders.ts";
 import { readBeginning, stateOf } from "../extensions/parsed-files.ts";
 import { shownPath } from "../extensions/shown-path.ts";
 import { createTellNew } from "../extensions/tell-new.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import { commentHelp } from "./comment-help.ts";
 import { runHelp } from "./run-help.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { assertNever } from "../errors.ts";
-import type { Language } from "../language.ts";
+import { assertNever } from "@millrace/engine/errors/errors";
+import type { Language } from "@millrace/engine/language";
 
 /** The operations that a rule may ask about, as they stand in a stored question. */
 export const AskedOperation = z.discriminatedUnion("type", [

@@ -1,4 +1,4 @@
-import type { Assistant } from "../storage/records.ts";
+import type { Assistant } from "@millrace/engine/storage/records";
 
 /** The wire's Assistant: whose it is stays here. */
 export function toWireAssistant({ owner: _owner, is_system: _isSystem, ...assistant }: Assistant): object {

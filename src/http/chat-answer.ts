@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { AppError, errorCodes } from "../errors.ts";
-import type { RunEvent } from "../run-events.ts";
+import { AppError, errorCodes } from "@millrace/engine/errors/errors";
+import type { RunEvent } from "@millrace/engine/run-events";
 import { createChatReader, type ChatItem } from "./chat-items.ts";
 import type { HttpContext } from "./environment.ts";
 import { languageOf } from "./language.ts";

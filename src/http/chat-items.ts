@@ -1,9 +1,9 @@
-import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "../message-kinds.ts";
-import type { Language } from "../language.ts";
+import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "@millrace/engine/message-kinds";
+import type { Language } from "@millrace/engine/language";
 import type { CustomEvent } from "../events.ts";
-import type { RunEvent } from "../run-events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
 import type { Question } from "../sessions/questions.ts";
-import type { RunError } from "../storage/records.ts";
+import type { RunError } from "@millrace/engine/storage/records";
 import { toWireRunError } from "./errors.ts";
 
 /** What a chat tells its reader, one after the other: words, what tools do, questions, and how it ended. */

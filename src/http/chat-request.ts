@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readDecision } from "../loop/tool-call/approval.ts";
 import { readQuestion } from "../sessions/questions.ts";
-import { JsonObject, type Approval } from "../storage/records.ts";
+import { JsonObject, type Approval } from "@millrace/engine/storage/records";
 import type { Toolkit } from "../toolkits/toolkit.ts";
 import { RunBody } from "./run-request.ts";
 import { Id } from "./validate.ts";

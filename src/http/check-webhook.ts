@@ -1,6 +1,6 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { isOwnPath } from "../runs/own-path.ts";
-import type { WebhookSettings } from "../settings/webhook-settings.ts";
+import type { WebhookSettings } from "@millrace/engine/config/webhook-settings";
 import { readWebAddress } from "../web/web-address.ts";
 
 /**

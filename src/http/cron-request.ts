@@ -1,5 +1,5 @@
 import type { RunRequest } from "../runs/runs.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { RunBody, toRunRequest } from "./run-request.ts";
 import { checkedBody } from "./runs.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isSchedule, isTimeZone } from "../crons/schedule.ts";
-import { JsonObject } from "../storage/records.ts";
+import { JsonObject } from "@millrace/engine/storage/records";
 import { RunBody } from "./run-request.ts";
 import { FieldNames, Id } from "./validate.ts";
 

@@ -1,7 +1,7 @@
 import type { Hono, MiddlewareHandler } from "hono";
-import { AppError } from "../errors.ts";
-import type { AuthContext } from "../manifest/auth.ts";
-import type { Resource } from "../manifest/custom-parts.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { AuthContext } from "@millrace/engine/manifest/auth";
+import type { Resource } from "@millrace/engine/manifest/custom-parts";
 import type { HttpApp, HttpEnvironment } from "./environment.ts";
 import { openAiPaths } from "./openai/problem.ts";
 import { markSent } from "./sse.ts";

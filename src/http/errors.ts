@@ -1,14 +1,14 @@
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { z } from "zod";
-import { strategies } from "../error-strategy.ts";
-import { userSentence, userText } from "../error-texts.ts";
-import { type ErrorCode, errorCodes, explain, isAppError } from "../errors.ts";
-import type { Language } from "../language.ts";
-import type { Logger } from "../logger.ts";
-import { Refusal } from "../manifest/refusal.ts";
+import { strategies } from "@millrace/engine/errors/error-strategy";
+import { userSentence, userText } from "@millrace/engine/errors/error-texts";
+import { type ErrorCode, errorCodes, explain, isAppError } from "@millrace/engine/errors/errors";
+import type { Language } from "@millrace/engine/language";
+import type { Logger } from "@millrace/engine/logger";
+import { Refusal } from "@millrace/engine/manifest/refusal";
 import { adviceOf, type Advice } from "../models/advice.ts";
-import type { RunError } from "../storage/records.ts";
+import type { RunError } from "@millrace/engine/storage/records";
 import type { HttpContext } from "./environment.ts";
 import { languageOf } from "./language.ts";
 

@@ -1,7 +1,7 @@
 import type { AIMessageChunk } from "@langchain/core/messages";
-import { isAIMessageChunk, isBaseMessage } from "../message-kinds.ts";
-import type { Language } from "../language.ts";
-import type { RunEvent, StreamMode } from "../run-events.ts";
+import { isAIMessageChunk, isBaseMessage } from "@millrace/engine/message-kinds";
+import type { Language } from "@millrace/engine/language";
+import type { RunEvent, StreamMode } from "@millrace/engine/run-events";
 import { toWireRunError } from "./errors.ts";
 import { Renderings } from "./renderings.ts";
 import { toWireJson } from "./wire.ts";

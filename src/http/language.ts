@@ -1,4 +1,4 @@
-import type { Language } from "../language.ts";
+import type { Language } from "@millrace/engine/language";
 import type { HttpContext } from "./environment.ts";
 
 /** The language a reader prefers by `Accept-Language`: Chinese where it comes before English, else English. */

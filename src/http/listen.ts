@@ -1,9 +1,9 @@
 import { createServer, type ServerOptions } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer, type ServerType } from "@hono/node-server";
-import type { Config } from "../config.ts";
-import { AppError } from "../errors.ts";
-import { systemCode } from "../system-code.ts";
+import type { Config } from "@millrace/engine/config/config";
+import { AppError } from "@millrace/engine/errors/errors";
+import { systemCode } from "@millrace/engine/errors/system-code";
 import { acceptSockets, type Fetch, type Sockets } from "./sockets.ts";
 
 /** How long a request may take to arrive, and its headers alone: one that dribbles in gets 408. */

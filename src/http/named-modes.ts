@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { streamModes, type StreamMode } from "../run-events.ts";
+import { streamModes, type StreamMode } from "@millrace/engine/run-events";
 import type { HttpContext } from "./environment.ts";
 
 const Names = z.array(z.string());

@@ -1,4 +1,4 @@
-import type { Logger } from "../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import type { HttpContext } from "./environment.ts";
 import { sendEvents } from "./sse.ts";
 

@@ -1,5 +1,5 @@
-import { errorQuestion } from "../error-texts.ts";
-import type { Language } from "../language.ts";
+import { errorQuestion } from "@millrace/engine/errors/error-texts";
+import type { Language } from "@millrace/engine/language";
 import { chainQuestion, questionFor } from "../guardrails/questions.ts";
 import type { Question } from "../sessions/questions.ts";
 

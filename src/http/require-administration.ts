@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 
 /** Refuses, with 403, to let an owner change what all owners share. */
 export function requireAdministration(mayAdminister: boolean): void {

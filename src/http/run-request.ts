@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { streamModes } from "../run-events.ts";
+import { streamModes } from "@millrace/engine/run-events";
 import { RunCommand, RunConfig } from "../runs/execute.ts";
 import type { RunRequest } from "../runs/runs.ts";
 import { keptConfigurable } from "../sessions/configuration.ts";
-import { JsonObject, MultitaskStrategy, type Session } from "../storage/records.ts";
+import { JsonObject, MultitaskStrategy, type Session } from "@millrace/engine/storage/records";
 import { Id } from "./validate.ts";
 
 const nodeNames = z.union([z.literal("*"), z.array(z.string()).max(200)]);

@@ -1,6 +1,12 @@
 import { z } from "zod";
-import { errorCodes } from "../errors.ts";
-import { JsonObject, MultitaskStrategy, PendingInterrupt, RunStatus, SessionStatus } from "../storage/records.ts";
+import { errorCodes } from "@millrace/engine/errors/errors";
+import {
+  JsonObject,
+  MultitaskStrategy,
+  PendingInterrupt,
+  RunStatus,
+  SessionStatus,
+} from "@millrace/engine/storage/records";
 import { ThreadTtlShape } from "./thread-ttl.ts";
 
 /** The answers of the wire, as `/openapi.json` describes them. */

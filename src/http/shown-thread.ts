@@ -1,6 +1,6 @@
 import { askingRun } from "../runs/asking-run.ts";
 import { readNewest } from "../runs/newest-state.ts";
-import type { Session } from "../storage/records.ts";
+import type { Session } from "@millrace/engine/storage/records";
 import type { Graphs } from "../graph/load.ts";
 import { withAskedCalls } from "../runs/waiting-messages.ts";
 import type { HttpServices } from "./environment.ts";

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { isAppError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
 import type { HttpContext } from "./environment.ts";
 import type { Frame } from "./frames.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Minutes } from "../settings/default-times.ts";
-import { SessionTtl, type SessionTtlStore } from "../storage/session-ttls.ts";
+import { Minutes } from "@millrace/engine/config/default-times";
+import { SessionTtl, type SessionTtlStore } from "@millrace/engine/storage/session-ttls";
 
 const { strategy: Strategy } = SessionTtl.shape;
 

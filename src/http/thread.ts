@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
-import type { Session } from "../storage/records.ts";
+import type { Session } from "@millrace/engine/storage/records";
 
 /** The wire's Thread: `values` and `interrupts` are left out while there are none. */
 export function toThread(session: Session, values: Record<string, unknown> | undefined): object {

@@ -1,6 +1,6 @@
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { isAppError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
 import type { HttpContext } from "./environment.ts";
 import { packedText } from "./pack.ts";
 import { writeHead } from "./sse.ts";

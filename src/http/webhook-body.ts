@@ -1,5 +1,5 @@
 import type { ToldEnd } from "../runs/webhook-of.ts";
-import type { Run } from "../storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import { toWireRun } from "./runs.ts";
 import { toWireJson } from "./wire.ts";
 

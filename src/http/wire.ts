@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { isBaseMessage, kindOf } from "../message-kinds.ts";
+import { isBaseMessage, kindOf } from "@millrace/engine/message-kinds";
 import { withoutSealed } from "../models/sealed-field.ts";
 
 /** Levels of nesting that are written out; deeper ones become a text, so that a value that holds itself has an end. */

@@ -1,7 +1,7 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { errorMessage } from "../errors.ts";
-import { hasCode } from "../system-code.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
+import { hasCode } from "@millrace/engine/errors/system-code";
 
 /** What a clone may take on the disk: bytes, its history of one state included, and files and folders. */
 export interface CloneLimits {

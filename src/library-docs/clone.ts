@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { environmentVariable } from "../config.ts";
-import { AppError } from "../errors.ts";
-import { endGroup, keepGroup } from "../process-group.ts";
+import { environmentVariable } from "@millrace/engine/config/config";
+import { AppError } from "@millrace/engine/errors/errors";
+import { endGroup, keepGroup } from "@millrace/engine/concurrency/process-group";
 import { cloneLimits, tooLarge, type CloneLimits } from "./clone-size.ts";
 
 /** Ways in which a repository may be reached. */

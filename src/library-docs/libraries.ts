@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import { cloneRepository, repositoryAddress, type Protocol } from "./clone.ts";
 import type { CloneLimits } from "./clone-size.ts";
 import { openLibrarySettings } from "./library-settings.ts";

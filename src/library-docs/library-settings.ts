@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { AppError, errorMessage } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
 import { OverrideFile } from "../prompts/override-file.ts";
 
 /** Where documentation comes from when nobody says otherwise. */

@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "@millrace/engine/config/config";
 
 /**
  * The variables that can be changed while the server runs, and what of the configuration each is a part of: what

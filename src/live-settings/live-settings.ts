@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { loadConfig, valuesOf, type Config } from "../config.ts";
-import { AppError, errorMessage, isAppError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { loadConfig, valuesOf, type Config } from "@millrace/engine/config/config";
+import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
 import { OverrideFile, type WarnOfFile } from "../prompts/override-file.ts";
 import {
   searchAddressNames,
@@ -11,7 +11,7 @@ import {
   type SearchEngineName,
   type SearchSettings,
   type WebSettings,
-} from "../settings/web-settings.ts";
+} from "@millrace/engine/config/web-settings";
 import { changeable } from "./changeable.ts";
 
 /** The name of the file in the data folder, where no tool can reach it. */

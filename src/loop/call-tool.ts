@@ -1,7 +1,7 @@
 import type { ToolMessage } from "@langchain/core/messages";
 import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { ResultMode } from "../state.ts";
-import { toolSpan } from "../tracing.ts";
+import { toolSpan } from "@millrace/engine/tracing";
 import { toolNotFound } from "../tools/runtime/registry.ts";
 import { executeCall } from "../tools/runtime/execute-call.ts";
 import { prepareCall } from "../tools/runtime/run-tool.ts";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isAIMessageChunk } from "../message-kinds.ts";
+import { isAIMessageChunk } from "@millrace/engine/message-kinds";
 import { textOf } from "../context/tokens/tokens.ts";
 
 /** A model's answer as far as the run's readers were told it. */

@@ -2,7 +2,7 @@ import { isAIMessage, type AIMessage, type BaseMessage } from "@langchain/core/m
 import { Command, Send, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { deletionList } from "../context/pruning/deletion-marks.ts";
 import { shortIds } from "../context/pruning/short-ids.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { isForcedNow } from "./model-call/callable-tools.ts";
 import { callsPerReply } from "./limits/limits.ts";
 import { cutCalls } from "./reply/reply-message.ts";

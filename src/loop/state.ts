@@ -1,6 +1,6 @@
 import { ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
-import { alternativePlans } from "../error-strategy.ts";
+import { alternativePlans } from "@millrace/engine/errors/error-strategy";
 import { LoopPhase } from "../state.ts";
 import { MessageList } from "../state/messages.ts";
 import { Delegation, DelegationProgress, mergeDelegations } from "./sub-agents/delegation.ts";

@@ -1,5 +1,5 @@
 import type { EmbeddingsInterface } from "@langchain/core/embeddings";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { fetchWithin } from "./resilience/fetch-within.ts";
 import { noKey, targetOf } from "./load-model.ts";
 import { toModelError } from "./model-error.ts";

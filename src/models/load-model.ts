@@ -1,6 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { Config } from "../config.ts";
-import { AppError } from "../errors.ts";
+import type { Config } from "@millrace/engine/config/config";
+import { AppError } from "@millrace/engine/errors/errors";
 import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
 import { GuardedModel } from "./resilience/guarded-model.ts";
 import { ModelServices } from "./resilience/model-services.ts";

@@ -1,4 +1,4 @@
-import { AppError, errorMessage, isAppError, type ErrorCode } from "../errors.ts";
+import { AppError, errorMessage, isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
 import { adviceOf, withAdvice } from "./advice.ts";
 import type { ModelTarget } from "./provider.ts";
 

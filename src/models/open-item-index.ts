@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { AppError, errorMessage, isAppError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
-import type { IndexSource } from "../manifest/store-index.ts";
-import type { ItemIndex } from "../storage/items/item-index.ts";
-import { unlessAborted } from "../unless-aborted.ts";
+import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
+import type { IndexSource } from "@millrace/engine/manifest/store-index";
+import type { ItemIndex } from "@millrace/engine/storage/items/item-index";
+import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
 import { embedBy, type Embed } from "./embeddings.ts";
 import type { ModelRegistry } from "./registry/registry.ts";
 

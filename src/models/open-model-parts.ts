@@ -1,8 +1,8 @@
-import type { Config } from "../config.ts";
-import type { Logger } from "../logger.ts";
-import type { CustomParts } from "../manifest/custom-parts.ts";
+import type { Config } from "@millrace/engine/config/config";
+import type { Logger } from "@millrace/engine/logger";
+import type { CustomParts } from "@millrace/engine/manifest/custom-parts";
 import type { Prompts } from "../prompts/prompts.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { openWeb } from "../web/open-web.ts";
 import { createModelLoader } from "./load-model.ts";
 import { ModelServices } from "./resilience/model-services.ts";

@@ -1,4 +1,4 @@
-import type { Language } from "../language.ts";
+import type { Language } from "@millrace/engine/language";
 import { providers } from "./index.ts";
 
 /**

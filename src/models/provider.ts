@@ -1,6 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { Config } from "../config.ts";
-import type { ErrorCode } from "../errors.ts";
+import type { Config } from "@millrace/engine/config/config";
+import type { ErrorCode } from "@millrace/engine/errors/errors";
 import type { Advice } from "./advice.ts";
 import type { ModelProfile } from "./registry/model-profile.ts";
 import type { Timeouts } from "./resilience/timeouts.ts";

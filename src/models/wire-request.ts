@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import { z } from "zod";
-import type { Config } from "../config.ts";
+import type { Config } from "@millrace/engine/config/config";
 import { createModel, modelTarget, type ModelSources } from "./load-model.ts";
 import type { ModelProfile } from "./registry/model-profile.ts";
 

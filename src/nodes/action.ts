@@ -1,5 +1,5 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { assertNever } from "../errors.ts";
+import { assertNever } from "@millrace/engine/errors/errors";
 import { runLoop, type LoopOutcome } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
 import { promptsOf } from "../loop/services.ts";

@@ -1,7 +1,7 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { jsonrepair } from "jsonrepair";
 import type { z } from "zod";
-import { errorMessage } from "../errors.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
 import { runIdOf, servicesOf, sessionIdOf } from "../loop/services.ts";
 
 /** A model's JSON answer: its value, or what was wrong with it, said so that the model can do better. */

@@ -3,7 +3,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { z } from "zod";
 import { planCompaction, toleratedRatio, usage, type CompactionWish } from "../context/compression/compaction.ts";
 import { fitSummary, plainSummary, SummaryAnswer } from "../context/compression/compress.ts";
-import { isAppError } from "../errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
 import { profilesOf, promptsOf, rolesOf, servicesOf } from "../loop/services.ts";

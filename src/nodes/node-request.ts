@@ -5,7 +5,7 @@ import { subAgentsSection } from "../agents/sub-agents-section.ts";
 import { inputTokens, usualShares } from "../context/budget.ts";
 import { summaryWithin } from "../context/compression/compress.ts";
 import { textOf } from "../context/tokens/tokens.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { confirmingWords } from "../guardrails/questions.ts";
 import type { LoopRequest } from "../loop/request.ts";
 import { profilesOf, promptsOf, rolesOf, servicesOf } from "../loop/services.ts";

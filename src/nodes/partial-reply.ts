@@ -1,6 +1,6 @@
 import { AIMessage, isAIMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { textOf } from "../context/tokens/tokens.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 
 /**
  * The reply at the end of a session that a stop cut off: one message, or several when its continuation was stopped too.

@@ -1,4 +1,4 @@
-import { assertNever } from "../errors.ts";
+import { assertNever } from "@millrace/engine/errors/errors";
 import { analyzeSimulation } from "../prompts/analyze-simulation.ts";
 import { executeInstruction } from "../prompts/execute-instruction.ts";
 import { extractDesignGoals } from "../prompts/extract-design-goals.ts";

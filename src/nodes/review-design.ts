@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { AIMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { readIfThere } from "../context/workspace/workspace-text.ts";
-import { isAppError } from "../errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { servicesOf } from "../loop/services.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
 import { figureText, goalText } from "../tools/circuits/figure-text.ts";

@@ -3,7 +3,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { cutToTokens } from "../context/assembler.ts";
 import { layer } from "../context/layers.ts";
 import { textOf } from "../context/tokens/tokens.ts";
-import { AppError, errorMessage, isAppError } from "../errors.ts";
+import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import { emit } from "../loop/request.ts";
 import { promptsOf, runIdOf, servicesOf, sessionIdOf } from "../loop/services.ts";
 import { isProviderSearchAvailable } from "../models/provider-search.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage } from "@langchain/core/messages";
-import { isAppError } from "../errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { servicesOf, sessionIdOf } from "../loop/services.ts";
 import type { WorkflowNode } from "../state.ts";
 import { createOperations } from "../tools/undo/operations.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { checkContent, checkValues, hasError, type PromptProblem } from "./check-content.ts";
 import { builtInIdentities, identityMinimal } from "./identity/identity-profiles.ts";
 import { templates } from "./index.ts";

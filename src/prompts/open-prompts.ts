@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import { IdentityManager } from "./identity/identity-manager.ts";
 import { PromptManager } from "./manager.ts";
 import type { Prompts } from "./prompts.ts";

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { z } from "zod";
-import { errorMessage } from "../errors.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
 import { readFrontMatter } from "../extensions/front-matter.ts";
 import { toGlob } from "../tools/files/glob.ts";
 

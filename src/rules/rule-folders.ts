@@ -3,7 +3,7 @@ import { findFolders } from "../extensions/find-folders.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
 import { shownPath } from "../extensions/shown-path.ts";
 import { createTellNew } from "../extensions/tell-new.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import { isIndex, readRuleFile, type RuleText } from "./rule-file.ts";
 
 /** Whose rule it is: one of the project is more than one of the user. */

@@ -1,6 +1,6 @@
 import { createProgress, type Progress } from "../loop/progress.ts";
-import type { JsonObject, Run } from "../storage/records.ts";
-import type { EventStore } from "../storage/storage.ts";
+import type { JsonObject, Run } from "@millrace/engine/storage/records";
+import type { EventStore } from "@millrace/engine/storage/storage";
 import type { Activity } from "./activity.ts";
 import type { Fence } from "./fence.ts";
 import { RunLog } from "./log.ts";

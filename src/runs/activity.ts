@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { isAIMessageChunk } from "../message-kinds.ts";
+import { isAIMessageChunk } from "@millrace/engine/message-kinds";
 import { textOf } from "../context/tokens/tokens.ts";
 import type { CustomEvent } from "../events.ts";
 import type { ConversationState, LoopPhase, Orchestration, ToolCallStatus } from "../state.ts";

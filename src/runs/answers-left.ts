@@ -1,6 +1,6 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import { z } from "zod";
-import type { JsonObject, Session } from "../storage/records.ts";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 
 /** An answer for each question, by the id that LangGraph gives it. */
 export const Addressed = z.record(z.string().regex(/^[0-9a-f]{32}$/u), z.unknown());

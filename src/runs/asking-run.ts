@@ -1,5 +1,5 @@
-import type { Run } from "../storage/records.ts";
-import type { Page } from "../storage/storage.ts";
+import type { Run } from "@millrace/engine/storage/records";
+import type { Page } from "@millrace/engine/storage/storage";
 import { isOver } from "./status.ts";
 
 const runsAtOnce = 20;

@@ -1,8 +1,8 @@
 import type { RunServices } from "../loop/services.ts";
-import type { Run } from "../storage/records.ts";
-import { ownerOfItems } from "../settings/api-keys.ts";
-import { GraphStore } from "../storage/items/graph-store.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Run } from "@millrace/engine/storage/records";
+import { ownerOfItems } from "@millrace/engine/config/api-keys";
+import { GraphStore } from "@millrace/engine/storage/items/graph-store";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { enabledToolkits } from "../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
 import type { ActiveRun } from "./active-run.ts";

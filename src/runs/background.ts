@@ -1,13 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { isAIMessage } from "../message-kinds.ts";
+import { isAIMessage } from "@millrace/engine/message-kinds";
 import type { BackgroundAgent, BackgroundReport, BackgroundWatch } from "../agents/background.ts";
-import { AppError, isAppError } from "../errors.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { BackgroundService, BackgroundWork } from "../loop/sub-agents/background-service.ts";
-import { isUser } from "../settings/api-keys.ts";
-import type { Run, Session } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import { isUser } from "@millrace/engine/config/api-keys";
+import type { Run, Session } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import type { LiveActivity } from "./activity.ts";
 import type { RunRequest } from "./draft.ts";
 import { userKeysOf } from "./user-of-run.ts";

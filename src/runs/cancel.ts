@@ -1,7 +1,7 @@
-import type { StopReason } from "../run-events.ts";
-import type { Logger } from "../logger.ts";
-import type { Run, StopAction } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { StopReason } from "@millrace/engine/run-events";
+import type { Logger } from "@millrace/engine/logger";
+import type { Run, StopAction } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import type { ActiveRun } from "./active-run.ts";
 import { isSentBy } from "./background.ts";
 import type { Dispatch } from "./dispatch.ts";

@@ -1,8 +1,8 @@
-import { strategies } from "../error-strategy.ts";
-import { userText } from "../error-texts.ts";
-import { AppError, errorCodes } from "../errors.ts";
+import { strategies } from "@millrace/engine/errors/error-strategy";
+import { userText } from "@millrace/engine/errors/error-texts";
+import { AppError, errorCodes } from "@millrace/engine/errors/errors";
 import type { ConversationState, ToolCallStatus } from "../state.ts";
-import type { RunError } from "../storage/records.ts";
+import type { RunError } from "@millrace/engine/storage/records";
 
 /** The name of a conversation's state. */
 export type ConversationName = ConversationState["state"];

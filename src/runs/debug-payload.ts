@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../storage/records.ts";
+import type { JsonObject } from "@millrace/engine/storage/records";
 import { lastingConfig } from "./user-of-run.ts";
 
 const ConfigWithThread = z.object({

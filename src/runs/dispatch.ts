@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "../logger.ts";
-import type { Run } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Logger } from "@millrace/engine/logger";
+import type { Run } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { ActiveRun } from "./active-run.ts";
 import { Delays } from "./delays.ts";
 import { performRun } from "./perform.ts";

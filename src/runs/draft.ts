@@ -1,10 +1,10 @@
 import { v7 as uuid } from "@langchain/core/utils/uuid";
 import { END } from "@langchain/langgraph";
 import type { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { isFormerGraph } from "../graph/former-graph.ts";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
-import type { CronTurn } from "../storage/crons.ts";
+import type { CronTurn } from "@millrace/engine/storage/crons";
 import {
   JsonObject,
   type Assistant,
@@ -12,8 +12,8 @@ import {
   type Run,
   type RunKwargs,
   type Session,
-} from "../storage/records.ts";
-import type { ApprovalAnswer, RunStore } from "../storage/storage.ts";
+} from "@millrace/engine/storage/records";
+import type { ApprovalAnswer, RunStore } from "@millrace/engine/storage/storage";
 import { addressed } from "./answers-left.ts";
 import { askingRun } from "./asking-run.ts";
 import { eventTime } from "./event-clock.ts";

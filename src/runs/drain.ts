@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { Dispatch } from "./dispatch.ts";
 import type { Performance } from "./performance.ts";
 

@@ -1,4 +1,4 @@
-import type { StopReason } from "../run-events.ts";
+import type { StopReason } from "@millrace/engine/run-events";
 import type { ActiveRun } from "./active-run.ts";
 import { keepTurn, type KeptTurn, type TurnToKeep } from "./keep-turn.ts";
 import { endActivity, tellCustom } from "./tell-activity.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Run } from "../storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import type { Performance } from "./performance.ts";
 
 /** Milliseconds that a run waits at its end for the addresses, which were asked for at its beginning. */

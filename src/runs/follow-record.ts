@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isAppError } from "../errors.ts";
-import type { RunEvent, SessionNews } from "../run-events.ts";
-import type { Run } from "../storage/records.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
+import type { RunEvent, SessionNews } from "@millrace/engine/run-events";
+import type { Run } from "@millrace/engine/storage/records";
 import type { ActiveRun } from "./active-run.ts";
 import { followRun, type RunSources } from "./follow.ts";
 import type { ComingRuns, SessionFeeds } from "./session-feeds.ts";

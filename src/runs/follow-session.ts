@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isAppError } from "../errors.ts";
-import type { RunEvent } from "../run-events.ts";
-import type { Run } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
+import type { RunEvent } from "@millrace/engine/run-events";
+import type { Run } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { followRun, letGo, type RunSources } from "./follow.ts";
 import type { SessionFeeds } from "./session-feeds.ts";
 

@@ -1,7 +1,7 @@
-import { AppError } from "../errors.ts";
-import type { RunEvent } from "../run-events.ts";
-import type { Run } from "../storage/records.ts";
-import type { EventStore, Storage } from "../storage/storage.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { RunEvent } from "@millrace/engine/run-events";
+import type { Run } from "@millrace/engine/storage/records";
+import type { EventStore, Storage } from "@millrace/engine/storage/storage";
 import type { ActiveRun } from "./active-run.ts";
 import { readStored, type RunLog } from "./log.ts";
 import { isOver } from "./status.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { isFormerGraph } from "../graph/former-graph.ts";
 import type { ServedGraph } from "../graph/load.ts";
-import { isBefore } from "../manifest/package-version.ts";
-import type { JsonObject, Run } from "../storage/records.ts";
+import { isBefore } from "@millrace/engine/manifest/package-version";
+import type { JsonObject, Run } from "@millrace/engine/storage/records";
 import { readPause } from "./read-pause.ts";
 
 const ByTask = z.record(z.uuid(), z.unknown());

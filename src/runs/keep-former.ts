@@ -1,5 +1,5 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { Run } from "../storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import { askingRun } from "./asking-run.ts";
 import { keepTurn } from "./keep-turn.ts";
 import type { Performance } from "./performance.ts";

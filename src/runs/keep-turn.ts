@@ -3,11 +3,11 @@ import { ToolMessage, type AIMessage, type BaseMessage } from "@langchain/core/m
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
-import { isAIMessage, isBaseMessage, isHumanMessage, isToolMessage } from "../message-kinds.ts";
+import { isAIMessage, isBaseMessage, isHumanMessage, isToolMessage } from "@millrace/engine/message-kinds";
 import { interruptedResult, repairToolPairs } from "../context/repair.ts";
 import { textOf } from "../context/tokens/tokens.ts";
 import type { PartialAnswer } from "../events.ts";
-import type { StopReason } from "../run-events.ts";
+import type { StopReason } from "@millrace/engine/run-events";
 import type { ServedGraph } from "../graph/load.ts";
 import { toToolMessage } from "../loop/tool-call/result-message.ts";
 import { loop } from "../loop/loop.ts";
@@ -16,7 +16,7 @@ import { addMessages, HeardAnswer, type Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import { dropSealed } from "../models/sealed-field.ts";
 import { LoopLimits } from "../state.ts";
-import type { Run, ToolCallRecord } from "../storage/records.ts";
+import type { Run, ToolCallRecord } from "@millrace/engine/storage/records";
 import type { ToolResult } from "../tools/runtime/tool.ts";
 import { lastWords } from "./last-words.ts";
 

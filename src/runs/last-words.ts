@@ -1,6 +1,6 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { isAIMessage } from "../message-kinds.ts";
-import type { StopReason } from "../run-events.ts";
+import { isAIMessage } from "@millrace/engine/message-kinds";
+import type { StopReason } from "@millrace/engine/run-events";
 import { finalMessage } from "../loop/reply/final-text.ts";
 
 /** A turn that something has ended before it had a reply. */

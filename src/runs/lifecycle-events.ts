@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Lifecycle } from "../run-events.ts";
-import type { RunError } from "../storage/records.ts";
+import type { Lifecycle } from "@millrace/engine/run-events";
+import type { RunError } from "@millrace/engine/storage/records";
 import type { EventBody } from "./log.ts";
 import type { GraphChunk } from "./to-events.ts";
 

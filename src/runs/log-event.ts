@@ -1,6 +1,6 @@
 import type { CustomEvent } from "../events.ts";
-import type { Logger } from "../logger.ts";
-import type { Run } from "../storage/records.ts";
+import type { Logger } from "@millrace/engine/logger";
+import type { Run } from "@millrace/engine/storage/records";
 
 type Level = "debug" | "info" | "warn";
 interface Line {

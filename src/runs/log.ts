@@ -1,6 +1,6 @@
-import type { RunEvent } from "../run-events.ts";
-import type { Run } from "../storage/records.ts";
-import type { EventGroup, EventStore, UnstoredEvents } from "../storage/storage.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
+import type { Run } from "@millrace/engine/storage/records";
+import type { EventGroup, EventStore, UnstoredEvents } from "@millrace/engine/storage/storage";
 import { eventTime, freshTime } from "./event-clock.ts";
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id" | "at"> : never;

@@ -1,7 +1,7 @@
 import { v7 as uuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
 import { holdsMessages, type WithChannels } from "../graph/message-channels.ts";
-import { isBaseMessage } from "../message-kinds.ts";
+import { isBaseMessage } from "@millrace/engine/message-kinds";
 
 const Dictionary = z.record(z.string(), z.unknown());
 const Pair = z.tuple([z.string(), z.unknown()]);

@@ -1,11 +1,11 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { CallBack } from "../callbacks/call-back.ts";
 import type { Graphs } from "../graph/load.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import type { RunServices } from "../loop/services.ts";
-import type { StopReason } from "../run-events.ts";
-import type { Run, StopAction } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { StopReason } from "@millrace/engine/run-events";
+import type { Run, StopAction } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import type { Performance } from "./performance.ts";
 import type { Project } from "./to-events.ts";
 import type { ToldEnd } from "./webhook-of.ts";

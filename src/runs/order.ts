@@ -1,4 +1,4 @@
-import type { Run } from "../storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import type { ActiveRun } from "./active-run.ts";
 
 /** Whether a session works on `first` before `second`: in the order they came; ids are made in that order too. */

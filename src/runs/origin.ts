@@ -1,7 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
-import { JsonObject, type Run } from "../storage/records.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import { JsonObject, type Run } from "@millrace/engine/storage/records";
 
 const Origin = z.object({ checkpoint_id: z.string().nullish(), checkpoint_ns: z.string().nullish() });
 

@@ -1,4 +1,4 @@
-import { AppError, errorMessage } from "../errors.ts";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import type { ActiveRun } from "./active-run.ts";
 import { otherWorkedRun } from "./asking-run.ts";
 import { attempt } from "./attempt.ts";

@@ -1,6 +1,6 @@
 import type { Interrupt } from "@langchain/langgraph";
 import type { ServedGraph } from "../graph/load.ts";
-import type { Session } from "../storage/records.ts";
+import type { Session } from "@millrace/engine/storage/records";
 import { finishedTasks } from "./finished-tasks.ts";
 import type { Pause } from "./status.ts";
 

@@ -1,5 +1,5 @@
-import type { Run } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Run } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { keptForRepeats, type Dispatch } from "./dispatch.ts";
 import { goOnFrom } from "./event-clock.ts";
 import type { Performance } from "./performance.ts";

@@ -1,5 +1,5 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { Run, RunError } from "../storage/records.ts";
+import type { Run, RunError } from "@millrace/engine/storage/records";
 
 /** The error of a run that has ended with the process `budget` times; `undefined` while it may go on. */
 export function crashLoop({ crashes }: Run, budget: number): RunError | undefined {

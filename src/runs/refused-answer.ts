@@ -1,5 +1,5 @@
 import type { ServedGraph } from "../graph/load.ts";
-import type { Run, RunError } from "../storage/records.ts";
+import type { Run, RunError } from "@millrace/engine/storage/records";
 import { Addressed, openQuestions } from "./answers-left.ts";
 
 /**

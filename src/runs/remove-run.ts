@@ -1,6 +1,6 @@
 import type { Graphs } from "../graph/load.ts";
-import type { Run } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Run } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { lastWorkedRun, otherWorkedRun } from "./asking-run.ts";
 import { readPause } from "./read-pause.ts";
 import type { Performance } from "./performance.ts";

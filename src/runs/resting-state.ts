@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isAIMessage } from "../message-kinds.ts";
+import { isAIMessage } from "@millrace/engine/message-kinds";
 import type { ConversationState } from "../state.ts";
-import type { Run, Session } from "../storage/records.ts";
+import type { Run, Session } from "@millrace/engine/storage/records";
 import { failedState } from "./conversation.ts";
 import { lastReplyId } from "./tell-activity.ts";
 

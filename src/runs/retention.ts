@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Logger } from "../logger.ts";
-import type { EventStore } from "../storage/storage.ts";
+import type { Logger } from "@millrace/engine/logger";
+import type { EventStore } from "@millrace/engine/storage/storage";
 
 const hour = 3_600_000;
 

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isAIMessageChunk } from "../message-kinds.ts";
+import { isAIMessageChunk } from "@millrace/engine/message-kinds";
 import type { CallBack } from "../callbacks/call-back.ts";
 import type { CustomEvent } from "../events.ts";
-import type { Run } from "../storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 
 /** What the callbacks of one attempt are told from: its begin and end, and everything in between. */
 export interface RunCallbacks {

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { errorMessage, explain, isAppError } from "../errors.ts";
+import { errorMessage, explain, isAppError } from "@millrace/engine/errors/errors";
 import { adviceOf } from "../models/advice.ts";
-import type { RunError } from "../storage/records.ts";
+import type { RunError } from "@millrace/engine/storage/records";
 
 /** What a graph's schemas throw at an input or a context they do not accept, of any copy of zod. */
 const Refusal = z.object({

@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "@millrace/engine/config/config";
 import type { RunsOptions } from "./options.ts";
 
 /** What bounds the runs of a server, as its configuration says it. `auth`: the rules of a user, where there are any. */

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { AppError } from "../errors.ts";
-import type { RunEvent, SessionNews } from "../run-events.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { RunEvent, SessionNews } from "@millrace/engine/run-events";
 import { findAssistant } from "../graph/find-assistant.ts";
 import type { Graphs } from "../graph/load.ts";
-import type { Logger } from "../logger.ts";
-import type { Run, RunStatus, Session } from "../storage/records.ts";
-import type { Admission, Page, Storage } from "../storage/storage.ts";
+import type { Logger } from "@millrace/engine/logger";
+import type { Run, RunStatus, Session } from "@millrace/engine/storage/records";
+import type { Admission, Page, Storage } from "@millrace/engine/storage/storage";
 import type { ActiveRun } from "./active-run.ts";
 import type { LiveActivity } from "./activity.ts";
 import { backgroundOf } from "./background.ts";

@@ -1,4 +1,4 @@
-import type { SessionNews } from "../run-events.ts";
+import type { SessionNews } from "@millrace/engine/run-events";
 
 /** What comes next for a reader: a run that begins, or ends without having begun; or something that no run has told. */
 export type Coming = { run_id: string; hasBegun: boolean } | { news: SessionNews };

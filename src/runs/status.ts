@@ -1,5 +1,5 @@
-import type { RunError, RunStatus, Session } from "../storage/records.ts";
-import type { RunOutcome } from "../storage/storage.ts";
+import type { RunError, RunStatus, Session } from "@millrace/engine/storage/records";
+import type { RunOutcome } from "@millrace/engine/storage/storage";
 
 /** Why a walk through a graph is over. */
 export type Ending =

@@ -1,6 +1,6 @@
 import { RunControl } from "@langchain/langgraph";
-import { AppError } from "../errors.ts";
-import type { StopReason } from "../run-events.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { StopReason } from "@millrace/engine/run-events";
 
 /**
  * Where a run stands on its way to a stop. `idle`: it has not begun, or it ended by itself; `stopping`: what it did is

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { isBaseMessage, isAIMessage } from "../message-kinds.ts";
+import { isBaseMessage, isAIMessage } from "@millrace/engine/message-kinds";
 import type { CustomEvent } from "../events.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import type { ConversationState } from "../state.ts";
 import { Activity } from "./activity.ts";
 import type { ActiveRun } from "./active-run.ts";

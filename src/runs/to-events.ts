@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isCheckpointEnvelope, type StreamMode as GraphStreamMode } from "@langchain/langgraph/web";
-import { isBaseMessage, isBaseMessageChunk } from "../message-kinds.ts";
-import type { StreamMode } from "../run-events.ts";
+import { isBaseMessage, isBaseMessageChunk } from "@millrace/engine/message-kinds";
+import type { StreamMode } from "@millrace/engine/run-events";
 import { toWireCheckpoint, toWireDebug, toWireTask, toWireTool } from "./debug-payload.ts";
 import type { EventBody } from "./log.ts";
 import { toToolEvent } from "./tool-events.ts";

@@ -1,7 +1,7 @@
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "../message-kinds.ts";
-import type { RunEvent } from "../run-events.ts";
-import type { EventStore } from "../storage/storage.ts";
+import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "@millrace/engine/message-kinds";
+import type { RunEvent } from "@millrace/engine/run-events";
+import type { EventStore } from "@millrace/engine/storage/storage";
 import { readStored } from "./log.ts";
 
 /** The text that readers have of each message, by its id. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 
 /** Milliseconds that a turn is waited for, where nothing else is said. */
 const usualPatience = 10_000;

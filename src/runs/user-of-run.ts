@@ -1,4 +1,4 @@
-import { JsonObject, type Run } from "../storage/records.ts";
+import { JsonObject, type Run } from "@millrace/engine/storage/records";
 
 /** What the keys begin with by which a run is told who asked for it. */
 const prefix = "langgraph_auth_";

@@ -1,5 +1,5 @@
-import type { Run } from "../storage/records.ts";
-import type { RunOutcome } from "../storage/storage.ts";
+import type { Run } from "@millrace/engine/storage/records";
+import type { RunOutcome } from "@millrace/engine/storage/storage";
 import { readNewest } from "./newest-state.ts";
 import { isOwnPath } from "./own-path.ts";
 import type { Performance } from "./performance.ts";

@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, errorMessage, isAppError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
-import type { WebhookSettings } from "../settings/webhook-settings.ts";
-import type { BusyReceivers, Webhook, WebhookStore } from "../storage/webhooks.ts";
+import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
+import type { WebhookSettings } from "@millrace/engine/config/webhook-settings";
+import type { BusyReceivers, Webhook, WebhookStore } from "@millrace/engine/storage/webhooks";
 import type { WebRules } from "../web/web-get.ts";
 import { webPost } from "../web/web-post.ts";
 import { Alarm } from "./alarm.ts";

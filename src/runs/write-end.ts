@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAppError } from "../errors.ts";
-import type { Run } from "../storage/records.ts";
-import type { RunOutcome } from "../storage/storage.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
+import type { Run } from "@millrace/engine/storage/records";
+import type { RunOutcome } from "@millrace/engine/storage/storage";
 import type { ActiveRun } from "./active-run.ts";
 import type { Performance } from "./performance.ts";
 import { freshTime } from "./event-clock.ts";

@@ -1,5 +1,5 @@
-import { AppError } from "../errors.ts";
-import type { Storage } from "../storage/storage.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { Storage } from "@millrace/engine/storage/storage";
 import type { SessionStorage } from "./door.ts";
 import { guardedSession, type Guard } from "./guard.ts";
 

@@ -1,4 +1,4 @@
-import type { Logger } from "../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import { expireApprovals, type ApprovalServices } from "./approvals.ts";
 
 /** Milliseconds between two looks at what has waited too long. */

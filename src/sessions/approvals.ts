@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { sessionsOfAgents } from "../runs/background.ts";
 import type { RunRequest } from "../runs/runs.ts";
-import { notPending } from "../storage/approvals.ts";
-import { JsonObject, type Approval, type Session } from "../storage/records.ts";
-import type { ApprovalAnswer } from "../storage/storage.ts";
+import { notPending } from "@millrace/engine/storage/approvals";
+import { JsonObject, type Approval, type Session } from "@millrace/engine/storage/records";
+import type { ApprovalAnswer } from "@millrace/engine/storage/storage";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 import { lastRunOf } from "./last-run.ts";
 import { readQuestion, resumeValue, type ApprovalDecision } from "./questions.ts";

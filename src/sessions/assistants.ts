@@ -1,10 +1,10 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import { AppError, isAppError } from "../errors.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { findAssistant } from "../graph/find-assistant.ts";
 import type { Graphs } from "../graph/load.ts";
-import type { AssistantPatch, AssistantStore, AssistantVersion } from "../storage/assistants.ts";
-import { contains } from "../storage/items/contains.ts";
-import type { Assistant } from "../storage/records.ts";
+import type { AssistantPatch, AssistantStore, AssistantVersion } from "@millrace/engine/storage/assistants";
+import { contains } from "@millrace/engine/storage/items/contains";
+import type { Assistant } from "@millrace/engine/storage/records";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 import { deleteSession, isDone } from "./sessions.ts";
 

@@ -1,5 +1,5 @@
-import { AppError } from "../errors.ts";
-import type { Run } from "../storage/records.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { Run } from "@millrace/engine/storage/records";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 import { requireSession } from "./sessions.ts";
 

@@ -1,5 +1,5 @@
 import { withoutUserKeys } from "../runs/user-of-run.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 
 /** Keys that say where one run began, or that the server sets: they are never kept with a session. */
 const ofOneRun = ["checkpoint_id", "checkpoint_ns", "checkpoint_map", "thread_id", "run_id"];

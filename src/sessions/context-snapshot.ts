@@ -1,13 +1,13 @@
 import { z } from "zod";
-import type { Config } from "../config.ts";
+import type { Config } from "@millrace/engine/config/config";
 import { ContextSection, takeApart } from "../context/snapshot.ts";
 import { modelLimits } from "../models/registry/model-limits.ts";
 import type { ModelRegistry } from "../models/registry/registry.ts";
 import { plainRequest, wireRequest, WireRequest } from "../models/wire-request.ts";
 import { systemMessage } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
-import type { Session } from "../storage/records.ts";
-import type { ModelRequest } from "../storage/model-requests.ts";
+import type { Session } from "@millrace/engine/storage/records";
+import type { ModelRequest } from "@millrace/engine/storage/model-requests";
 import type { Door } from "./door.ts";
 import { copiedContext } from "./last-run.ts";
 import { usualModel } from "./usual-model.ts";

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { isBaseMessage } from "../message-kinds.ts";
+import { isBaseMessage } from "@millrace/engine/message-kinds";
 import { repairToolPairs } from "../context/repair.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { SessionStorage } from "./door.ts";
 import { readValues } from "./sessions.ts";
 

@@ -3,7 +3,7 @@ import { v7 as newId } from "@langchain/core/utils/uuid";
 import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpoint";
 import type { Graphs } from "../graph/load.ts";
 import { readPause } from "../runs/read-pause.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 import { copiedConfig } from "./last-run.ts";
 import { createSession, requireSession } from "./sessions.ts";

@@ -1,10 +1,10 @@
 import type { Runs } from "../runs/runs.ts";
-import { adminName, ownerOfItems } from "../settings/api-keys.ts";
-import type { AssistantStore } from "../storage/assistants.ts";
-import type { Assistant, Namespace, Session } from "../storage/records.ts";
-import type { ModelRequestStore } from "../storage/model-requests.ts";
-import type { SessionTtlStore } from "../storage/session-ttls.ts";
-import type { Ledger, Storage } from "../storage/storage.ts";
+import { adminName, ownerOfItems } from "@millrace/engine/config/api-keys";
+import type { AssistantStore } from "@millrace/engine/storage/assistants";
+import type { Assistant, Namespace, Session } from "@millrace/engine/storage/records";
+import type { ModelRequestStore } from "@millrace/engine/storage/model-requests";
+import type { SessionTtlStore } from "@millrace/engine/storage/session-ttls";
+import type { Ledger, Storage } from "@millrace/engine/storage/storage";
 import type { Operations } from "../tools/undo/operations.ts";
 import { accessTo, requireAccess, type Access } from "./access.ts";
 import type { CurrentChanges } from "./current-changes.ts";

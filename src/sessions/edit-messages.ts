@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { Graphs } from "../graph/load.ts";
-import { JsonObject, type Session } from "../storage/records.ts";
+import { JsonObject, type Session } from "@millrace/engine/storage/records";
 import { newestState, putValues } from "./checkpoint-chain.ts";
 import { indexOfMessage, messagesIn, validList } from "./conversation.ts";
 import type { SessionRuns, SessionStorage } from "./door.ts";

@@ -1,8 +1,8 @@
-import type { Logger } from "../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import { Alarm } from "../runs/alarm.ts";
 import type { Runs } from "../runs/runs.ts";
-import type { SessionTtl } from "../storage/session-ttls.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { SessionTtl } from "@millrace/engine/storage/session-ttls";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { pruningSaver } from "./prune.ts";
 
 const minute = 60_000;

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { isAIMessage } from "../message-kinds.ts";
-import type { Language } from "../language.ts";
+import { isAIMessage } from "@millrace/engine/message-kinds";
+import type { Language } from "@millrace/engine/language";
 import type { MessageRole } from "./message-fields.ts";
 import { readExtras, roleOf, wordsOf } from "./message-fields.ts";
 import { isHidden } from "./stored-message.ts";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { ConversationSummary, WorkMode } from "../state.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { nameOf } from "./title.ts";
 import { toStored } from "./stored-message.ts";
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { SessionQuery } from "../storage/storage.ts";
+import type { SessionQuery } from "@millrace/engine/storage/storage";
 import { messagesIn } from "./conversation.ts";
 import type { SessionStorage } from "./door.ts";
 import { toInfo, type SessionInfo } from "./info.ts";

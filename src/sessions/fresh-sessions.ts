@@ -1,6 +1,6 @@
-import type { Session } from "../storage/records.ts";
-import type { SessionTtl, SessionTtlStore } from "../storage/session-ttls.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Session } from "@millrace/engine/storage/records";
+import type { SessionTtl, SessionTtlStore } from "@millrace/engine/storage/session-ttls";
+import type { Storage } from "@millrace/engine/storage/storage";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 
 /** What a session's row and states are written with. */

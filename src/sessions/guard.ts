@@ -1,10 +1,10 @@
-import { AppError } from "../errors.ts";
-import type { AuthContext, AuthEvent, CustomAuth, RowFilter } from "../manifest/auth.ts";
-import { ownerOfUser } from "../settings/api-keys.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { AuthContext, AuthEvent, CustomAuth, RowFilter } from "@millrace/engine/manifest/auth";
+import { ownerOfUser } from "@millrace/engine/config/api-keys";
 import { withoutUserKeys } from "../runs/user-of-run.ts";
-import { contains } from "../storage/items/contains.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import { contains } from "@millrace/engine/storage/items/contains";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import type { SessionStorage } from "./door.ts";
 
 /** One user behind the rules of `auth.path`. */

@@ -1,9 +1,9 @@
-import { AppError } from "../errors.ts";
-import type { AuthEvent } from "../manifest/auth.ts";
-import { Refusal } from "../manifest/refusal.ts";
-import type { AssistantStore } from "../storage/assistants.ts";
-import { contains } from "../storage/items/contains.ts";
-import type { Assistant } from "../storage/records.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { AuthEvent } from "@millrace/engine/manifest/auth";
+import { Refusal } from "@millrace/engine/manifest/refusal";
+import type { AssistantStore } from "@millrace/engine/storage/assistants";
+import { contains } from "@millrace/engine/storage/items/contains";
+import type { Assistant } from "@millrace/engine/storage/records";
 import { ask, bothOf, type Guard } from "./guard.ts";
 
 /** The assistants as the rules of `auth.path` show them to one user. */

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
-import type { AuthEvent, RowFilter } from "../manifest/auth.ts";
-import { Refusal } from "../manifest/refusal.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { AuthEvent, RowFilter } from "@millrace/engine/manifest/auth";
+import { Refusal } from "@millrace/engine/manifest/refusal";
 import type { Turns } from "../runs/turns.ts";
-import { contains } from "../storage/items/contains.ts";
-import { JsonObject } from "../storage/records.ts";
-import type { ItemChange, StoreItem } from "../storage/items/store-items.ts";
+import { contains } from "@millrace/engine/storage/items/contains";
+import { JsonObject } from "@millrace/engine/storage/records";
+import type { ItemChange, StoreItem } from "@millrace/engine/storage/items/store-items";
 import { ask, type Guard } from "./guard.ts";
 import type { OwnItems } from "./own-items.ts";
 

@@ -1,6 +1,6 @@
 import type { RunRequest } from "../runs/draft.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { noSession } from "./access.ts";
 import type { SessionRuns } from "./door.ts";
 import { ask, guardedOwner, guardedSession, isAllowed, withUser, type Guard } from "./guard.ts";

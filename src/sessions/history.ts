@@ -1,8 +1,8 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { Graphs } from "../graph/load.ts";
 import { shownState } from "../runs/waiting-messages.ts";
-import { contains } from "../storage/items/contains.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import { contains } from "@millrace/engine/storage/items/contains";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { SessionRuns } from "./door.ts";
 import { createRunMetadata } from "./run-metadata.ts";
 import { checkpointConfig, graphOf, type CheckpointReference } from "./state.ts";

@@ -1,12 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isHumanMessage } from "../message-kinds.ts";
+import { isHumanMessage } from "@millrace/engine/message-kinds";
 import { usage } from "../context/compression/compaction.ts";
 import { lastWorkedRun } from "../runs/asking-run.ts";
 import { modelLimits } from "../models/registry/model-limits.ts";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, WorkMode } from "../state.ts";
-import { SessionStatus, type Session } from "../storage/records.ts";
+import { SessionStatus, type Session } from "@millrace/engine/storage/records";
 import { CompressButton, compressButtons } from "./compress-button.ts";
 import { messagesIn } from "./conversation.ts";
 import { previewOf } from "./display.ts";

@@ -1,6 +1,6 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { askingRun, lastWorkedRun } from "../runs/asking-run.ts";
-import { JsonObject, type Run, type Session } from "../storage/records.ts";
+import { JsonObject, type Run, type Session } from "@millrace/engine/storage/records";
 import type { SessionRuns } from "./door.ts";
 
 /** With what a session's next run goes on where the last one ended. */

@@ -1,10 +1,10 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { AppError, isAppError } from "../errors.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { Graphs } from "../graph/load.ts";
 import { toToolMessage } from "../loop/tool-call/result-message.ts";
 import { manualRunNote } from "../prompts/templates/manual-run.ts";
 import { LoopLimits } from "../state.ts";
-import type { Session } from "../storage/records.ts";
+import type { Session } from "@millrace/engine/storage/records";
 import type { Tool, ToolResult } from "../tools/runtime/tool.ts";
 import { readMessages } from "./conversation.ts";
 import { appendMessages } from "./edit-messages.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { notApproved } from "../loop/tool-call/judge-call.ts";
-import type { Session } from "../storage/records.ts";
+import type { Session } from "@millrace/engine/storage/records";
 import type { ToolResult } from "../tools/runtime/tool.ts";
 import type { SessionStorage } from "./door.ts";
 import type { Told } from "./manual-history.ts";

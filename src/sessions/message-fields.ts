@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { textOf } from "../context/tokens/tokens.ts";
-import { JsonObject } from "../storage/records.ts";
+import { JsonObject } from "@millrace/engine/storage/records";
 import { Attachment } from "./attachments.ts";
 
 /** Who speaks, in the words of the documents. */

@@ -1,5 +1,5 @@
-import { AppError } from "../errors.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { Door } from "./door.ts";
 import { createSession, requireSession } from "./sessions.ts";
 

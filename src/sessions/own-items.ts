@@ -1,4 +1,4 @@
-import type { ItemStore } from "../storage/items/store-items.ts";
+import type { ItemStore } from "@millrace/engine/storage/items/store-items";
 
 type Rest<Method extends (owner: string, ...rest: never[]) => unknown> = Method extends (
   owner: string,

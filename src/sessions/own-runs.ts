@@ -1,8 +1,8 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { noAssistant } from "../runs/draft.ts";
 import type { Runs } from "../runs/runs.ts";
-import type { AssistantStore } from "../storage/assistants.ts";
-import type { Run } from "../storage/records.ts";
+import type { AssistantStore } from "@millrace/engine/storage/assistants";
+import type { Run } from "@millrace/engine/storage/records";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 
 /**

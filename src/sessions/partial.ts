@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isBaseMessage } from "../message-kinds.ts";
+import { isBaseMessage } from "@millrace/engine/message-kinds";
 import { partialReply, replaceable } from "../nodes/partial-reply.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { Door } from "./door.ts";
 import { lastRunOf } from "./last-run.ts";
 import { readValues } from "./sessions.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { AppError, errorCodes, type ErrorCode } from "../errors.ts";
+import { AppError, errorCodes, type ErrorCode } from "@millrace/engine/errors/errors";
 import { PathPattern } from "../guardrails/grants.ts";
 import { AskedOperation } from "../guardrails/questions.ts";
-import { JsonObject } from "../storage/records.ts";
+import { JsonObject } from "@millrace/engine/storage/records";
 
 const Hash = z.string().optional().describe("The question's hash as it was shown; another one is refused");
 

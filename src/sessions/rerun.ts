@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import { isHumanMessage } from "../message-kinds.ts";
-import { AppError } from "../errors.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import { isHumanMessage } from "@millrace/engine/message-kinds";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { findStateBefore } from "./checkpoint-chain.ts";
 import { indexOfMessage, readMessages } from "./conversation.ts";
 import type { Door } from "./door.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { ServedGraph } from "../graph/load.ts";
 import type { RunCommand } from "../runs/execute.ts";
 import { hasLoop } from "../runs/keep-turn.ts";
-import { JsonObject } from "../storage/records.ts";
+import { JsonObject } from "@millrace/engine/storage/records";
 import { Attachments, References } from "./attachments.ts";
 import { longestText, mostParts } from "./stored-message.ts";
 

@@ -1,5 +1,5 @@
 import type { StateSnapshot } from "@langchain/langgraph";
-import type { JsonObject } from "../storage/records.ts";
+import type { JsonObject } from "@millrace/engine/storage/records";
 import type { SessionRuns } from "./door.ts";
 
 /** Puts the metadata of the run that wrote a state beside the state's own. */

@@ -1,8 +1,8 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import { AppError, isAppError } from "../errors.ts";
-import { Refusal } from "../manifest/refusal.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
+import { Refusal } from "@millrace/engine/manifest/refusal";
 import { readNewest } from "../runs/newest-state.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { noSession } from "./access.ts";
 import type { SessionRuns, SessionStorage } from "./door.ts";
 

@@ -1,12 +1,12 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
-import { AppError, errorMessage } from "../errors.ts";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
 import { lastWorkedRun } from "../runs/asking-run.ts";
 import { readPause } from "../runs/read-pause.ts";
 import { requireCheckpoint } from "../runs/origin.ts";
 import { shownState } from "../runs/waiting-messages.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { keptConfigurable } from "./configuration.ts";
 import type { EditParts } from "./edit-messages.ts";
 import type { SessionRuns } from "./door.ts";

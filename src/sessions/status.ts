@@ -8,7 +8,7 @@ import { streamStateOf, streamStates } from "../runs/conversation.ts";
 import { restingState } from "../runs/resting-state.ts";
 import { stopStates, type StopState } from "../runs/stop.ts";
 import { ConversationState, ConversationSummary, LoopPhase, Orchestration, WorkMode } from "../state.ts";
-import { RunError, type Run, type Session } from "../storage/records.ts";
+import { RunError, type Run, type Session } from "@millrace/engine/storage/records";
 import { CompressButton, compressButtons } from "./compress-button.ts";
 import { messagesIn } from "./conversation.ts";
 import type { Door } from "./door.ts";

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { JsonObject } from "../storage/records.ts";
+import { JsonObject } from "@millrace/engine/storage/records";
 import { Attachments, References } from "./attachments.ts";
 import { readExtras, roleNamed, roleOf } from "./message-fields.ts";
 

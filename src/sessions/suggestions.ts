@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { isHumanMessage } from "../message-kinds.ts";
+import { isHumanMessage } from "@millrace/engine/message-kinds";
 import { textOf } from "../context/tokens/tokens.ts";
-import { AppError } from "../errors.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { readMessages } from "./conversation.ts";
 import type { Door } from "./door.ts";
 import { lastRunOf } from "./last-run.ts";

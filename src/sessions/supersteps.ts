@@ -1,9 +1,9 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
 import { toCommand } from "../runs/execute.ts";
 import { readPause } from "../runs/read-pause.ts";
-import type { JsonObject, Session } from "../storage/records.ts";
+import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { noSession } from "./access.ts";
 import type { FillParts } from "./fresh-sessions.ts";
 import { checksMessages, readInputMessages } from "./run-input.ts";

@@ -1,10 +1,10 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { AppError, errorMessage } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
 import type { ModelLoader } from "../models/load-model.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { titlePrompt } from "../prompts/templates/title.ts";
-import type { Run } from "../storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import { readMessages } from "./conversation.ts";
 import type { SessionStorage } from "./door.ts";
 import { roleOf, splitReasoning, wordsOf } from "./message-fields.ts";

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isHumanMessage } from "../message-kinds.ts";
+import { isHumanMessage } from "@millrace/engine/message-kinds";
 import { textOf } from "../context/tokens/tokens.ts";
-import type { Session } from "../storage/records.ts";
+import type { Session } from "@millrace/engine/storage/records";
 
 /** Characters a title by the rule has at most. */
 const titleLength = 40;

@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "@millrace/engine/config/config";
 import type { ModelRegistry } from "../models/registry/registry.ts";
 import type { ReadProfile } from "../models/registry/model-profile.ts";
 

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { Language } from "../language.ts";
-import { isAIMessage } from "../message-kinds.ts";
-import type { Session } from "../storage/records.ts";
+import type { Language } from "@millrace/engine/language";
+import { isAIMessage } from "@millrace/engine/message-kinds";
+import type { Session } from "@millrace/engine/storage/records";
 import { operationText } from "../tools/undo/operation-text.ts";
 import type { Door } from "./door.ts";
 import { setOperations } from "./message-fields.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { parseSpiceNumber } from "./spice-number.ts";
 
 /** The analyses that are run. */

@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { isAnalysis } from "./analysis.ts";
 import { placeOf, type Statement } from "./statements.ts";
 

@@ -1,5 +1,5 @@
 import { dirname, join, normalize } from "node:path/posix";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { isAnalysis, readAnalysis, type Analysis } from "./analysis.ts";
 import { checkControl, checkSize, judgeStatement, knownOptionsOf } from "./deck-rules.ts";
 import { placeOf, readStatements, type Statement } from "./statements.ts";

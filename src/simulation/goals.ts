@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { smallerIsBetter } from "./smaller-is-better.ts";
 
 /** Where the goals of a project are, unless the session says otherwise or a file is named after the circuit. */

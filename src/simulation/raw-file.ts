@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 
 /** One row of values of a plot, in order of its scale. `imaginary` is there when the analysis is one of complex values. */
 export interface Vector {

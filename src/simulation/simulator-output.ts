@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from "../errors.ts";
+import { AppError, type ErrorCode } from "@millrace/engine/errors/errors";
 import type { Analysis } from "./analysis.ts";
 import type { Deck } from "./deck.ts";
 import { placeOf } from "./statements.ts";

@@ -1,5 +1,5 @@
 import type { Collector } from "../context/collectors/collector.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { Guardrail } from "../guardrails/guardrail.ts";
 import type { Profile } from "../state.ts";
 import { toolkits } from "./index.ts";

@@ -1,6 +1,6 @@
-import type { Config } from "../config.ts";
+import type { Config } from "@millrace/engine/config/config";
 import type { ChangedFiles } from "../context/workspace/changed-files.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import type { FileChange } from "../watching/file-changes.ts";
 import { FileWatch } from "../watching/file-watch.ts";
 import { circuits } from "./circuits.ts";

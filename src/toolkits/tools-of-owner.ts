@@ -1,5 +1,5 @@
-import { nameOfOwner } from "../settings/api-keys.ts";
-import type { OwnerTools } from "../settings/owner-tools.ts";
+import { nameOfOwner } from "@millrace/engine/config/api-keys";
+import type { OwnerTools } from "@millrace/engine/config/owner-tools";
 import type { Toolkit } from "./toolkit.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { join as joinPath } from "node:path/posix";
-import { errorMessage } from "../errors.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
 import type { FileNews } from "../events.ts";
-import { Feed } from "../feed.ts";
-import type { Logger } from "../logger.ts";
+import { Feed } from "@millrace/engine/concurrency/feed";
+import type { Logger } from "@millrace/engine/logger";
 import { createDebounce, systemClock, type Clock, type Debounce } from "./debounce.ts";
 import { changesBetween, type FileChange, type FileState } from "./file-changes.ts";
 import { createFolderWatches, isAbsent, type FolderWatches } from "./folder-watches.ts";

@@ -1,8 +1,8 @@
 import { watch, type FSWatcher } from "node:fs";
 import { basename, join } from "node:path";
 import { join as joinPath } from "node:path/posix";
-import { errorMessage } from "../errors.ts";
-import { hasCode } from "../system-code.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
+import { hasCode } from "@millrace/engine/errors/system-code";
 import { isWatchedFolder } from "./watched-path.ts";
 
 /** The folders of a workspace that are watched, each by its own watch; paths are relative to the workspace. */

@@ -1,4 +1,4 @@
-import { withStoredKeys, type WebSettings } from "../settings/web-settings.ts";
+import { withStoredKeys, type WebSettings } from "@millrace/engine/config/web-settings";
 import { createWebPages, type WebPages } from "./read-page.ts";
 import { createWebSearch, type WebSearch } from "./web-search.ts";
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { AppError, isAppError } from "../errors.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 
 /** The codings that a request asks for. */
 export const acceptedCodings = "gzip, deflate, br";

@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { decodePage } from "./decode-page.ts";
 import { pageText, type PageText } from "./page-text.ts";
 import { createRobotsFiles, type RobotsFiles } from "./robots-files.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { readRobots, type RobotsRules } from "./read-robots.ts";
 import { readWebAddress } from "./web-address.ts";
 import { webGet, type WebRules } from "./web-get.ts";

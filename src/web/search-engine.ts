@@ -1,6 +1,6 @@
-import type { Language } from "../language.ts";
-import type { AppError } from "../errors.ts";
-import type { SearchSettings } from "../settings/web-settings.ts";
+import type { Language } from "@millrace/engine/language";
+import type { AppError } from "@millrace/engine/errors/errors";
+import type { SearchSettings } from "@millrace/engine/config/web-settings";
 import type { FoundPage } from "./search-result.ts";
 import type { WebAnswer, WebRequest } from "./web-get.ts";
 

@@ -1,4 +1,4 @@
-import type { SearchEngineName } from "../settings/web-settings.ts";
+import type { SearchEngineName } from "@millrace/engine/config/web-settings";
 import { bingSearch } from "./bing-search.ts";
 import { googleSearch } from "./google-search.ts";
 import type { SearchEngine } from "./search-engine.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { openSocket, type OpenSocket } from "./open-socket.ts";
 import { acceptedCodings, readBody } from "./read-body.ts";
 import { requestFailure } from "./request-failure.ts";

@@ -1,5 +1,5 @@
-import { AppError } from "../errors.ts";
-import type { SearchSettings } from "../settings/web-settings.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { SearchSettings } from "@millrace/engine/config/web-settings";
 import { searchEngines } from "./search-engines.ts";
 import { toSearchResults, type SearchResult } from "./search-result.ts";
 import { webGet, type WebAnswer, type WebRules } from "./web-get.ts";

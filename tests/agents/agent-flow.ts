@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createAgentFolders } from "../../src/agents/agent-folders.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { tools } from "../../src/tools/index.ts";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";

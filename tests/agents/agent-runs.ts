@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { createAgentFolders } from "../../src/agents/agent-folders.ts";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { openDocumentation } from "../../src/context/documentation/open-documentation.ts";
 import { workflow } from "../../src/graph/workflow.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import { Runs } from "../../src/runs/runs.ts";
-import type { Storage } from "../../src/storage/storage.ts";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { tools } from "../../src/tools/index.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { serve } from "../runs/fixtures.ts";

@@ -5,11 +5,11 @@ import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/me
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { z } from "zod";
 import type { BackgroundAgent } from "../../src/agents/background.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { backgroundOf, listBackground } from "../../src/runs/background.ts";
 import type { Runs } from "../../src/runs/runs.ts";
-import type { Run, Session } from "../../src/storage/records.ts";
-import type { Storage } from "../../src/storage/storage.ts";
+import type { Run, Session } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { collect, createGate, createSession, never, request } from "../runs/fixtures.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import {

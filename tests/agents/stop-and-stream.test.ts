@@ -6,7 +6,7 @@ import { AIMessageChunk, isToolMessage, ToolMessage, type BaseMessage } from "@l
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { workflow } from "../../src/graph/workflow.ts";
 import type { Runs } from "../../src/runs/runs.ts";
-import type { Session } from "../../src/storage/records.ts";
+import type { Session } from "@millrace/engine/storage/records";
 import { collect, createSession, never, request } from "../runs/fixtures.ts";
 import { read } from "../runs/stop-bench.ts";
 import { createMemoryStorage, type MemoryStorage } from "../support/memory-storage.ts";

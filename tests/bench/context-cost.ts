@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { createTokenCounter, type TokenCounter } from "../../src/context/tokens/token-counter.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { loopCall, withLoopCall } from "../../src/loop/request.ts";
 import { hinted, shownOf } from "../../src/loop/view/shown.ts";
 import { LoopLimits } from "../../src/state.ts";

@@ -18,10 +18,10 @@ import { z } from "zod";
 import { runLoop } from "../../src/loop/loop.ts";
 import { servicesKey, type RunServices } from "../../src/loop/services.ts";
 import { LoopLimits } from "../../src/state.ts";
-import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
+import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { defineTool } from "../../src/tools/runtime/tool.ts";
-import { skipIdleTracing } from "../../src/tracing.ts";
+import { skipIdleTracing } from "@millrace/engine/tracing";
 import type { Figure, Section } from "./figures.ts";
 
 /** Iterations of one measured turn: as many as a default turn has. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { ChatOpenAI } from "@langchain/openai";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { createModelLoader, modelTarget } from "../../src/models/load-model.ts";
 import { ModelServices } from "../../src/models/resilience/model-services.ts";
 import { openModels } from "../../src/models/registry/registry.ts";

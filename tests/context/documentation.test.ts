@@ -6,7 +6,7 @@ import { createCallBack } from "../../src/callbacks/call-back.ts";
 import type { Callback } from "../../src/callbacks/callback.ts";
 import { pairsToDrop, type DocumentPair } from "../../src/context/documentation/documentation.ts";
 import { openDocumentation } from "../../src/context/documentation/open-documentation.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 import { enabledToolkits } from "../../src/toolkits/enabled-toolkits.ts";
 import { startWithAgents } from "../agents/agent-flow.ts";

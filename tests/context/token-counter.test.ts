@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages
 import { afterEach, describe, expect, it } from "vitest";
 import { countMessagesExactly, createTokenCounter, type TokenCounter } from "../../src/context/tokens/token-counter.ts";
 import { countMessage, countText, weighMessage } from "../../src/context/tokens/tokens.ts";
-import { filesBelow, readSource } from "../support/source-files.ts";
+import { readSource, sourceFiles } from "../support/source-files.ts";
 
 let open: TokenCounter | undefined;
 const warnings: string[] = [];
@@ -84,7 +84,7 @@ describe("counting exactly", () => {
 });
 
 describe("one counter for the whole service (TOKEN-01)", () => {
-  const sources = filesBelow("src").map(readSource);
+  const sources = sourceFiles().map(readSource);
 
   it("loads the encoding in its own thread, and nowhere else", () => {
     const loading = sources.filter(({ imports }) => imports.some((name) => name.startsWith("gpt-tokenizer")));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Run, Session } from "../../src/storage/records.ts";
+import type { Run, Session } from "@millrace/engine/storage/records";
 import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
 
 const first = "a".repeat(32);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AssistantQuery } from "../../src/storage/assistants.ts";
-import type { Assistant } from "../../src/storage/records.ts";
+import type { AssistantQuery } from "@millrace/engine/storage/assistants";
+import type { Assistant } from "@millrace/engine/storage/records";
 import type { StorageFixture } from "./records.ts";
 
 /** An assistant that differs from others by what is given. */

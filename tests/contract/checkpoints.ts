@@ -1,7 +1,7 @@
 import { emptyCheckpoint, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/run-events.ts";
-import type { EventGroup, UnstoredEvents } from "../../src/storage/storage.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
+import type { EventGroup, UnstoredEvents } from "@millrace/engine/storage/storage";
 import { sampleEvents } from "./events.ts";
 import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
 

@@ -1,7 +1,7 @@
 import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/run-events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
 import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
 
 /** A log as a run writes it: tokens of two parallel calls, whole messages, state with live messages, plain data. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { ItemChange, ItemQuery } from "../../src/storage/items/store-items.ts";
+import type { ItemChange, ItemQuery } from "@millrace/engine/storage/items/store-items";
 import type { StorageFixture } from "./records.ts";
 
 const everything: ItemQuery = { prefix: [], limit: 100, offset: 0, refresh: false };

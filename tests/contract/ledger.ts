@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { EffectClass } from "../../src/storage/records.ts";
-import type { Ledger } from "../../src/storage/storage.ts";
+import type { EffectClass } from "@millrace/engine/storage/records";
+import type { Ledger } from "@millrace/engine/storage/storage";
 
 function call(effect: EffectClass, tool_call_id = "c1", session_id = "s1") {
   return { session_id, tool_call_id, run_id: "r1", tool: "a_tool", effect };

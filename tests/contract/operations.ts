@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { OperationRecord } from "../../src/storage/records.ts";
-import type { OperationStore } from "../../src/storage/storage.ts";
+import type { OperationRecord } from "@millrace/engine/storage/records";
+import type { OperationStore } from "@millrace/engine/storage/storage";
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 

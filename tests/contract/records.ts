@@ -1,5 +1,5 @@
-import type { Run, Session } from "../../src/storage/records.ts";
-import type { Storage } from "../../src/storage/storage.ts";
+import type { Run, Session } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 
 /** What a contract test works with: the open storage of this test, and a way to close it and open it again. */
 export interface StorageFixture {

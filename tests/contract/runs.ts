@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RunOutcome } from "../../src/storage/storage.ts";
+import type { RunOutcome } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
 
 const success: RunOutcome = { status: "success", session_status: "idle", interrupts: {} };

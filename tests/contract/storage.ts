@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe } from "vitest";
-import type { Storage } from "../../src/storage/storage.ts";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { describeApprovals } from "./approvals.ts";
 import { describeAssistants } from "./assistants.ts";
 import { describeCheckpoints } from "./checkpoints.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemAssistantId } from "../../src/graph/assistants.ts";
-import { createSqliteStorage } from "../../src/storage/sqlite/storage.ts";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { cronRecord } from "../contract/crons.ts";
 import { sessionRecord } from "../contract/records.ts";
 import { ServerProcess } from "../support/server-process.ts";

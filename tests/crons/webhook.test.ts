@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSqliteStorage } from "../../src/storage/sqlite/storage.ts";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 

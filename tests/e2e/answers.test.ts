@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 
 let server: TestServer | undefined;
 let model: ModelServer | undefined;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
 import { eventsOf } from "../support/read-events.ts";
 import { projectFolder } from "../support/source-files.ts";

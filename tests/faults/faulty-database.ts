@@ -1,5 +1,5 @@
 import BetterSqlite3 from "better-sqlite3";
-import { Database, openDatabase } from "../../src/storage/sqlite/database/database.ts";
+import { Database, openDatabase } from "@millrace/engine/storage/sqlite/database/database";
 
 /** What SQLite says when a write fails. */
 export type FaultCode = "SQLITE_FULL" | "SQLITE_IOERR_WRITE" | "SQLITE_IOERR_FSYNC" | "SQLITE_READONLY" | "SQLITE_BUSY";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { projectFolder } from "../support/source-files.ts";
-import type { Run } from "../../src/storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import { never } from "../runs/fixtures.ts";
 import { openStorageBench, type StorageBench } from "./storage-bench.ts";
 

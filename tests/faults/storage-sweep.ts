@@ -1,5 +1,5 @@
-import { isAppError } from "../../src/errors.ts";
-import type { Run } from "../../src/storage/records.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
+import type { Run } from "@millrace/engine/storage/records";
 import { never } from "../runs/fixtures.ts";
 import type { Faults, FaultCode } from "./faulty-database.ts";
 import type { StorageBench } from "./storage-bench.ts";

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { MemorySaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { loadGraphs, type Graphs } from "../../src/graph/load.ts";
 import type { GraphSchemas } from "../../src/graph/schemas/graph-schemas.ts";
 import { learnSchemas } from "../../src/graph/schemas/learn-schemas.ts";
 import { readTypes } from "../../src/graph/schemas/read-types.ts";
 import type { FoundTypes } from "../../src/graph/schemas/type-schemas.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { projectFolder } from "../support/source-files.ts";
 
 const fixtures = join(import.meta.dirname, "..", "fixtures", "graphs");

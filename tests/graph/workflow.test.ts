@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { workflow } from "../../src/graph/workflow.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 
 let running: TestWorkflow | undefined;

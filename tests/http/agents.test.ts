@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { agentFiles, hands, scriptsOf } from "../agents/agent-flow.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
-import type { Cron } from "../../src/storage/crons.ts";
-import { createSqliteStorage } from "../../src/storage/sqlite/storage.ts";
+import type { Cron } from "@millrace/engine/storage/crons";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { cronsOf } from "../support/crons-client.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Config } from "../../src/config.ts";
-import { createLogger, type Logger } from "../../src/logger.ts";
+import type { Config } from "@millrace/engine/config/config";
+import { createLogger, type Logger } from "@millrace/engine/logger";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const fixtures = join(import.meta.dirname, "..", "fixtures", "graphs");

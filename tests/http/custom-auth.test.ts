@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "@millrace/engine/config/config";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const fixtures = join(import.meta.dirname, "..", "fixtures", "graphs");

@@ -13,7 +13,7 @@ import { limitRequests } from "../../src/http/middleware/request-limit.ts";
 import { acceptSockets } from "../../src/http/sockets.ts";
 import { sendEvents } from "../../src/http/sse.ts";
 import { sendWhenReady } from "../../src/http/wait.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 
 const logger = createLogger("silent");
 

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { EndReason } from "../../src/loop/state.ts";
 import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";

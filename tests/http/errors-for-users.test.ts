@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { userSentence, userText } from "../../src/error-texts.ts";
-import type { Language } from "../../src/language.ts";
+import { userSentence, userText } from "@millrace/engine/errors/error-texts";
+import type { Language } from "@millrace/engine/language";
 import { eventsOf } from "../support/read-events.ts";
 import { startModelServer, startTestServer, type ModelServer, type TestServer } from "../support/testing.ts";
 

@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { HttpEnvironment } from "../../src/http/environment.ts";
 import { answerError } from "../../src/http/errors.ts";
 import { requestBasics } from "../../src/http/middleware/request-basics.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;

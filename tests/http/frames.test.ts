@@ -1,6 +1,6 @@
 import { AIMessageChunk } from "@langchain/core/messages";
 import { expect, test } from "vitest";
-import type { RunEvent } from "../../src/run-events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
 import { createFrames, type Frame } from "../../src/http/frames.ts";
 
 /** What a reader gets to read of a frame. */

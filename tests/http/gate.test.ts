@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { request } from "node:http";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;

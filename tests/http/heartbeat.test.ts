@@ -8,7 +8,7 @@ import { Client as SecondClient } from "langgraph-sdk-2";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import type { HttpEnvironment } from "../../src/http/environment.ts";
 import { sendEvents, type EventStream } from "../../src/http/sse.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer } from "../support/test-server.ts";
 import { startSessions, type SessionFixture } from "./session-fixture.ts";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { join } from "node:path";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "@millrace/engine/config/config";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";

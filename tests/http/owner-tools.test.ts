@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { toolkits } from "../../src/toolkits/index.ts";
 import { toolsOfOwner } from "../../src/toolkits/tools-of-owner.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";

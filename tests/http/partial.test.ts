@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { openDoor } from "../support/test-graphs.ts";

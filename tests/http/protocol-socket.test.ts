@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "@millrace/engine/config/config";
 import { socketLimits } from "../../src/http/protocol/socket-limits.ts";
 import { isEnd, openRecord, type WireAnswer, type WireEvent } from "../support/protocol-client.ts";
 import { openDoor } from "../support/test-graphs.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createFrames } from "../../src/http/frames.ts";
 import { Renderings } from "../../src/http/renderings.ts";
-import type { RunEvent } from "../../src/run-events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
 
 const megabyte = 1024 * 1024;
 

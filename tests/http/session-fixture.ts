@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { loadConfig, type Config } from "../../src/config.ts";
+import { loadConfig, type Config } from "@millrace/engine/config/config";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";

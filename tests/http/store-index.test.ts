@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "@millrace/engine/config/config";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { SessionActivity } from "../../src/sessions/status.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";

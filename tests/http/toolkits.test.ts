@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isAppError } from "../../src/errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 /** What of an answer these tests read. */

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startWebServer, type WebServer } from "../support/web-server.ts";

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadConfig, type Config } from "../../src/config.ts";
+import { loadConfig, type Config } from "@millrace/engine/config/config";
 import { LiveSettings, openSettings } from "../../src/live-settings/live-settings.ts";
-import { withStoredKeys } from "../../src/settings/web-settings.ts";
+import { withStoredKeys } from "@millrace/engine/config/web-settings";
 
 let dataDir = "";
 let file = "";

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 

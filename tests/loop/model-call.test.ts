@@ -1,6 +1,6 @@
 import { isAIMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { costOf, reachedBudget } from "../../src/loop/limits/limits.ts";
 import { LoopLimits } from "../../src/state.ts";
 import type { ModelStep } from "../support/model-server.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { userSentence } from "../../src/error-texts.ts";
+import { userSentence } from "@millrace/engine/errors/error-texts";
 import type { ModelRequest, ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isAppError } from "../../src/errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { nextPhase, type PhaseEvent } from "../../src/loop/limits/phases.ts";
 import { LoopPhase } from "../../src/state.ts";
 

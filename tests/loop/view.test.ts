@@ -17,7 +17,7 @@ import { fitSummary, plainSummary } from "../../src/context/compression/compress
 import { withHint } from "../../src/context/hints.ts";
 import { shortIds } from "../../src/context/pruning/short-ids.ts";
 import { countMessages, countText } from "../../src/context/tokens/tokens.ts";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { assemble } from "../../src/loop/assemble.ts";
 import { promptOf } from "../../src/loop/view/prompt.ts";
 import { loopCall, withLoopCall, type LoopCall, type LoopRequest } from "../../src/loop/request.ts";
@@ -26,7 +26,7 @@ import { shownOf } from "../../src/loop/view/shown.ts";
 import type { LoopState } from "../../src/loop/state.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import { LoopLimits, type ConversationSummary } from "../../src/state.ts";
-import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
+import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
 import { tools } from "../../src/tools/index.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { toLangChainTools } from "../../src/tools/runtime/registry.ts";

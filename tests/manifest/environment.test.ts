@@ -2,9 +2,9 @@ import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { environmentVariable } from "../../src/config.ts";
-import { applyEnvironment } from "../../src/manifest/environment.ts";
-import { readGraphDefaults } from "../../src/manifest/graph-defaults.ts";
+import { environmentVariable } from "@millrace/engine/config/config";
+import { applyEnvironment } from "@millrace/engine/manifest/environment";
+import { readGraphDefaults } from "@millrace/engine/manifest/graph-defaults";
 
 let folder: string;
 beforeAll(async () => {

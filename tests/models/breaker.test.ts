@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { AppError, type ErrorCode } from "../../src/errors.ts";
+import { AppError, type ErrorCode } from "@millrace/engine/errors/errors";
 import { breakerSettings, createBreaker, type Breaker, type Pass } from "../../src/models/resilience/breaker.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: 0 }));

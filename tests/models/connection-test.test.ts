@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { testConnection, type ConnectionTestOptions } from "../../src/models/resilience/connection-test.ts";
 import { openModels, type ModelRegistry } from "../../src/models/registry/registry.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { providers } from "../../src/models/index.ts";
 import { createModel, createModelLoader, modelTarget } from "../../src/models/load-model.ts";
 import { modelLimits } from "../../src/models/registry/model-limits.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { toModelError } from "../../src/models/model-error.ts";
 
 const key = "plain-looking-secret-1234";

@@ -1,7 +1,7 @@
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { loadConfig } from "../../src/config.ts";
-import { isAppError } from "../../src/errors.ts";
+import { loadConfig } from "@millrace/engine/config/config";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { adviceOf, type Advice } from "../../src/models/advice.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import { ModelServices } from "../../src/models/resilience/model-services.ts";

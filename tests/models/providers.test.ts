@@ -2,8 +2,8 @@ import { AIMessage, HumanMessage, ToolMessage, type AIMessageChunk } from "@lang
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/config.ts";
-import type { AppError } from "../../src/errors.ts";
+import { loadConfig } from "@millrace/engine/config/config";
+import type { AppError } from "@millrace/engine/errors/errors";
 import { createModel, modelTarget } from "../../src/models/load-model.ts";
 import { toModelError } from "../../src/models/model-error.ts";
 import { refusingAddress, startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HumanMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { loadConfig, type Config } from "../../src/config.ts";
+import { loadConfig, type Config } from "@millrace/engine/config/config";
 import { answerBeginning } from "../../src/models/answer-beginning.ts";
 import { masked } from "../../src/models/registry/credentials.ts";
 import { createModelLoader, modelTarget } from "../../src/models/load-model.ts";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/config.ts";
-import { AppError, isAppError } from "../../src/errors.ts";
+import { loadConfig } from "@millrace/engine/config/config";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { createModel, modelTarget } from "../../src/models/load-model.ts";
 import { callWithRetry, type RetryOptions } from "../../src/models/resilience/resilience.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";

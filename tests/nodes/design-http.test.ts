@@ -2,7 +2,7 @@ import { copyFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import type { ModelStep } from "../support/model-server-script.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { startModelServer, startTestServer, type ModelServer, type TestServer } from "../support/testing.ts";

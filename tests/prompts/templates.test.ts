@@ -11,7 +11,7 @@ import { builtInPrompts } from "../../src/prompts/prompts.ts";
 import type { Template } from "../../src/prompts/template.ts";
 import { toolText, xmlToolsText } from "../../src/prompts/templates/xml-tools.ts";
 import { Profile } from "../../src/state.ts";
-import { filesBelow, readSource } from "../support/source-files.ts";
+import { readSource, sourceFiles } from "../support/source-files.ts";
 
 const all = Object.entries(templates);
 
@@ -385,12 +385,14 @@ describe("tools as text", () => {
 });
 
 describe("who may write prompts (ARCH-08)", () => {
-  const sources = filesBelow("src").map(readSource);
+  const sources = sourceFiles().map(readSource);
 
   it("makes a system message in one place", () => {
     const making = sources.filter(({ text }) => text.includes("new SystemMessage(")).map(({ path }) => path);
     // The storage gives back messages that were stored.
-    expect(making.filter((path) => !/^src\/(storage|sessions)\//u.test(path))).toEqual(["src/prompts/injector.ts"]);
+    expect(making.filter((path) => !/^(packages\/engine\/src\/storage|src\/sessions)\//u.test(path))).toEqual([
+      "src/prompts/injector.ts",
+    ]);
   });
 
   it("keeps prompt texts and override files out of the nodes and the loop", () => {

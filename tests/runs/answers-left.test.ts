@@ -1,7 +1,7 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { addressed, answersLeft } from "../../src/runs/answers-left.ts";
-import type { Session } from "../../src/storage/records.ts";
+import type { Session } from "@millrace/engine/storage/records";
 
 const [first, second] = ["1".repeat(32), "2".repeat(32)];
 type Open = { asked?: string[]; inside?: Open[] };

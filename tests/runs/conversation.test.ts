@@ -2,7 +2,7 @@ import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CustomEvent } from "../../src/events.ts";
-import type { RunEvent } from "../../src/run-events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
 import { Activity } from "../../src/runs/activity.ts";
 import {
   afterTold,

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createSqliteStorage, type SqliteStorage } from "../../src/storage/sqlite/storage.ts";
+import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 
 /** The database in a folder. */
 export function openIn(folder: string): SqliteStorage {

@@ -7,8 +7,8 @@ import { END, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { RunEvent } from "../../src/run-events.ts";
-import type { Storage } from "../../src/storage/storage.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { crashCopy, openIn } from "./crash-copy.ts";
 import { collect, createRuns, createSession, never, request, serve, State } from "./fixtures.ts";
 

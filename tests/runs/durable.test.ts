@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Runs } from "../../src/runs/runs.ts";
-import { createSqliteStorage, type SqliteStorage } from "../../src/storage/sqlite/storage.ts";
+import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import {
   askingGraph,
   collect,

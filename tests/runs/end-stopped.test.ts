@@ -1,7 +1,7 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { ActiveRun } from "../../src/runs/active-run.ts";
 import { systemAssistant } from "../../src/graph/assistants.ts";
 import { workflow } from "../../src/graph/workflow.ts";
@@ -9,7 +9,7 @@ import { draftRun } from "../../src/runs/draft.ts";
 import { endsInTime } from "../../src/runs/end-stopped.ts";
 import { createFence } from "../../src/runs/fence.ts";
 import { performRun } from "../../src/runs/perform.ts";
-import type { Session } from "../../src/storage/records.ts";
+import type { Session } from "@millrace/engine/storage/records";
 import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";
 import { createGate, createSession, gatedGraph, never, request, serve, settle } from "./fixtures.ts";
 

@@ -1,7 +1,7 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
-import { createLogger } from "../../src/logger.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import { createLogger } from "@millrace/engine/logger";
 import { Runs } from "../../src/runs/runs.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";

@@ -4,14 +4,14 @@ import { END, interrupt, MessagesValue, START, StateGraph, StateSchema } from "@
 import { FakeStreamingChatModel } from "@langchain/core/utils/testing";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
-import type { RunEvent } from "../../src/run-events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
 import { Graphs, type ServedGraph } from "../../src/graph/load.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import type { RunServices } from "../../src/loop/services.ts";
 import type { RunRequest } from "../../src/runs/draft.ts";
 import { Runs } from "../../src/runs/runs.ts";
-import type { Session } from "../../src/storage/records.ts";
-import type { Storage } from "../../src/storage/storage.ts";
+import type { Session } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createMemoryStorage, type MemoryStorage } from "../support/memory-storage.ts";
 

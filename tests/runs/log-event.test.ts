@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import type { CustomEvent } from "../../src/events.ts";
-import { createLogger, type Logger } from "../../src/logger.ts";
+import { createLogger, type Logger } from "@millrace/engine/logger";
 import { logEvent } from "../../src/runs/log-event.ts";
 import { runRecord } from "../contract/records.ts";
 import { startModelServer } from "../support/model-server.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/run-events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
 import { idBlock, RunLog } from "../../src/runs/log.ts";
-import type { Run } from "../../src/storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { never, settle } from "./fixtures.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/run-events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import {
   askingGraph,

@@ -1,9 +1,9 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { startRetention } from "../../src/runs/retention.ts";
 import { workflow } from "../../src/graph/workflow.ts";
-import type { Run } from "../../src/storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import {
   collect,

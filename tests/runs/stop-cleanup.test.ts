@@ -6,7 +6,7 @@ import { AIMessage, isToolMessage, type BaseMessage } from "@langchain/core/mess
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { loop, runLoop } from "../../src/loop/loop.ts";
 import { Runs } from "../../src/runs/runs.ts";
 import { LoopLimits } from "../../src/state.ts";

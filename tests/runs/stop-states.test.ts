@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StopReason } from "../../src/run-events.ts";
+import type { StopReason } from "@millrace/engine/run-events";
 import { Stop, stopMoves, stopStates, type StopState } from "../../src/runs/stop.ts";
 import { createBench, createGate, createSession, gatedGraph, plainGraph, request } from "./fixtures.ts";
 

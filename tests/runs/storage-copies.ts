@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { Storage } from "../../src/storage/storage.ts";
+import type { Storage } from "@millrace/engine/storage/storage";
 import { crashCopy } from "./crash-copy.ts";
 
 /** A storage that copies its file after each thing the checkpointer writes: what a crash at that moment leaves. */

@@ -1,7 +1,7 @@
 import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { repairToolPairs } from "../../src/context/repair.ts";
-import type { Run } from "../../src/storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import type { ModelStep } from "../support/model-server.ts";
 import { createBench, createGate, gatedGraph, never, request } from "./fixtures.ts";
 import { startStopBench, type Reader, type StopBench } from "./stop-bench.ts";

@@ -1,6 +1,6 @@
 import { AIMessage, AIMessageChunk, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import type { StreamMode } from "../../src/run-events.ts";
+import type { StreamMode } from "@millrace/engine/run-events";
 import { createTranslator, planStream } from "../../src/runs/to-events.ts";
 
 describe("the modes asked of LangGraph", () => {

@@ -10,7 +10,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { RunEvent } from "../../src/run-events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
 import { leftToTell } from "../../src/runs/told-messages.ts";
 import { openIn } from "./crash-copy.ts";
 import { collect, createRuns, createSession, nestedGraph, never, request, serve } from "./fixtures.ts";

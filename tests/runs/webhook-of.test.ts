@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { webhookBody } from "../../src/http/webhook-body.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { webhookOf } from "../../src/runs/webhook-of.ts";
 import { runRecord } from "../contract/records.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { WebhookSender, type WebhookSenderParts } from "../../src/runs/webhook-sender.ts";
 import { createMemoryWebhooks } from "../support/memory-webhooks.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";

@@ -1,8 +1,8 @@
 import { START, StateGraph, interrupt } from "@langchain/langgraph";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 import { startApprovalSweep } from "../../src/sessions/approval-sweep.ts";
-import { createSqliteStorage } from "../../src/storage/sqlite/storage.ts";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { sessionRecord } from "../contract/records.ts";
 import { createRuns, createSession, never, request, serve, State } from "../runs/fixtures.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isAppError } from "../../src/errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { messagesIn } from "../../src/sessions/conversation.ts";
 import { appendMessages, updateMessage } from "../../src/sessions/edit-messages.ts";
 import { pruneSessions } from "../../src/sessions/prune.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Stop, type StopState } from "../../src/runs/stop.ts";
 import { builtInProfiles } from "../../src/models/registry/profiles.ts";
 import { readActivity } from "../../src/sessions/status.ts";
-import type { Session } from "../../src/storage/records.ts";
+import type { Session } from "@millrace/engine/storage/records";
 import { sessionRecord } from "../contract/records.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
 import { putValues } from "../../src/sessions/checkpoint-chain.ts";
 import { startTitleWriter } from "../../src/sessions/title-writer.ts";
-import type { Run } from "../../src/storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import { runRecord, sessionRecord } from "../contract/records.ts";
 import { createMemoryStorage, type MemoryStorage } from "../support/memory-storage.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/config.ts";
-import { withStoredKeys } from "../../src/settings/web-settings.ts";
+import { loadConfig } from "@millrace/engine/config/config";
+import { withStoredKeys } from "@millrace/engine/config/web-settings";
 
 const webOf = (environment: Record<string, string>) => loadConfig(environment).web;
 const google = { GOOGLE_SEARCH_API_KEY: "k", GOOGLE_SEARCH_CX: "c" };

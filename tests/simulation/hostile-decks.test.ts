@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isAppError } from "../../src/errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { prepareDeck } from "../../src/simulation/deck.ts";
 import { createEngine, type Engine } from "../../src/simulation/engine.ts";
 import { createNativeEngine } from "../../src/tools/circuits/native-engine.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { contains } from "../../src/storage/items/contains.ts";
+import { contains } from "@millrace/engine/storage/items/contains";
 
 test.each([
   [{ a: 1, b: 2 }, { a: 1 }, true],

@@ -1,7 +1,7 @@
 import { AsyncBatchedStore, InMemoryStore, type BaseStore } from "@langchain/langgraph-checkpoint";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { GraphStore, passStoreQueues } from "../../src/storage/items/graph-store.ts";
-import { createSqliteStorage, type SqliteStorage } from "../../src/storage/sqlite/storage.ts";
+import { GraphStore, passStoreQueues } from "@millrace/engine/storage/items/graph-store";
+import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 
 let storage: SqliteStorage;
 beforeEach(() => {

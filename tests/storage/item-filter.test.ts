@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkFilter, matchesFilter } from "../../src/storage/items/item-filter.ts";
-import { scoreOf } from "../../src/storage/items/item-score.ts";
+import { checkFilter, matchesFilter } from "@millrace/engine/storage/items/item-filter";
+import { scoreOf } from "@millrace/engine/storage/items/item-score";
 
 const value = {
   name: "Ada",

@@ -1,4 +1,4 @@
-import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
+import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
 import { describeLedger } from "../contract/ledger.ts";
 import { describeOperations } from "../contract/operations.ts";
 import { describeTasks } from "../contract/tasks.ts";

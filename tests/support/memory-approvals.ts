@@ -1,6 +1,6 @@
-import { admitAnswers, answeredIds, bindAnswer, followInterrupts } from "../../src/storage/approvals.ts";
-import type { Approval, Grant, Run, Session } from "../../src/storage/records.ts";
-import type { ApprovalAnswer, ApprovalStore } from "../../src/storage/storage.ts";
+import { admitAnswers, answeredIds, bindAnswer, followInterrupts } from "@millrace/engine/storage/approvals";
+import type { Approval, Grant, Run, Session } from "@millrace/engine/storage/records";
+import type { ApprovalAnswer, ApprovalStore } from "@millrace/engine/storage/storage";
 
 /** The questions of the storage in memory, by the same rules as the stored ones. */
 export function createMemoryApprovals(isUnfinished: (runId: string) => boolean): {

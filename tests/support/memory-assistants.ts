@@ -1,7 +1,7 @@
-import { AppError } from "../../src/errors.ts";
-import type { AssistantStore, AssistantVersion } from "../../src/storage/assistants.ts";
-import { contains } from "../../src/storage/items/contains.ts";
-import type { Assistant } from "../../src/storage/records.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { AssistantStore, AssistantVersion } from "@millrace/engine/storage/assistants";
+import { contains } from "@millrace/engine/storage/items/contains";
+import type { Assistant } from "@millrace/engine/storage/records";
 
 /** Assistants in memory. */
 export function createMemoryAssistants(): AssistantStore {

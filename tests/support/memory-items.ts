@@ -1,5 +1,5 @@
-import { matchesFilter } from "../../src/storage/items/item-filter.ts";
-import type { ItemStore, StoreItem } from "../../src/storage/items/store-items.ts";
+import { matchesFilter } from "@millrace/engine/storage/items/item-filter";
+import type { ItemStore, StoreItem } from "@millrace/engine/storage/items/store-items";
 
 /** Items in memory, for as long as a test; they never expire, and a query orders nothing. */
 export function createMemoryItems(): ItemStore {

@@ -1,5 +1,5 @@
-import type { Namespace } from "../../src/storage/records.ts";
-import type { NamespaceStore } from "../../src/storage/storage.ts";
+import type { Namespace } from "@millrace/engine/storage/records";
+import type { NamespaceStore } from "@millrace/engine/storage/storage";
 
 /** Current sessions in memory; one that is deleted is no longer current. */
 export function createMemoryNamespaces(exists: (sessionId: string) => boolean): NamespaceStore {

@@ -1,5 +1,5 @@
-import type { OperationRecord } from "../../src/storage/records.ts";
-import type { OperationStore } from "../../src/storage/storage.ts";
+import type { OperationRecord } from "@millrace/engine/storage/records";
+import type { OperationStore } from "@millrace/engine/storage/storage";
 
 /** Operations in memory, with the rules of the stored ones; values are copied in and out. */
 export function createMemoryOperations(): OperationStore {

@@ -1,4 +1,4 @@
-import type { ModelRequest, ModelRequestStore } from "../../src/storage/model-requests.ts";
+import type { ModelRequest, ModelRequestStore } from "@millrace/engine/storage/model-requests";
 
 /** The last requests in memory. */
 export function createMemoryRequests(exists: (sessionId: string) => boolean): ModelRequestStore {

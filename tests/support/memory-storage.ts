@@ -1,10 +1,10 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { MemorySaver } from "@langchain/langgraph";
-import { AppError } from "../../src/errors.ts";
-import type { RunEvent } from "../../src/run-events.ts";
-import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
-import type { Run, Session, StopAction } from "../../src/storage/records.ts";
-import type { EventGroup, Storage } from "../../src/storage/storage.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { RunEvent } from "@millrace/engine/run-events";
+import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
+import type { Run, Session, StopAction } from "@millrace/engine/storage/records";
+import type { EventGroup, Storage } from "@millrace/engine/storage/storage";
 import { createMemoryApprovals } from "./memory-approvals.ts";
 import { createMemoryCrons } from "./memory-crons.ts";
 import { createMemoryItems } from "./memory-items.ts";

@@ -1,4 +1,4 @@
-import type { BusyReceivers, Webhook, WebhookStore } from "../../src/storage/webhooks.ts";
+import type { BusyReceivers, Webhook, WebhookStore } from "@millrace/engine/storage/webhooks";
 
 /** What is left to tell, in memory. */
 export function createMemoryWebhooks(): WebhookStore & {

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Config } from "../../src/config.ts";
-import type { Logger } from "../../src/logger.ts";
+import type { Config } from "@millrace/engine/config/config";
+import type { Logger } from "@millrace/engine/logger";
 import { startTestServer, type TestServer } from "./test-server.ts";
 
 /** Servers whose callers are told apart by rules that a test writes down. */

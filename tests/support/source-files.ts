@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseSync } from "rolldown/utils";
@@ -25,6 +25,13 @@ export function filesBelow(folder: string, ending = ".ts"): string[] {
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
     .map((entry) => relative(projectFolder, join(entry.parentPath, entry.name)).split(sep).join("/"))
     .toSorted();
+}
+
+/** All sources of the program: the app with its agent, the packages, and the toolkits. */
+export function sourceFiles(): string[] {
+  const packages = readdirSync(join(projectFolder, "packages")).map((name) => `packages/${name}/src`);
+  const folders = ["src", ...packages, "toolkits"];
+  return folders.filter((folder) => existsSync(join(projectFolder, folder))).flatMap((folder) => filesBelow(folder));
 }
 
 /** Reads one file of the project. Throws when it cannot be parsed. */
@@ -70,8 +77,10 @@ export function parseSource(path: string, text: string): SourceFile {
   return { path, text, lines: text.split("\n").length - 1, imports, runtimeImports, exports: exported };
 }
 
-/** The project file that a relative import means, or `undefined` for a package. */
+/** The project file that an import means, relative or of a package of the project; `undefined` for other packages. */
 export function importedFile(from: string, request: string): string | undefined {
+  const [, name, rest] = /^@millrace\/([^/]+)\/(.+)$/.exec(request) ?? [];
+  if (name !== undefined) return `packages/${name}/src/${rest}.ts`;
   return request.startsWith(".") ? posix.normalize(posix.join(posix.dirname(from), request)) : undefined;
 }
 

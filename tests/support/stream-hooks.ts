@@ -3,7 +3,7 @@ import { StreamController } from "@langchain/langgraph-sdk/stream";
 import { useStream as useClassicStream } from "@langchain/langgraph-sdk/react";
 import { useStream as useProtocolStream } from "@langchain/react";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { errorMessage } from "../../src/errors.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
 
 /** What a chat page shows, and what its buttons do, whichever hook is behind it. */
 export interface Screen {

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@langchain/langgraph-sdk";
 import { Client as SecondClient } from "langgraph-sdk-2";
-import { loadConfig, type Config } from "../../src/config.ts";
-import type { Logger } from "../../src/logger.ts";
+import { loadConfig, type Config } from "@millrace/engine/config/config";
+import type { Logger } from "@millrace/engine/logger";
 import { startServer } from "../../src/server.ts";
 import { inject } from "vitest";
 

@@ -4,13 +4,13 @@ import { dirname, join } from "node:path";
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import type { CustomEvent } from "../../src/events.ts";
 import { workflow } from "../../src/graph/workflow.ts";
 import { servicesKey, type RunServices } from "../../src/loop/services.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import type { GraphState } from "../../src/state.ts";
-import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
+import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "./model-server.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { collectors } from "../../src/context/collectors/index.ts";
 import type { Collector } from "../../src/context/collectors/collector.ts";
-import { isAppError } from "../../src/errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import type { Guardrail } from "../../src/guardrails/guardrail.ts";
 import { guardrails } from "../../src/guardrails/index.ts";
 import { templates } from "../../src/prompts/index.ts";

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createMemoryTasks } from "../../src/storage/memory.ts";
+import { createMemoryTasks } from "@millrace/engine/storage/memory";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { prepareCall, runTool } from "../../src/tools/runtime/run-tool.ts";
 import type { Tool, ToolContext, ToolResult } from "../../src/tools/runtime/tool.ts";

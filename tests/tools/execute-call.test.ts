@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { AppError } from "../../src/errors.ts";
-import { createMemoryLedger, createMemoryTasks } from "../../src/storage/memory.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
 import { executeCall, type CallRuntime, type ToolCall } from "../../src/tools/runtime/execute-call.ts";
 import type { ToolHook } from "../../src/tools/runtime/hooks.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { failure, success } from "../../src/tools/runtime/result.ts";
 import type { Reconciled, Tool, ToolContext } from "../../src/tools/runtime/tool.ts";
 import { toolLog } from "../../src/tools/runtime/tool-log.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "@millrace/engine/logger";
 
 const aTool = (run: Tool["run"], change: Partial<Tool> = {}): Tool => ({
   name: "probe",

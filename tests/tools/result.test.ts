@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { toFailure } from "../../src/tools/runtime/result.ts";
 
 const system = (code: string): Error => Object.assign(new Error(`${code}: /secret/place`), { code });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { AppError, type ErrorCode } from "../../src/errors.ts";
-import { createMemoryTasks } from "../../src/storage/memory.ts";
+import { AppError, type ErrorCode } from "@millrace/engine/errors/errors";
+import { createMemoryTasks } from "@millrace/engine/storage/memory";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { failure, success } from "../../src/tools/runtime/result.ts";
 import { prepareCall, runTool } from "../../src/tools/runtime/run-tool.ts";

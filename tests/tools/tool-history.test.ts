@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolCallRecord } from "../../src/storage/records.ts";
+import type { ToolCallRecord } from "@millrace/engine/storage/records";
 import { toolHistory, toolStatistics } from "../../src/tools/runtime/tool-history.ts";
 
 function row(tool_call_id: string, fields: Partial<ToolCallRecord>): ToolCallRecord {

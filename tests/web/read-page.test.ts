@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { isAppError } from "../../src/errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { decodePage } from "../../src/web/decode-page.ts";
 import { pageText } from "../../src/web/page-text.ts";
 import { createWebPages } from "../../src/web/read-page.ts";

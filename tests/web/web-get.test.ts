@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { isAppError } from "../../src/errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { isPublicAddress } from "../../src/web/network-address.ts";
 import type { SocketTarget } from "../../src/web/open-socket.ts";
 import { webGet, type WebRequest, type WebRules } from "../../src/web/web-get.ts";

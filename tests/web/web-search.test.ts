@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/config.ts";
-import { isAppError, type AppError } from "../../src/errors.ts";
+import { loadConfig } from "@millrace/engine/config/config";
+import { isAppError, type AppError } from "@millrace/engine/errors/errors";
 import { searchResultsText, toSearchResults } from "../../src/web/search-result.ts";
 import { createWebSearch, type WebSearch } from "../../src/web/web-search.ts";
 import { startWebServer, type WebHit, type WebReply, type WebServer } from "../support/web-server.ts";

@@ -1,5 +1,5 @@
 import { dirname, join, normalize } from "node:path/posix";
-import { errorMessage, isAppError } from "../../errors.ts";
+import { errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import { fileExcerpt } from "../workspace/file-excerpt.ts";
 import { fenced } from "../layers.ts";
 import { createNetlistFiles } from "../netlist-files.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { readIfThere, readWorkspaceText } from "../workspace/workspace-text.ts";
 import { priorities, type Collector } from "./collector.ts";
 import { namedAfter } from "./named-after.ts";

@@ -1,8 +1,8 @@
 import { homedir } from "node:os";
-import type { Config } from "../../config.ts";
+import type { Config } from "@millrace/engine/config/config";
 import { createToolFolders, type ExternalToolSource } from "../../external-tools/tool-folders.ts";
 import { createLibraries, type Libraries } from "../../library-docs/libraries.ts";
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import { createRuleFolders, type RuleSource } from "../../rules/rule-folders.ts";
 import { tools } from "../../tools/index.ts";
 import { rulesDocument } from "./documentation-rules.ts";

@@ -1,9 +1,9 @@
 import { Worker } from "node:worker_threads";
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { breathing } from "../../breathing.ts";
-import { errorMessage } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
+import { breathing } from "@millrace/engine/concurrency/breathing";
+import { errorMessage } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
 import { countImagePart } from "./image-tokens.ts";
 import { countText, textOf, weighMessage } from "./tokens.ts";
 

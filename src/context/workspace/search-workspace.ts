@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { searchContent } from "../../tools/files/search-content.ts";
 import type { ToolContext } from "../../tools/runtime/tool.ts";
 

@@ -1,4 +1,4 @@
-import { AppError, isAppError } from "../../errors.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { withFile } from "../../tools/files/file-access.ts";
 import { textLines } from "../../tools/files/text-lines.ts";
 import { locate } from "../../tools/files/workspace-path.ts";

@@ -1,4 +1,4 @@
-import { assertNever } from "../../errors.ts";
+import { assertNever } from "@millrace/engine/errors/errors";
 import type { Operation } from "../../tools/runtime/tool.ts";
 import type { Guardrail, Verdict } from "../guardrail.ts";
 import { questionFor, type AskedOperation } from "../questions.ts";

@@ -1,8 +1,14 @@
 import type { Artifact, Part } from "@a2a-js/sdk";
-import type { RunEvent } from "../../run-events.ts";
-import { isAIMessage, isBaseMessage, isBaseMessageChunk, isHumanMessage, messageText } from "../../message-kinds.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
+import {
+  isAIMessage,
+  isBaseMessage,
+  isBaseMessageChunk,
+  isHumanMessage,
+  messageText,
+} from "@millrace/engine/message-kinds";
 import { messagesIn } from "../../sessions/conversation.ts";
-import type { JsonObject, Run } from "../../storage/records.ts";
+import type { JsonObject, Run } from "@millrace/engine/storage/records";
 import { toWireJson } from "../wire.ts";
 
 /** What a task tells of an artifact: all of it, or what comes after what was told. */

@@ -1,5 +1,5 @@
 import type { AgentCard } from "@a2a-js/sdk";
-import type { Assistant } from "../../storage/records.ts";
+import type { Assistant } from "@millrace/engine/storage/records";
 
 /** What an agent card depends on beside the assistant. */
 export interface CardPlace {

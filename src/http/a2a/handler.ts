@@ -16,12 +16,12 @@ import {
   UnsupportedOperationError,
 } from "@a2a-js/sdk/errors";
 import type { A2ARequestHandler } from "@a2a-js/sdk/server";
-import { isAppError } from "../../errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { channelNames } from "../../graph/schemas/graph-schemas.ts";
 import { isOver } from "../../runs/status.ts";
 import { checksMessages } from "../../sessions/run-input.ts";
 import { createSession, requireSession } from "../../sessions/sessions.ts";
-import type { Assistant, Run, Session } from "../../storage/records.ts";
+import type { Assistant, Run, Session } from "@millrace/engine/storage/records";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { languageOf } from "../language.ts";
 import { RunBody } from "../run-request.ts";

@@ -2,7 +2,7 @@ import { ContentTypeNotSupportedError, RequestMalformedError } from "@a2a-js/sdk
 import { z } from "zod";
 import { readDecision } from "../../loop/tool-call/approval.ts";
 import { readQuestion, resumeValue } from "../../sessions/questions.ts";
-import { JsonObject, type Approval } from "../../storage/records.ts";
+import { JsonObject, type Approval } from "@millrace/engine/storage/records";
 
 const Content = z.discriminatedUnion("$case", [
   z.object({ $case: z.literal("text"), value: z.string() }),

@@ -1,9 +1,9 @@
 import { Role, TaskState, type Message, type Task, type TaskStatus } from "@a2a-js/sdk";
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 import { askingRun } from "../../runs/asking-run.ts";
 import { isOver } from "../../runs/status.ts";
 import { readQuestion } from "../../sessions/questions.ts";
-import type { Approval, Run } from "../../storage/records.ts";
+import type { Approval, Run } from "@millrace/engine/storage/records";
 import type { HttpServices } from "../environment.ts";
 import { questionText } from "../question-text.ts";
 import { toWireJson } from "../wire.ts";

@@ -1,7 +1,7 @@
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { findAssistant } from "../../graph/find-assistant.ts";
-import type { Assistant } from "../../storage/records.ts";
+import type { Assistant } from "@millrace/engine/storage/records";
 import type { HttpServices } from "../environment.ts";
 
 /** Assistants told in one answer to `tools/list`. */

@@ -1,12 +1,12 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { readQuestion, type Question } from "../../sessions/questions.ts";
 import { createSession, readValues, requireSession } from "../../sessions/sessions.ts";
-import type { Approval, Assistant, JsonObject, Run } from "../../storage/records.ts";
+import type { Approval, Assistant, JsonObject, Run } from "@millrace/engine/storage/records";
 import type { HttpServices } from "../environment.ts";
 import { toWireRunError } from "../errors.ts";
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 import { questionText } from "../question-text.ts";
 import { admitRun } from "../runs.ts";
 import { RunBody } from "../run-request.ts";

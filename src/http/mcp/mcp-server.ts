@@ -6,8 +6,8 @@ import {
   McpError,
   type ElicitRequestFormParams,
 } from "@modelcontextprotocol/sdk/types.js";
-import { isAppError, explain } from "../../errors.ts";
-import type { Language } from "../../language.ts";
+import { isAppError, explain } from "@millrace/engine/errors/errors";
+import type { Language } from "@millrace/engine/language";
 import type { Question } from "../../sessions/questions.ts";
 import type { HttpServices } from "../environment.ts";
 import { versions } from "../versions.ts";

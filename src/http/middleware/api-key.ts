@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
-import type { AuthContext } from "../../manifest/auth.ts";
-import type { ApiKey } from "../../settings/api-keys.ts";
+import type { AuthContext } from "@millrace/engine/manifest/auth";
+import type { ApiKey } from "@millrace/engine/config/api-keys";
 import type { HttpEnvironment } from "../environment.ts";
 
 /**

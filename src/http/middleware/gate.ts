@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { AppError, errorMessage } from "../../errors.ts";
-import type { Cors } from "../../manifest/manifest.ts";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
+import type { Cors } from "@millrace/engine/manifest/manifest";
 import type { HttpContext, HttpEnvironment } from "../environment.ts";
 
 /** LangGraph Studio's page; it talks to local servers from the browser. */

@@ -1,6 +1,6 @@
-import { AppError } from "../../errors.ts";
-import { studioUser, type CustomAuth } from "../../manifest/auth.ts";
-import type { ApiKey } from "../../settings/api-keys.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import { studioUser, type CustomAuth } from "@millrace/engine/manifest/auth";
+import type { ApiKey } from "@millrace/engine/config/api-keys";
 import { createIdentify, openPaths, refusals, type Caller } from "./api-key.ts";
 import { isLoopbackHost, isLoopbackName, studioOrigin } from "./gate.ts";
 

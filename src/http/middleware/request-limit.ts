@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from "hono";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { HttpEnvironment } from "../environment.ts";
 
 /** What tells whether the server is up has to answer when it has much to do. */

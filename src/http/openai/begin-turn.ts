@@ -5,7 +5,7 @@ import { checksMessages } from "../../sessions/run-input.ts";
 import { readQuestion, resumeValue } from "../../sessions/questions.ts";
 import { readMessages } from "../../sessions/conversation.ts";
 import { createSession } from "../../sessions/sessions.ts";
-import type { Approval, Assistant, JsonObject, Run, Session } from "../../storage/records.ts";
+import type { Approval, Assistant, JsonObject, Run, Session } from "@millrace/engine/storage/records";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { RunBody } from "../run-request.ts";
 import { admitRun, tellPosition } from "../runs.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JsonObject } from "../../storage/records.ts";
+import { JsonObject } from "@millrace/engine/storage/records";
 import { FunctionName, Metadata, ModelName, type InputMessage } from "./input-message.ts";
 
 const Text = z.string();

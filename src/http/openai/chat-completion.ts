@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Run } from "../../storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import type { InputMessage } from "./input-message.ts";
 import { failedRunBody } from "./problem.ts";
 import type { TurnEvent } from "./follow-turn.ts";

@@ -1,6 +1,6 @@
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
-import type { JsonObject } from "../../storage/records.ts";
+import type { JsonObject } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../storage/records.ts";
+import type { JsonObject } from "@millrace/engine/storage/records";
 
 /** What a client may ask of the model that our own agent knows as well. */
 export interface ModelChoices {

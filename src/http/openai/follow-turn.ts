@@ -1,5 +1,5 @@
-import type { RunEvent } from "../../run-events.ts";
-import type { Run } from "../../storage/records.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
+import type { Run } from "@millrace/engine/storage/records";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { frameLength } from "../frames.ts";
 import { languageOf } from "../language.ts";

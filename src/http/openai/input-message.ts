@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isAIMessage, isHumanMessage, messageText } from "../../message-kinds.ts";
-import type { JsonObject } from "../../storage/records.ts";
+import { isAIMessage, isHumanMessage, messageText } from "@millrace/engine/message-kinds";
+import type { JsonObject } from "@millrace/engine/storage/records";
 import { OpenAiProblem } from "./problem.ts";
 
 /** The assistant, by its id, its graph's id or its name. */

@@ -1,10 +1,10 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
-import { AppError, explain, isAppError, type ErrorCode } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
-import { Refusal } from "../../manifest/refusal.ts";
-import type { RunError } from "../../storage/records.ts";
+import { AppError, explain, isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
+import { Refusal } from "@millrace/engine/manifest/refusal";
+import type { RunError } from "@millrace/engine/storage/records";
 import type { HttpContext } from "../environment.ts";
 import { statusOf } from "../errors.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject, Run } from "../../storage/records.ts";
+import type { JsonObject, Run } from "@millrace/engine/storage/records";
 import type { TurnEvent } from "./follow-turn.ts";
 import { toResponse, type KeptRequest, type ResponseObject } from "./response-shape.ts";
 import type { ClientCall } from "./turn-reader.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JsonObject, type Run } from "../../storage/records.ts";
+import { JsonObject, type Run } from "@millrace/engine/storage/records";
 import { LangGraphPart, placeOf } from "./chat-completion.ts";
 import type { TurnResult, TurnUsage } from "./turn-reader.ts";
 

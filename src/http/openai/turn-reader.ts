@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import type { RunEvent } from "../../run-events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
 import {
   isAIMessage,
   isBaseMessage,
@@ -8,8 +8,8 @@ import {
   isHumanMessage,
   isToolMessage,
   messageText,
-} from "../../message-kinds.ts";
-import { PendingInterrupt, type Run, type RunError } from "../../storage/records.ts";
+} from "@millrace/engine/message-kinds";
+import { PendingInterrupt, type Run, type RunError } from "@millrace/engine/storage/records";
 
 /** What a turn says, piece by piece. `id` is that of the message it belongs to. */
 export type TurnItem = { type: "text" | "reasoning"; id: string; text: string };

@@ -1,11 +1,17 @@
 import { z } from "zod";
-import type { StreamMode } from "../../run-events.ts";
+import type { StreamMode } from "@millrace/engine/run-events";
 import { askingRun } from "../../runs/asking-run.ts";
 import { RunCommand, RunConfig } from "../../runs/execute.ts";
 import type { RunRequest } from "../../runs/runs.ts";
 import { createSession } from "../../sessions/sessions.ts";
 import { readState } from "../../sessions/state.ts";
-import { JsonObject, MultitaskStrategy, type PendingInterrupt, type Run, type Session } from "../../storage/records.ts";
+import {
+  JsonObject,
+  MultitaskStrategy,
+  type PendingInterrupt,
+  type Run,
+  type Session,
+} from "@millrace/engine/storage/records";
 import type { HttpServices } from "../environment.ts";
 import { mostIssues } from "../errors.ts";
 import type { RunBody } from "../run-request.ts";

@@ -1,7 +1,7 @@
 import { mergeUsageMetadata, type AIMessage, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
 import { z } from "zod";
-import { isAIMessage, isBaseMessage, isBaseMessageChunk, kindOf } from "../../message-kinds.ts";
-import type { RunEvent } from "../../run-events.ts";
+import { isAIMessage, isBaseMessage, isBaseMessageChunk, kindOf } from "@millrace/engine/message-kinds";
+import type { RunEvent } from "@millrace/engine/run-events";
 import { createBlocks, piecesOf, type Blocks } from "./content-blocks.ts";
 import type { ProtocolBody } from "./protocol-event.ts";
 

@@ -2,7 +2,7 @@ import { createGraphRunStream, isNativeTransformer, type StreamTransformer } fro
 import type { StreamMode } from "@langchain/langgraph/web";
 import { z } from "zod";
 import type { GraphChunk, Project } from "../../runs/to-events.ts";
-import { unlessAborted } from "../../unless-aborted.ts";
+import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
 import { createMessageStreams, type MessageStreams } from "./messages.ts";
 import type { ProtocolBody } from "./protocol-event.ts";
 

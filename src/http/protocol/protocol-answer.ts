@@ -1,7 +1,7 @@
 import { HTTPException } from "hono/http-exception";
-import { explain, isAppError, type ErrorCode } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
-import { Refusal as Refused } from "../../manifest/refusal.ts";
+import { explain, isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
+import { Refusal as Refused } from "@millrace/engine/manifest/refusal";
 import { partingTime } from "../../runs/event-clock.ts";
 
 /** Why a command was refused, in the words of the protocol. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { RunEvent } from "../../run-events.ts";
-import { PendingInterrupt, type Run } from "../../storage/records.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
+import { PendingInterrupt, type Run } from "@millrace/engine/storage/records";
 import { createLifecycles, type AgentStatus, type AgentTree, type Lifecycles } from "./lifecycle.ts";
 import { createMessageStreams } from "./messages.ts";
 import type { ProtocolBody, ProtocolEvent } from "./protocol-event.ts";

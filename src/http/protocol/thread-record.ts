@@ -1,7 +1,7 @@
 import type { Graphs } from "../../graph/load.ts";
 import { nodesWithLoop } from "../../runs/keep-turn.ts";
 import type { RecordItem } from "../../runs/follow-record.ts";
-import type { Run } from "../../storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import type { HttpServices } from "../environment.ts";
 import { isWanted, type EventFilter } from "./event-filter.ts";
 import type { AgentTree } from "./lifecycle.ts";

@@ -1,7 +1,7 @@
 import type { ToolMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isBaseMessage, isToolMessage, messageText } from "../../message-kinds.ts";
-import type { RunEvent } from "../../run-events.ts";
+import { isBaseMessage, isToolMessage, messageText } from "@millrace/engine/message-kinds";
+import type { RunEvent } from "@millrace/engine/run-events";
 import type { ProtocolBody } from "./protocol-event.ts";
 
 /** The tool calls of a run, as events of the channel `tools`. */

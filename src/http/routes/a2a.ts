@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { findAssistant } from "../../graph/find-assistant.ts";
-import type { Assistant } from "../../storage/records.ts";
+import type { Assistant } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";

@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 import { answerApproval, expiryOf, listApprovals, type ApprovalServices } from "../../sessions/approvals.ts";
 import { ApprovalDecision, readQuestion } from "../../sessions/questions.ts";
 import { requireSession } from "../../sessions/sessions.ts";
-import { Grant, JsonObject, type Approval } from "../../storage/records.ts";
+import { Grant, JsonObject, type Approval } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";

@@ -9,7 +9,7 @@ import {
   requireAssistant,
   useVersion,
 } from "../../sessions/assistants.ts";
-import { JsonObject, type Assistant } from "../../storage/records.ts";
+import { JsonObject, type Assistant } from "@millrace/engine/storage/records";
 import { toWireAssistant } from "../assistant.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";

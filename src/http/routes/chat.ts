@@ -1,13 +1,13 @@
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { askingRun } from "../../runs/asking-run.ts";
 import { messagesIn } from "../../sessions/conversation.ts";
 import { LlmMetadata } from "../../sessions/message-fields.ts";
 import { readQuestion } from "../../sessions/questions.ts";
 import { createSession, readValues, requireSession } from "../../sessions/sessions.ts";
-import type { Run, Session } from "../../storage/records.ts";
+import type { Run, Session } from "@millrace/engine/storage/records";
 import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
 import { ChatUsage, wholeAnswer, type ChatEvent } from "../chat-answer.ts";

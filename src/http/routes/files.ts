@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
 import type { FileWatch } from "../../watching/file-watch.ts";

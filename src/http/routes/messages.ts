@@ -7,7 +7,7 @@ import { appendMessages, clearMessages, MessageChange, updateMessage } from "../
 import { requireSession } from "../../sessions/sessions.ts";
 import { isHidden, StoredMessage } from "../../sessions/stored-message.ts";
 import { withOperations } from "../../sessions/with-operations.ts";
-import type { Session } from "../../storage/records.ts";
+import type { Session } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";

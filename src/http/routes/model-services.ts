@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { errorCodes } from "../../errors.ts";
+import { errorCodes } from "@millrace/engine/errors/errors";
 import type { ServiceStatus } from "../../models/resilience/model-services.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";

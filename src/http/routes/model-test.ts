@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { userText } from "../../error-texts.ts";
-import type { Language } from "../../language.ts";
-import { errorCodes } from "../../errors.ts";
+import { userText } from "@millrace/engine/errors/error-texts";
+import type { Language } from "@millrace/engine/language";
+import { errorCodes } from "@millrace/engine/errors/errors";
 import { adviceOf } from "../../models/advice.ts";
 import { connectionKinds, testConnection, type ConnectionVerdict } from "../../models/resilience/connection-test.ts";
 import { ModelName } from "../../models/registry/model-profile.ts";

@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { NamespaceName } from "../../config.ts";
+import { NamespaceName } from "@millrace/engine/config/config";
 import { usualModel } from "../../sessions/usual-model.ts";
 import { readDetails, SessionDetails } from "../../sessions/info.ts";
 import { currentSession, openNamespace, switchSession } from "../../sessions/namespaces.ts";
-import { JsonObject, type Namespace, type Session } from "../../storage/records.ts";
+import { JsonObject, type Namespace, type Session } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";

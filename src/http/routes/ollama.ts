@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 import { statusText } from "../../models/ollama/advice.ts";
 import { ollamaStatuses } from "../../models/ollama/health.ts";
 import { titleOf, type InstalledModel } from "../../models/ollama/installed-model.ts";

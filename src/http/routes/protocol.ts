@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
-import type { RunEvent } from "../../run-events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { frameLength } from "../frames.ts";

@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { valuesOf, variableNames } from "../../config.ts";
-import { AppError } from "../../errors.ts";
+import { valuesOf, variableNames } from "@millrace/engine/config/config";
+import { AppError } from "@millrace/engine/errors/errors";
 import { changeable } from "../../live-settings/changeable.ts";
 import { masked } from "../../models/registry/credentials.ts";
-import { isSecret } from "../../settings/is-secret.ts";
+import { isSecret } from "@millrace/engine/config/is-secret";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";

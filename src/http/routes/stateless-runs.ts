@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { runsToCancel } from "../../sessions/cancel-many.ts";
 import { createSession, deleteSession, isDone } from "../../sessions/sessions.ts";
-import type { Run } from "../../storage/records.ts";
+import type { Run } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";

@@ -1,9 +1,9 @@
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
-import { Minutes } from "../../settings/default-times.ts";
-import { checkFilter } from "../../storage/items/item-filter.ts";
-import { JsonObject } from "../../storage/records.ts";
+import { Minutes } from "@millrace/engine/config/default-times";
+import { checkFilter } from "@millrace/engine/storage/items/item-filter";
+import { JsonObject } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";

@@ -1,8 +1,8 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { Hono } from "hono";
 import { z } from "zod";
-import { AppError, isAppError } from "../../errors.ts";
-import type { Task } from "../../storage/records.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
+import type { Task } from "@millrace/engine/storage/records";
 import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
 import { stableId } from "../../tools/planner/stable-id.ts";

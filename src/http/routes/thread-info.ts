@@ -6,7 +6,7 @@ import { readDetails, SessionDetails, SessionInfo } from "../../sessions/info.ts
 import { noSession } from "../../sessions/access.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { SessionName } from "../../sessions/title.ts";
-import { JsonObject, SessionStatus } from "../../storage/records.ts";
+import { JsonObject, SessionStatus } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";

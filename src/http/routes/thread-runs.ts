@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { createSession, requireSession } from "../../sessions/sessions.ts";
-import { RunStatus, type Run, type Session } from "../../storage/records.ts";
+import { RunStatus, type Run, type Session } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { readHistory } from "../../sessions/history.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { readState, updateState, type CheckpointReference } from "../../sessions/state.ts";
-import { JsonObject } from "../../storage/records.ts";
+import { JsonObject } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
-import type { Language } from "../../language.ts";
-import { streamModes, type RunEvent, type StreamMode } from "../../run-events.ts";
+import type { Language } from "@millrace/engine/language";
+import { streamModes, type RunEvent, type StreamMode } from "@millrace/engine/run-events";
 import type { SessionPlace } from "../../runs/follow-session.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { describe } from "../describe.ts";

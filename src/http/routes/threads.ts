@@ -6,7 +6,7 @@ import { copySession } from "../../sessions/copy.ts";
 import { switchSession } from "../../sessions/namespaces.ts";
 import { createSession, deleteSession, requireSession } from "../../sessions/sessions.ts";
 import { applySupersteps, type Superstep } from "../../sessions/supersteps.ts";
-import { JsonObject, type Session } from "../../storage/records.ts";
+import { JsonObject, type Session } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Hono } from "hono";
 import { z } from "zod";
-import { breathing } from "../../breathing.ts";
+import { breathing } from "@millrace/engine/concurrency/breathing";
 import { countImage, ImageDetail } from "../../context/tokens/image-tokens.ts";
 import { countMessagesExactly, type CountedText } from "../../context/tokens/token-counter.ts";
 import { countMessages, countText } from "../../context/tokens/tokens.ts";

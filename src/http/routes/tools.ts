@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { asksWhen, confirmationOf } from "../../guardrails/rules/confirmation.ts";
 import { AskedOperation, questionFor } from "../../guardrails/questions.ts";
-import { JsonObject, EffectClass } from "../../storage/records.ts";
+import { JsonObject, EffectClass } from "@millrace/engine/storage/records";
 import { parameterSchema } from "../../tools/runtime/parameters.ts";
 import { describeTool } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";

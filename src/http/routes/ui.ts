@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import { Hono } from "hono";
 import { z } from "zod";
 import { findAssistant } from "../../graph/find-assistant.ts";
-import { globalOf, type InterfaceFile } from "../../manifest/interfaces.ts";
+import { globalOf, type InterfaceFile } from "@millrace/engine/manifest/interfaces";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Config } from "../../config.ts";
-import { AppError } from "../../errors.ts";
+import type { Config } from "@millrace/engine/config/config";
+import { AppError } from "@millrace/engine/errors/errors";
 import { isProviderSearchAvailable, providerSearchHelp } from "../../models/provider-search.ts";
 import { providers } from "../../models/index.ts";
 import type { ModelRegistry } from "../../models/registry/registry.ts";
@@ -11,7 +11,7 @@ import {
   searchKeyNames,
   withStoredKeys,
   type SearchEngineName,
-} from "../../settings/web-settings.ts";
+} from "@millrace/engine/config/web-settings";
 import { searchEngines } from "../../web/search-engines.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";

@@ -1,6 +1,6 @@
 import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { LoopPhase, Orchestration } from "../../state.ts";
 import { tellEvent } from "../services.ts";
 

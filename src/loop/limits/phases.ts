@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { LoopPhase } from "../../state.ts";
 
 /** What moves the loop from one phase to the next. */

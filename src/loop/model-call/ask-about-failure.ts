@@ -1,5 +1,5 @@
 import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { toldPart } from "./failed-call.ts";
 import { decisionRequest, readDecided, type Decided, type Failure } from "./failure.ts";
 import { move } from "../limits/move.ts";

@@ -1,8 +1,8 @@
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { countMessages } from "../../context/tokens/tokens.ts";
-import { alternativePlans, handle, type AlternativePlan } from "../../error-strategy.ts";
-import { isAppError, type AppError } from "../../errors.ts";
+import { alternativePlans, handle, type AlternativePlan } from "@millrace/engine/errors/error-strategy";
+import { isAppError, type AppError } from "@millrace/engine/errors/errors";
 import { learnLimit } from "../../models/registry/learned-limits.ts";
 import { cutPrompt } from "../../models/ollama/cut-prompt.ts";
 import { hasBegun } from "../../models/resilience/resilience.ts";

@@ -2,7 +2,7 @@ import type { BaseChatModel, BaseChatModelCallOptions } from "@langchain/core/la
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { overGrowingList } from "../../context/compression/growing-list.ts";
-import { AppError, errorMessage } from "../../errors.ts";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import { modelTarget } from "../../models/load-model.ts";
 import { modelPrice } from "../../models/registry/model-limits.ts";
 import { callWithRetry } from "../../models/resilience/resilience.ts";

@@ -1,9 +1,9 @@
 import { isHumanMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "../../context/tokens/tokens.ts";
-import { handle, type AlternativePlan } from "../../error-strategy.ts";
-import { userSentence } from "../../error-texts.ts";
-import { isAppError, type AppError } from "../../errors.ts";
+import { handle, type AlternativePlan } from "@millrace/engine/errors/error-strategy";
+import { userSentence } from "@millrace/engine/errors/error-texts";
+import { isAppError, type AppError } from "@millrace/engine/errors/errors";
 import { adviceOf } from "../../models/advice.ts";
 import { remainingMs, workedMs } from "../limits/limits.ts";
 import { toPartial } from "../reply/partial-answer.ts";

@@ -1,7 +1,13 @@
 import { z } from "zod";
-import { alternativePlans, handle, planAsked, type AlternativePlan, type UserOption } from "../../error-strategy.ts";
-import { errorQuestion } from "../../error-texts.ts";
-import { AppError, errorCodes } from "../../errors.ts";
+import {
+  alternativePlans,
+  handle,
+  planAsked,
+  type AlternativePlan,
+  type UserOption,
+} from "@millrace/engine/errors/error-strategy";
+import { errorQuestion } from "@millrace/engine/errors/error-texts";
+import { AppError, errorCodes } from "@millrace/engine/errors/errors";
 import { HeardAnswer } from "../progress.ts";
 
 /** A model call that failed for good, while a person decides about it. */

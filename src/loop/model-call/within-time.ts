@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 
 const ranOut = new WeakSet<object>();
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { textOf } from "../../context/tokens/tokens.ts";
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 import type { EndReason } from "../state.ts";
 
 const openings: Record<EndReason, Record<Language, string>> = {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { AIMessage } from "@langchain/core/messages";
 import { countText } from "../../context/tokens/tokens.ts";
 import type { PartialAnswer } from "../../events.ts";
-import type { StopReason } from "../../run-events.ts";
+import type { StopReason } from "@millrace/engine/run-events";
 import type { HeardAnswer } from "../progress.ts";
 
 /** A partial answer of at most so many characters is not worth a message. */

@@ -1,6 +1,6 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Assignment } from "../../agents/delegation.ts";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { AssignedAgent } from "./delegation.ts";
 import { loopCall } from "../request.ts";
 import { servicesOf } from "../services.ts";

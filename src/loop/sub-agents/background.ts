@@ -3,7 +3,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { backgroundText, type BackgroundAgents, type SentAgent } from "../../agents/background.ts";
 import type { Assignment } from "../../agents/delegation.ts";
 import { overGrowingList } from "../../context/compression/growing-list.ts";
-import { isAppError } from "../../errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { backgroundNote } from "../../prompts/templates/background-summary.ts";
 import type { RunContext } from "../../state.ts";
 import { commandText } from "../../tools/shell/background-commands.ts";

@@ -1,4 +1,4 @@
-import { isAppError } from "../../errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { failure } from "../../tools/runtime/result.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
 import type { ToolResult } from "../../tools/runtime/tool.ts";

@@ -1,7 +1,7 @@
 import { HumanMessage, isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "../../context/tokens/tokens.ts";
-import { isAppError } from "../../errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { modelPrice } from "../../models/registry/model-limits.ts";
 import { agentSystemText } from "../../prompts/injector.ts";
 import { agentId, type AgentTask } from "./delegate.ts";

@@ -1,4 +1,4 @@
-import { isAppError } from "../../errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { grantCovers, mayRemember } from "../../guardrails/grants.ts";
 import type { CheckedCall, Verdict } from "../../guardrails/guardrail.ts";
 import { guardrails } from "../../guardrails/index.ts";

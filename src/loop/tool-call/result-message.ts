@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { strategies } from "../../error-strategy.ts";
+import { strategies } from "@millrace/engine/errors/error-strategy";
 import { resultText } from "../../tools/runtime/result.ts";
 import type { ToolResult } from "../../tools/runtime/tool.ts";
 import type { EndReason } from "../state.ts";

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../errors.ts";
+import type { ErrorCode } from "@millrace/engine/errors/errors";
 import { brokenArguments } from "../../models/broken-arguments.ts";
 import type { ToolResult, UserQuestion } from "../../tools/runtime/tool.ts";
 import type { Asked } from "./approval.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import type { FileChange, OperationRecord } from "../../storage/records.ts";
-import type { OperationStore } from "../../storage/storage.ts";
+import type { FileChange, OperationRecord } from "@millrace/engine/storage/records";
+import type { OperationStore } from "@millrace/engine/storage/storage";
 import { textOfState } from "../../tools/undo/record-operation.ts";
 import type { EditorBuffer } from "../../tools/runtime/tool.ts";
 import { loopCall } from "../request.ts";

@@ -8,7 +8,7 @@ import { cutEarly } from "../../context/compression/shorter-history.ts";
 import { safeZoneTokens } from "../../context/pruning/safe-zone.ts";
 import { countMessage, countMessages, countText } from "../../context/tokens/tokens.ts";
 import { withLearned } from "../../models/registry/learned-limits.ts";
-import type { AlternativePlan } from "../../error-strategy.ts";
+import type { AlternativePlan } from "@millrace/engine/errors/error-strategy";
 import { modelLimits } from "../../models/registry/model-limits.ts";
 import { coreParts, textOfParts } from "../../prompts/injector.ts";
 import { toLangChainTools } from "../../tools/runtime/registry.ts";

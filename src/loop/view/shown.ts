@@ -6,7 +6,7 @@ import { prune, type Pruned } from "../../context/pruning/prune.ts";
 import { repairToolPairs } from "../../context/repair.ts";
 import { shortIds } from "../../context/pruning/short-ids.ts";
 import { countMessages, textOf } from "../../context/tokens/tokens.ts";
-import { errorMessage } from "../../errors.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
 import { toolCleared } from "../../prompts/templates/tool-cleared.ts";
 import { builtInPrompts } from "../../prompts/prompts.ts";
 import { writeTool } from "../../tools/conversation/deletion-list.ts";

@@ -1,4 +1,4 @@
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 import { say } from "./text.ts";
 
 /** Something the offline model was asked to do. `overwrite`: the user's words allow to replace what is there. */

@@ -5,7 +5,7 @@ import {
   isToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 import { languageOf } from "./text.ts";
 
 /** What a call wants: ordinary talk, or one of the workflow's own prompts, named by a marker in its text. */

@@ -2,7 +2,7 @@ import type { Action } from "./actions.ts";
 import type { Exchange } from "./conversation.ts";
 import type { Outcome } from "./steps.ts";
 import { summarizeText } from "./summary.ts";
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 import { say } from "./text.ts";
 
 /** Lines of a result that an answer repeats, alone and beside others. */

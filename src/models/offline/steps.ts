@@ -1,7 +1,7 @@
 import { mainTool, type Action } from "./actions.ts";
 import type { Exchange } from "./conversation.ts";
 import { summarizeText } from "./summary.ts";
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 
 /** A call that an action needs next. `step` counts the action's own calls from 0. */
 export interface NeededCall {

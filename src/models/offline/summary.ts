@@ -1,4 +1,4 @@
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 import { say } from "./text.ts";
 
 /** Sentences of a text that a summary quotes, and headings it names. */

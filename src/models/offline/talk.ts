@@ -1,4 +1,4 @@
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 import { say } from "./text.ts";
 
 const howToChoose = "MILLRACE_MODEL=openai:gpt-4o-mini";

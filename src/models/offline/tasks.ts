@@ -2,7 +2,7 @@ import { isAIMessage, isHumanMessage } from "@langchain/core/messages";
 import { areIndependent, describe, mainTool } from "./actions.ts";
 import { isNote, type Conversation, type Exchange } from "./conversation.ts";
 import { parseRequests } from "./parse.ts";
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 import { say } from "./text.ts";
 
 /** Characters a summary of the conversation may have. */

@@ -1,4 +1,4 @@
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 
 /** Chooses the wording for a language. */
 export function say(language: Language, english: string, chinese: string): string {

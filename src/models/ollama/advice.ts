@@ -1,5 +1,5 @@
-import type { Language } from "../../language.ts";
-import type { ErrorCode } from "../../errors.ts";
+import type { Language } from "@millrace/engine/language";
+import type { ErrorCode } from "@millrace/engine/errors/errors";
 import type { Advice } from "../advice.ts";
 import type { OllamaStatus } from "./health.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 
 /** Where a service of Ollama is asked, and for how long. */
 export interface OllamaPlace {

@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { environmentVariable } from "../../config.ts";
-import type { AppError } from "../../errors.ts";
+import { environmentVariable } from "@millrace/engine/config/config";
+import type { AppError } from "@millrace/engine/errors/errors";
 import { toModelError } from "../model-error.ts";
 import { readVersion, type OllamaPlace } from "./api.ts";
 

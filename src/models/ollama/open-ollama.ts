@@ -1,5 +1,5 @@
-import type { AppError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
+import type { AppError } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
 import { isLocal } from "../registry/known-models.ts";
 import type { ModelRegistry } from "../registry/registry.ts";
 import { OllamaService } from "./service.ts";

@@ -1,4 +1,4 @@
-import type { Language } from "../../language.ts";
+import type { Language } from "@millrace/engine/language";
 
 /** A model that is good to begin with. */
 export interface RecommendedModel {

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { AppError, isAppError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
 import { toModelError } from "../model-error.ts";
 import type { ProfileRows } from "../registry/profiles.ts";
 import { listRunning, showModel, type OllamaPlace, type RunningModel, type ShownModel } from "./api.ts";
 import { failureAdvice } from "./advice.ts";
 import { modelsEvent, statusEvent, type OllamaEvent } from "./events.ts";
-import { Feed } from "../../feed.ts";
+import { Feed } from "@millrace/engine/concurrency/feed";
 import { checkHealth, isOllamaInstalled, type OllamaHealth, type OllamaStatus } from "./health.ts";
 import { readInstalled, type KnownModels } from "./installed-models.ts";
 import { installedModel, installedProfile, type InstalledModel } from "./installed-model.ts";

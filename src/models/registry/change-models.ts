@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { isNamed } from "./known-models.ts";
 import type { ProfilePart } from "./model-profile.ts";
 import type { ProviderSetting } from "./model-settings.ts";

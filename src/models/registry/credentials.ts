@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { OverrideFile, type WarnOfFile } from "../../prompts/override-file.ts";
 
 /** Only the user who runs the server may read or write the file. */

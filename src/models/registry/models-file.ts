@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { parseDocument, type Document } from "yaml";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { largestFile, OverrideFile, type WarnOfFile } from "../../prompts/override-file.ts";
 import { noSettings, readModelSettings, type ModelSettings } from "./model-settings.ts";
 

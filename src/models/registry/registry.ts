@@ -1,6 +1,6 @@
-import { environmentVariable, type Config } from "../../config.ts";
-import { AppError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
+import { environmentVariable, type Config } from "@millrace/engine/config/config";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
 import { Credentials } from "./credentials.ts";
 import { providers } from "../index.ts";
 import { modelLimits } from "./model-limits.ts";

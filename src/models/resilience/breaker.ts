@@ -1,5 +1,5 @@
 import { circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from "cockatiel";
-import { isAppError, type ErrorCode } from "../../errors.ts";
+import { isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
 
 /** When a service is left alone, and for how long. */
 export interface BreakerSettings {

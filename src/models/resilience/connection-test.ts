@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { AppError, isAppError } from "../../errors.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { withAdvice } from "../advice.ts";
 import { isLinkOrMetadata } from "../../web/network-address.ts";
 import { noKey, targetOf } from "../load-model.ts";

@@ -1,5 +1,5 @@
-import { AppError } from "../../errors.ts";
-import { createRate, type Rate } from "../../rates.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import { createRate, type Rate } from "@millrace/engine/concurrency/rates";
 import { withAdvice } from "../advice.ts";
 import { breakerSettings, createBreaker, type Breaker, type BreakerState } from "./breaker.ts";
 import { createBulkhead, type Bulkhead } from "./bulkhead.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { handleWhen, retry } from "cockatiel";
-import { handle } from "../../error-strategy.ts";
-import { AppError, isAppError } from "../../errors.ts";
-import { unlessAborted } from "../../unless-aborted.ts";
+import { handle } from "@millrace/engine/errors/error-strategy";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
+import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
 import { pausedForMs } from "./model-services.ts";
 import { toModelError } from "../model-error.ts";
 import type { ModelTarget } from "../provider.ts";

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../errors.ts";
+import type { ErrorCode } from "@millrace/engine/errors/errors";
 
 /** How the requests to one service went since the process began. Times in milliseconds. */
 export interface Statistics {

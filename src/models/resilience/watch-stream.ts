@@ -1,5 +1,5 @@
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { noteStreamFailure } from "./stream-failure.ts";
 import type { Timeouts } from "./timeouts.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { callPlaces, type CallPlace } from "./call-places.ts";
 import type { Quirks } from "./quirks.ts";
 

@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 
 /** A text that is found, and what replaces it. */
 export interface Change {

@@ -1,4 +1,4 @@
-import { AppError, isAppError } from "../../errors.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { withFile } from "../files/file-access.ts";
 import { textLines } from "../files/text-lines.ts";
 import { locate } from "../files/workspace-path.ts";

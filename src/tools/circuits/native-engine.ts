@@ -4,13 +4,13 @@ import { lstat, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as after } from "node:timers";
-import type { Config } from "../../config.ts";
-import { AppError } from "../../errors.ts";
-import { hiddenPlaces } from "../../folders.ts";
+import type { Config } from "@millrace/engine/config/config";
+import { AppError } from "@millrace/engine/errors/errors";
+import { hiddenPlaces } from "@millrace/engine/process/folders";
 import type { Analysis } from "../../simulation/analysis.ts";
 import { deckText, type Deck } from "../../simulation/deck.ts";
 import { readAnswer, tooLong, type AnalysisResult, type Engine } from "../../simulation/engine.ts";
-import { createPlaces } from "../../places.ts";
+import { createPlaces } from "@millrace/engine/concurrency/places";
 import { startCommand, type CommandEnd, type RunningCommand } from "../shell/run-command.ts";
 import { createSandboxSearch, limiter } from "../shell/sandbox.ts";
 

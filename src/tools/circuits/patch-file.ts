@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { replaceFile } from "../files/file-access.ts";
 import { leadsToCritical, look, writing } from "../files/looking.ts";
 import { reconcileWrite } from "../files/reconcile.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { plotPng } from "../../simulation/plot-png.ts";
 import { plotSvg } from "../../simulation/plot-svg.ts";
 import { Waveform } from "../../simulation/waveforms.ts";

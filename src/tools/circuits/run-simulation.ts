@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isAppError, type AppError } from "../../errors.ts";
+import { isAppError, type AppError } from "@millrace/engine/errors/errors";
 import { readAnalysis, type Analysis } from "../../simulation/analysis.ts";
 import { prepareDeck, type Deck } from "../../simulation/deck.ts";
 import { createEngine } from "../../simulation/engine.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { isMadeByPrograms, isWordDocument } from "../documents/document-format.ts";
 import type { Operation, ToolContext } from "../runtime/tool.ts";
 import { isInCriticalFolder } from "../files/critical-file.ts";

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { AppError, isAppError } from "../../errors.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { answerLimit, fittingLines } from "../files/bounded-text.ts";
-import { breathing } from "../../breathing.ts";
-import { hasCode } from "../../system-code.ts";
+import { breathing } from "@millrace/engine/concurrency/breathing";
+import { hasCode } from "@millrace/engine/errors/system-code";
 import { fileSeconds, reading } from "../files/looking.ts";
 import { notFound } from "../files/not-found.ts";
 import { walk } from "../files/walk.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { Block } from "./search-replace.ts";
 
 const opening = /^<{5,9} ?SEARCH\s*$/u;

@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { nearestText } from "./nearest-text.ts";
 
 /** One SEARCH/REPLACE block: lines without their ends. `number` counts from 1, as errors name it. */

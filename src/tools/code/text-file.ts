@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { withFile, type FileContext } from "../files/file-access.ts";
 import type { Place } from "../files/workspace-path.ts";
 

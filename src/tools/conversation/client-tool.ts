@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { ClientTool } from "../../user-context.ts";
 import { readArgumentSchema } from "../mcp/argument-schema.ts";
 import type { Tool } from "../runtime/tool.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { errorCodes } from "../../errors.ts";
+import { errorCodes } from "@millrace/engine/errors/errors";
 import { readFormats } from "./document-format.ts";
 
 /** In what a text is written that becomes a Word document. */

@@ -1,5 +1,5 @@
-import { isAppError } from "../../errors.ts";
-import type { FileState } from "../../storage/records.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
+import type { FileState } from "@millrace/engine/storage/records";
 import { formatOf } from "./document-format.ts";
 import { textOfDocument } from "./read-document.ts";
 

@@ -1,6 +1,6 @@
-import { askThread } from "../../ask-thread.ts";
-import { AppError } from "../../errors.ts";
-import { createPlaces } from "../../places.ts";
+import { askThread } from "@millrace/engine/concurrency/ask-thread";
+import { AppError } from "@millrace/engine/errors/errors";
+import { createPlaces } from "@millrace/engine/concurrency/places";
 import { DocumentAnswer, type DocumentJob } from "./document-job.ts";
 
 /** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */

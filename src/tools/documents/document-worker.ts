@@ -1,6 +1,6 @@
 import { Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
-import { errorMessage, isAppError } from "../../errors.ts";
+import { errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import { DocumentJob, type DocumentAnswer } from "./document-job.ts";
 import type { DocumentText } from "./document-text.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { diffLines, nearChanges, type DiffLine } from "../undo/line-diff.ts";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool, type EditorBuffer, type ToolContext, type ToolResult } from "../runtime/tool.ts";

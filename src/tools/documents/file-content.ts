@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { AppError, isAppError } from "../../errors.ts";
-import type { FileState } from "../../storage/records.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
+import type { FileState } from "@millrace/engine/storage/records";
 import { withFile, type FileContext } from "../files/file-access.ts";
 import { holdsText } from "../files/reconcile.ts";
 import { locate, type Place } from "../files/workspace-path.ts";

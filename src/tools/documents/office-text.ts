@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { counted, type DocumentText } from "./document-text.ts";
 import { attributeOf, scanXml } from "./scan-xml.ts";
 import { readParts } from "./zip-parts.ts";

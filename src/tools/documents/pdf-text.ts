@@ -1,5 +1,5 @@
 import { extractText, getDocumentProxy } from "unpdf";
-import { AppError, errorMessage } from "../../errors.ts";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import { counted, type DocumentText } from "./document-text.ts";
 import { encodingTable } from "./pdf-encodings.ts";
 

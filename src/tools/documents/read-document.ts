@@ -1,4 +1,4 @@
-import { AppError, isAppError } from "../../errors.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { withFile, type FileContext } from "../files/file-access.ts";
 import type { Place } from "../files/workspace-path.ts";
 import { nameOf, otherThan, type ReadFormat } from "./document-format.ts";

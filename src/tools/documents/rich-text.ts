@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { counted, type DocumentText } from "./document-text.ts";
 
 /** Groups that hold no text: fonts, colours, styles, who wrote it. A group that begins with `\*` may be left out by anybody. */

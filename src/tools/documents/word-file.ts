@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { Syntax } from "./document-job.ts";
 import { headedTables, tidyWordFile, withListings, withOneStyle } from "./tidy-word-file.ts";
 import { withoutPictures } from "./without-pictures.ts";

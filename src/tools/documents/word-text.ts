@@ -1,5 +1,5 @@
 import mammoth from "mammoth";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { counted, type DocumentText } from "./document-text.ts";
 import { equationsAsText } from "./equations.ts";
 import { htmlAsMarkdown } from "./html-as-markdown.ts";

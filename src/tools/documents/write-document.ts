@@ -1,4 +1,4 @@
-import { AppError, isAppError } from "../../errors.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { counted } from "./document-text.ts";
 import type { Syntax } from "./document-job.ts";
 import { inThread } from "./document-thread.ts";

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
-import { AppError } from "../../errors.ts";
-import { hasCode } from "../../system-code.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import { hasCode } from "@millrace/engine/errors/system-code";
 
 /** Bytes that the parts of a document may have when they are unpacked, and how many parts there may be. */
 const [mostBytes, mostParts] = [64 * 1024 * 1024, 10_000];

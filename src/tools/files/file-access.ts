@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { access, link, lstat, mkdir, open, readdir, rename, rmdir, unlink, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { AppError, isAppError } from "../../errors.ts";
-import { hasCode } from "../../system-code.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
+import { hasCode } from "@millrace/engine/errors/system-code";
 import { notFound } from "./not-found.ts";
 import { isTemporaryName, ownName, withFolder, type Place } from "./workspace-path.ts";
 

@@ -1,9 +1,9 @@
 import { link, mkdir, readdir, rename, rmdir, lstat, open, unlink } from "node:fs/promises";
 import { extname } from "node:path";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { Operation } from "../runtime/tool.ts";
 import { isInCriticalFolder } from "./critical-file.ts";
-import { hasCode } from "../../system-code.ts";
+import { hasCode } from "@millrace/engine/errors/system-code";
 import { makeFolders, removeEmptyFolders, type FileContext } from "./file-access.ts";
 import { leadsToCritical, look } from "./looking.ts";
 import { notFound } from "./not-found.ts";

@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { isTemporaryName, reservedFolder, withFolder, type Place } from "./workspace-path.ts";
 
 /** The error for a place where nothing is; it names a similar one of the same folder if there is one. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { formatOf, isOldFormat, nameOf } from "../documents/document-format.ts";
 import { readDocument } from "../documents/read-document.ts";
 import { answering, success } from "../runtime/result.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { FileState } from "../../storage/records.ts";
+import type { FileState } from "@millrace/engine/storage/records";
 import type { Reconciled, ToolContext, ToolResult } from "../runtime/tool.ts";
 import { identityOf, isSameState, snapshot } from "./snapshot.ts";
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { endGroup, keepGroup } from "../../process-group.ts";
+import { endGroup, keepGroup } from "@millrace/engine/concurrency/process-group";
 
 /** Bytes of names that are taken; a search that finds more files is not narrowed by them. */
 const mostBytes = 16 * 1024 * 1024;

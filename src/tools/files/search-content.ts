@@ -1,11 +1,11 @@
 import { RE2JS } from "re2js";
 import { z } from "zod";
-import { AppError, errorMessage, isAppError } from "../../errors.ts";
+import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { answerLimit } from "./bounded-text.ts";
-import { breathing } from "../../breathing.ts";
-import { hasCode } from "../../system-code.ts";
+import { breathing } from "@millrace/engine/concurrency/breathing";
+import { hasCode } from "@millrace/engine/errors/system-code";
 import { withFile } from "./file-access.ts";
 import { toGlob } from "./glob.ts";
 import { fileSeconds, reading } from "./looking.ts";

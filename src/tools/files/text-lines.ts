@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { Encoding } from "./text-encoding.ts";
 
 /** Characters of a line that are kept; the rest of a longer one is dropped. */

@@ -1,9 +1,9 @@
 import { chmod, rmdir, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { AppError } from "../../errors.ts";
-import type { FileChange, FileState } from "../../storage/records.ts";
-import { hasCode } from "../../system-code.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { FileChange, FileState } from "@millrace/engine/storage/records";
+import { hasCode } from "@millrace/engine/errors/system-code";
 import { makeFolders, removeEmptyFolders, replaceFile, writeNewFile, type FileContext } from "./file-access.ts";
 import { moveEntry } from "./move-entry.ts";
 import { identityOf, isSameState, snapshot } from "./snapshot.ts";

@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { isAppError } from "../../errors.ts";
-import { breathing } from "../../breathing.ts";
-import { hasCode } from "../../system-code.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
+import { breathing } from "@millrace/engine/concurrency/breathing";
+import { hasCode } from "@millrace/engine/errors/system-code";
 import { isTemporaryName, kindOf, reservedFolder, withFolder, type Place } from "./workspace-path.ts";
 
 /** Something met on a walk. `unreadable` is a folder that could not be opened; links are not followed. */

@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { lstat, open, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
-import { AppError } from "../../errors.ts";
-import { hasCode } from "../../system-code.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import { hasCode } from "@millrace/engine/errors/system-code";
 
 /**
  * Where a path of the model leads, links resolved. Only names below `existing` may be missing. `path` is for people and

@@ -2,7 +2,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ErrorCode, McpError, ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { AppError, errorMessage } from "../../errors.ts";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import { boundedFetch } from "./bounded-fetch.ts";
 import type { McpServerConfig, McpTransport } from "./mcp-config.ts";
 import { ProcessTransport } from "./process-transport.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
-import { AppError, errorMessage } from "../../errors.ts";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 
 /** Reads one variable of the environment; secrets never stand in the file. */
 export type ReadVariable = (name: string) => string | undefined;

@@ -1,6 +1,6 @@
-import { AppError, errorMessage, isAppError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
-import { unlessAborted } from "../../unless-aborted.ts";
+import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
+import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
 import { failure } from "../runtime/result.ts";
 import type { Tool, ToolResult } from "../runtime/tool.ts";
 import { readCallResult } from "./call-result.ts";

@@ -1,8 +1,8 @@
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute, relative, sep } from "node:path";
-import { environmentVariable, type Config } from "../../config.ts";
-import { AppError, explain, isAppError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
+import { environmentVariable, type Config } from "@millrace/engine/config/config";
+import { AppError, explain, isAppError } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
 import type { ToolSource } from "../runtime/tool-source.ts";
 import { readMcpConfig, type McpServerConfig, type McpSettings, type ReadVariable } from "./mcp-config.ts";
 import { McpServer } from "./mcp-server.ts";

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { errorMessage } from "../../errors.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
 import type { McpTransport } from "./mcp-config.ts";
 import { MessageLines } from "./message-lines.ts";
-import { endGroup, keepGroup, signalGroup } from "../../process-group.ts";
+import { endGroup, keepGroup, signalGroup } from "@millrace/engine/concurrency/process-group";
 
 /** Milliseconds that a server gets to end by itself once its input is closed, and once more after SIGTERM. */
 const endMilliseconds = 500;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { answering, success } from "../runtime/result.ts";
-import type { Task } from "../../storage/records.ts";
+import type { Task } from "@millrace/engine/storage/records";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { stableId } from "./stable-id.ts";
 import { AreaId, Day, newTask, taskData, taskLine, Title } from "./task-form.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
-import type { Task } from "../../storage/records.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { Task } from "@millrace/engine/storage/records";
 import { stableId } from "./stable-id.ts";
 
 /** A day that exists, as `YYYY-MM-DD`. */

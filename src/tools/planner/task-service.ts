@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { AppError, errorMessage, isAppError, type ErrorCode } from "../../errors.ts";
-import { systemCode } from "../../system-code.ts";
-import type { PlannerSettings } from "../../settings/planner-settings.ts";
-import type { Task } from "../../storage/records.ts";
-import type { TaskStore, TaskView } from "../../storage/task-store.ts";
+import { AppError, errorMessage, isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
+import { systemCode } from "@millrace/engine/errors/system-code";
+import type { PlannerSettings } from "@millrace/engine/config/planner-settings";
+import type { Task } from "@millrace/engine/storage/records";
+import type { TaskStore, TaskView } from "@millrace/engine/storage/task-store";
 import { scheduleData } from "./task-form.ts";
 import { viewText } from "./view-context.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Task } from "../../storage/records.ts";
+import type { Task } from "@millrace/engine/storage/records";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { Day } from "./task-form.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { TaskView } from "../../storage/task-store.ts";
+import type { TaskView } from "@millrace/engine/storage/task-store";
 import { isDay } from "./task-form.ts";
 
 /** What a planner shows, as clients and models write it: a day, what has no date, or an area. */

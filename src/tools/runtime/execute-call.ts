@@ -1,8 +1,8 @@
-import type { Ledger, LedgerAnswer, OperationStore } from "../../storage/storage.ts";
+import type { Ledger, LedgerAnswer, OperationStore } from "@millrace/engine/storage/storage";
 import { canonicalJson } from "./canonical-json.ts";
 import { runHooks, type HookedCall, type ToolHook } from "./hooks.ts";
 import type { Locks } from "./locks.ts";
-import type { Rate } from "../../rates.ts";
+import type { Rate } from "@millrace/engine/concurrency/rates";
 import { recordOperation, settleFound } from "../undo/record-operation.ts";
 import { runTool, type RunToolOptions } from "./run-tool.ts";
 import type { Reconciled, Tool, ToolContext, ToolResult } from "./tool.ts";

@@ -1,4 +1,4 @@
-import type { EffectClass } from "../../storage/records.ts";
+import type { EffectClass } from "@millrace/engine/storage/records";
 import type { ToolResult } from "./tool.ts";
 
 /** A call as hooks see it; arguments are not theirs to know. `call_id` is the ledger's. */

@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 
 /** Keeps calls that touch the same things apart, and bounds how many run at once. */
 export interface Locks {

@@ -1,5 +1,5 @@
-import { AppError } from "../../errors.ts";
-import type { EffectClass } from "../../storage/records.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { EffectClass } from "@millrace/engine/storage/records";
 import { parameterSchema } from "./parameters.ts";
 import { failure } from "./result.ts";
 import type { Tool, ToolResult } from "./tool.ts";

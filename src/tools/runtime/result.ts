@@ -1,6 +1,6 @@
-import { toolAdvice } from "../../error-strategy.ts";
-import { errorMessage, isAppError, type ErrorCode } from "../../errors.ts";
-import { systemCode } from "../../system-code.ts";
+import { toolAdvice } from "@millrace/engine/errors/error-strategy";
+import { errorMessage, isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
+import { systemCode } from "@millrace/engine/errors/system-code";
 import type { ToolResult } from "./tool.ts";
 
 /** A result of success. `content` is what the model reads; without it the message is. */

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { jsonrepair } from "jsonrepair";
 import { z } from "zod";
-import { isTransient } from "../../error-strategy.ts";
-import { AppError, errorMessage, isAppError } from "../../errors.ts";
+import { isTransient } from "@millrace/engine/errors/error-strategy";
+import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { Locks } from "./locks.ts";
 import { convertParameters, parameterSchema } from "./parameters.ts";
-import type { Rate } from "../../rates.ts";
+import type { Rate } from "@millrace/engine/concurrency/rates";
 import { failure, toFailure } from "./result.ts";
 import type { Tool, ToolContext, ToolResult } from "./tool.ts";
 

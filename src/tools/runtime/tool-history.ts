@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ToolCallRecord } from "../../storage/records.ts";
+import type { ToolCallRecord } from "@millrace/engine/storage/records";
 
 /** One call of a tool in a session. `unknown`: it was begun, the server stopped, and nobody saw its end. */
 export interface ToolHistoryEntry {

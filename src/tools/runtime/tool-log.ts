@@ -1,4 +1,4 @@
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "@millrace/engine/logger";
 import type { HookedCall, ToolHook } from "./hooks.ts";
 
 /** A hook that writes a line when a call begins (debug), when it has ended well (info) and when it has failed (error). */

@@ -3,9 +3,9 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { errorMessage } from "../../errors.ts";
-import { hasCode } from "../../system-code.ts";
-import { endGroup, keepGroup, signalGroup } from "../../process-group.ts";
+import { errorMessage } from "@millrace/engine/errors/errors";
+import { hasCode } from "@millrace/engine/errors/system-code";
+import { endGroup, keepGroup, signalGroup } from "@millrace/engine/concurrency/process-group";
 import { createOutput, type CommandOutput } from "./command-output.ts";
 import { sandboxArguments, searchPath } from "./sandbox.ts";
 

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { existsSync, realpathSync, statSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { environmentVariable } from "../../config.ts";
-import { hasCode } from "../../system-code.ts";
+import { environmentVariable } from "@millrace/engine/config/config";
+import { hasCode } from "@millrace/engine/errors/system-code";
 
 /** Folders of the machine that programs need; nothing else of it is there. Read only, and left out where they are missing. */
 const systemFolders = [

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { AppError } from "../../errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { startCommand, type CommandEnd, type RunningCommand } from "./run-command.ts";
 import { createSandboxSearch } from "./sandbox.ts";
 

@@ -1,5 +1,5 @@
-import type { OperationRecord } from "../../storage/records.ts";
-import type { OperationStore } from "../../storage/storage.ts";
+import type { OperationRecord } from "@millrace/engine/storage/records";
+import type { OperationStore } from "@millrace/engine/storage/storage";
 import { documentTexts } from "../documents/document-texts.ts";
 import { diffLines, nearChanges, type DiffLine } from "./line-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";

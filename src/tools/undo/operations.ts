@@ -1,6 +1,6 @@
-import { AppError } from "../../errors.ts";
-import type { OperationRecord } from "../../storage/records.ts";
-import type { OperationStore, Page } from "../../storage/storage.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { OperationRecord } from "@millrace/engine/storage/records";
+import type { OperationStore, Page } from "@millrace/engine/storage/storage";
 import { undoChange } from "../files/undo-change.ts";
 import type { DiffLine } from "./line-diff.ts";
 import type { Locks } from "../runtime/locks.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import type { FileChange, OperationRecord } from "../../storage/records.ts";
-import type { OperationStore } from "../../storage/storage.ts";
+import type { FileChange, OperationRecord } from "@millrace/engine/storage/records";
+import type { OperationStore } from "@millrace/engine/storage/storage";
 import { identityOf, isSameState, missingFolders, snapshot, type Snapshot } from "../files/snapshot.ts";
 import { locate } from "../files/workspace-path.ts";
 import { diffLines } from "./line-diff.ts";

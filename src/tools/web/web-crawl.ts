@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError, isAppError } from "../../errors.ts";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { WebPage, WebPages } from "../../web/read-page.ts";
 import { answering, failure, success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../../src/errors.ts";
+import type { ErrorCode } from "@millrace/engine/errors/errors";
 import type { ModelStep } from "../../support/model-server-script.ts";
 import type { Exchange, Play, Wire } from "./fault-server.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { adviceOf } from "../../../src/models/advice.ts";
-import { loadConfig } from "../../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { createModel, modelTarget } from "../../../src/models/load-model.ts";
 import { toModelError } from "../../../src/models/model-error.ts";
 import { statusText } from "../../../src/models/ollama/advice.ts";

@@ -21,7 +21,7 @@ describe("the tokens that a text has at the very least", () => {
     "README.md",
     "package.json",
     "docs/providers.md",
-    "src/error-texts.ts",
+    "packages/engine/src/errors/error-texts.ts",
     "src/models/registry/registry.ts",
     "tests/models/wire/qwen-call.sse",
   ])("of %s are no more than a tokenizer finds, and not much fewer", (path) => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { AppError } from "../../../src/errors.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import type { OllamaEvent } from "../../../src/models/ollama/events.ts";
 import { OllamaService, reconnectDelays } from "../../../src/models/ollama/service.ts";
 import type { ProfileRows } from "../../../src/models/registry/profiles.ts";

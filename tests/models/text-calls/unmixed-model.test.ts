@@ -3,7 +3,7 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { concat } from "@langchain/core/utils/stream";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { createModel } from "../../../src/models/load-model.ts";
 import { readChunks, readWhole } from "../../../src/models/text-calls/read-reply.ts";
 import { writingHabits } from "../../../src/models/text-calls/writing-habits.ts";

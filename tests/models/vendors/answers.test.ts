@@ -3,7 +3,7 @@ import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { callsOf } from "../../../src/loop/reply/reply-calls.ts";
 import { usageOf } from "../../../src/loop/reply/reply-message.ts";
-import { loadConfig } from "../../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { createModel, modelTarget } from "../../../src/models/load-model.ts";
 import { toModelError } from "../../../src/models/model-error.ts";
 import { cutPrompt } from "../../../src/models/ollama/cut-prompt.ts";

@@ -9,7 +9,7 @@ import {
 import { concat } from "@langchain/core/utils/stream";
 import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import { afterEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { usageOf } from "../../../src/loop/reply/reply-message.ts";
 import { providers } from "../../../src/models/index.ts";
 import { createModel, modelTarget } from "../../../src/models/load-model.ts";

@@ -8,8 +8,8 @@ import {
 } from "@langchain/core/messages";
 import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../../src/config.ts";
-import type { AppError } from "../../../src/errors.ts";
+import { loadConfig } from "@millrace/engine/config/config";
+import type { AppError } from "@millrace/engine/errors/errors";
 import { toModelError } from "../../../src/models/model-error.ts";
 import { noteMessage } from "../../../src/models/note-message.ts";
 import { wireRequest } from "../../../src/models/wire-request.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { loadConfig } from "../../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { createModel } from "../../../src/models/load-model.ts";
 import { ollama } from "../../../src/models/ollama/ollama.ts";
 import { openAiCompatible } from "../../../src/models/openai-compatible.ts";

@@ -2,7 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { HumanMessage, type AIMessageChunk } from "@langchain/core/messages";
 import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../../src/config.ts";
+import { loadConfig } from "@millrace/engine/config/config";
 import { createModel } from "../../../src/models/load-model.ts";
 import { startModelServer, type ModelServer } from "../../support/model-server.ts";
 import { deepseek, dsml } from "../text-calls/replies.ts";

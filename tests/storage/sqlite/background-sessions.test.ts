@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openDatabase } from "../../../src/storage/sqlite/database/database.ts";
-import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
-import { migrate } from "../../../src/storage/sqlite/migrations.ts";
-import { searchCondition, searchOrder } from "../../../src/storage/sqlite/records/session-search.ts";
+import { openDatabase } from "@millrace/engine/storage/sqlite/database/database";
+import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
+import { migrate } from "@millrace/engine/storage/sqlite/migrations";
+import { searchCondition, searchOrder } from "@millrace/engine/storage/sqlite/records/session-search";
 
 it("the agents of a session are found by an index, in their order, and a damaged row keeps nobody from it", () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-background-"));

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ThreadCache } from "../../../src/storage/sqlite/cache.ts";
-import { ThreadItems } from "../../../src/storage/sqlite/checkpoints/items.ts";
+import { ThreadCache } from "@millrace/engine/storage/sqlite/cache";
+import { ThreadItems } from "@millrace/engine/storage/sqlite/checkpoints/items";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());

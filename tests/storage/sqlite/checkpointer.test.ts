@@ -23,7 +23,7 @@ import {
   StateSchema,
 } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { MillraceSaver } from "../../../src/storage/sqlite/checkpoints/checkpointer.ts";
+import { MillraceSaver } from "@millrace/engine/storage/sqlite/checkpoints/checkpointer";
 import { openSaver, type OpenSaver } from "./open-saver.ts";
 
 let folder: string;

@@ -5,7 +5,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { MillraceSaver } from "../../../src/storage/sqlite/checkpoints/checkpointer.ts";
+import { MillraceSaver } from "@millrace/engine/storage/sqlite/checkpoints/checkpointer";
 import { openSaver, type OpenSaver } from "./open-saver.ts";
 
 const hour = 3_600_000;

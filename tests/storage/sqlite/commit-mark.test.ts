@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CommitMark, markFile } from "../../../src/storage/sqlite/database/commit-mark.ts";
-import { openDatabase, type Database } from "../../../src/storage/sqlite/database/database.ts";
-import { GroupCommit } from "../../../src/storage/sqlite/database/durable.ts";
+import { CommitMark, markFile } from "@millrace/engine/storage/sqlite/database/commit-mark";
+import { openDatabase, type Database } from "@millrace/engine/storage/sqlite/database/database";
+import { GroupCommit } from "@millrace/engine/storage/sqlite/database/durable";
 
 let folder: string;
 let database: Database;

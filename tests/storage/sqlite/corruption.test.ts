@@ -3,8 +3,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isAppError } from "../../../src/errors.ts";
-import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { projectFolder } from "../../support/source-files.ts";
 import { damages } from "./damages.ts";
 import { contentOf } from "./history.ts";

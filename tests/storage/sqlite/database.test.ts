@@ -8,10 +8,10 @@ import {
   retryBusy,
   toStorageError,
   type Database,
-} from "../../../src/storage/sqlite/database/database.ts";
-import { GroupCommit } from "../../../src/storage/sqlite/database/durable.ts";
-import { migrate } from "../../../src/storage/sqlite/migrations.ts";
-import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
+} from "@millrace/engine/storage/sqlite/database/database";
+import { GroupCommit } from "@millrace/engine/storage/sqlite/database/durable";
+import { migrate } from "@millrace/engine/storage/sqlite/migrations";
+import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
 
 let folder: string;
 let path: string;

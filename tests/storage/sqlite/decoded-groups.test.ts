@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { RunEvent } from "../../../src/run-events.ts";
-import { DecodedGroups } from "../../../src/storage/sqlite/events/decoded-groups.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
+import { DecodedGroups } from "@millrace/engine/storage/sqlite/events/decoded-groups";
 
 const group = (): RunEvent[] => [{ id: 0, event: "custom", namespace: [], data: "told" }];
 

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { openDatabase } from "../../../src/storage/sqlite/database/database.ts";
-import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
-import { migrate } from "../../../src/storage/sqlite/migrations.ts";
+import { openDatabase } from "@millrace/engine/storage/sqlite/database/database";
+import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
+import { migrate } from "@millrace/engine/storage/sqlite/migrations";
 import {
   claimRun,
   findRun,
@@ -12,7 +12,7 @@ import {
   listLeftRollbacks,
   listLeftTemporary,
   listUnfinished,
-} from "../../../src/storage/sqlite/records/run-rows.ts";
+} from "@millrace/engine/storage/sqlite/records/run-rows";
 import { runRecord } from "../../contract/records.ts";
 
 let folder: string;

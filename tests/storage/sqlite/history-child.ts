@@ -1,4 +1,4 @@
-import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { writeHistory } from "./history.ts";
 
 // Fills a database and closes it in order, or dies with its log open.

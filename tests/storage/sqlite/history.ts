@@ -1,8 +1,8 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
-import type { Run } from "../../../src/storage/records.ts";
-import type { SqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+import type { Run } from "@millrace/engine/storage/records";
+import type { SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { sessionRecord, runRecord } from "../../contract/records.ts";
 
 /** Two sessions, by id. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { AppError } from "../../../src/errors.ts";
-import { GraphStore } from "../../../src/storage/items/graph-store.ts";
-import { createSqliteStorage, type SqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import { GraphStore } from "@millrace/engine/storage/items/graph-store";
+import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 
 let storage: SqliteStorage;
 /** Who waits for a vector, by the text. */

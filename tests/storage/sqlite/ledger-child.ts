@@ -1,4 +1,4 @@
-import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
 
 /** A process that is killed in the middle of three tool calls. Says `ready` once they are begun. */

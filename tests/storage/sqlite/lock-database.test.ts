@@ -4,8 +4,8 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { lockDatabase } from "../../../src/storage/sqlite/database/lock-database.ts";
-import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+import { lockDatabase } from "@millrace/engine/storage/sqlite/database/lock-database";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 
 let folder = "";
 beforeEach(async () => {
@@ -25,7 +25,7 @@ test("a second server on the same database is refused, and may have it after the
 
 test("a killed process leaves no lock behind", async () => {
   const path = join(folder, "millrace.db");
-  const module = new URL("../../../src/storage/sqlite/storage.ts", import.meta.url).href;
+  const module = new URL("../../../packages/engine/src/storage/sqlite/storage.ts", import.meta.url).href;
   const source = `const { createSqliteStorage } = await import(${JSON.stringify(module)});
     globalThis.storage = createSqliteStorage(${JSON.stringify(path)}); console.log("open"); setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {

@@ -10,8 +10,8 @@ import {
   checkWhole,
   pruneDatabase,
   restoreDatabase,
-} from "../../../src/storage/sqlite/database/maintenance.ts";
-import { createSqliteStorage, type SqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+} from "@millrace/engine/storage/sqlite/database/maintenance";
+import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { openStorageBench } from "../../faults/storage-bench.ts";
 import { never } from "../../runs/fixtures.ts";
 import { projectFolder } from "../../support/source-files.ts";

@@ -5,8 +5,8 @@ import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createSqliteStorage, type SqliteStorage } from "../../../src/storage/sqlite/storage.ts";
-import type { ModelRequest } from "../../../src/storage/model-requests.ts";
+import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
+import type { ModelRequest } from "@millrace/engine/storage/model-requests";
 import { sessionRecord } from "../../contract/records.ts";
 
 let folder: string;

@@ -1,7 +1,7 @@
-import { MillraceSaver } from "../../../src/storage/sqlite/checkpoints/checkpointer.ts";
-import { openDatabase, type Database } from "../../../src/storage/sqlite/database/database.ts";
-import { migrate } from "../../../src/storage/sqlite/migrations.ts";
-import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
+import { MillraceSaver } from "@millrace/engine/storage/sqlite/checkpoints/checkpointer";
+import { openDatabase, type Database } from "@millrace/engine/storage/sqlite/database/database";
+import { migrate } from "@millrace/engine/storage/sqlite/migrations";
+import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
 
 export interface OpenSaver {
   database: Database;

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openDatabase } from "../../../src/storage/sqlite/database/database.ts";
-import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
-import { migrate } from "../../../src/storage/sqlite/migrations.ts";
-import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+import { openDatabase } from "@millrace/engine/storage/sqlite/database/database";
+import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
+import { migrate } from "@millrace/engine/storage/sqlite/migrations";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 
 it("sessions of a time before owners have none, and are found where that is asked for", async () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-migration-"));

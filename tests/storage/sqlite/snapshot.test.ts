@@ -7,8 +7,8 @@ import {
   expand,
   slice,
   type Ranges,
-} from "../../../src/storage/sqlite/checkpoints/ranges.ts";
-import { readRow, rowText, type Body, type Stored } from "../../../src/storage/sqlite/checkpoints/snapshot.ts";
+} from "@millrace/engine/storage/sqlite/checkpoints/ranges";
+import { readRow, rowText, type Body, type Stored } from "@millrace/engine/storage/sqlite/checkpoints/snapshot";
 
 function rangesOf(sequences: readonly number[]): Ranges {
   const ranges: Ranges = [];

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { AIMessageChunk, HumanMessage } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import BetterSqlite3 from "better-sqlite3";
-import { createSqliteStorage } from "../../../src/storage/sqlite/storage.ts";
+import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { describeStorage } from "../../contract/storage.ts";
 

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { openDatabase } from "../../../src/storage/sqlite/database/database.ts";
-import { GroupCommit } from "../../../src/storage/sqlite/database/durable.ts";
-import { migrations } from "../../../src/storage/sqlite/migrations/index.ts";
-import { migrate } from "../../../src/storage/sqlite/migrations.ts";
-import { createWebhookStore } from "../../../src/storage/sqlite/records/webhooks.ts";
+import { openDatabase } from "@millrace/engine/storage/sqlite/database/database";
+import { GroupCommit } from "@millrace/engine/storage/sqlite/database/durable";
+import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
+import { migrate } from "@millrace/engine/storage/sqlite/migrations";
+import { createWebhookStore } from "@millrace/engine/storage/sqlite/records/webhooks";
 
 it("a backlog of busy receivers is passed over by the index, whatever is to be told to them", async () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-webhooks-"));

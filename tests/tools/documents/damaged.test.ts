@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isAppError } from "../../../src/errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import type { DocumentText } from "../../../src/tools/documents/document-text.ts";
 import { equationsAsText } from "../../../src/tools/documents/equations.ts";
 import { openDocumentText, slidesText } from "../../../src/tools/documents/office-text.ts";

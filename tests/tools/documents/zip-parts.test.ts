@@ -1,7 +1,7 @@
 import { deflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isAppError } from "../../../src/errors.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
 import { packParts, readParts } from "../../../src/tools/documents/zip-parts.ts";
 
 const everything = (): boolean => true;

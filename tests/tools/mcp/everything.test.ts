@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { environmentVariable } from "../../../src/config.ts";
+import { environmentVariable } from "@millrace/engine/config/config";
 import { readMcpConfig } from "../../../src/tools/mcp/mcp-config.ts";
 import { createMcpSource } from "../../../src/tools/mcp/mcp-source.ts";
 import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";

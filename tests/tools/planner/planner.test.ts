@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Task } from "../../../src/storage/records.ts";
+import type { Task } from "@millrace/engine/storage/records";
 import { tools } from "../../../src/tools/index.ts";
 import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";
-import { createMemoryTasks } from "../../../src/storage/memory.ts";
+import { createMemoryTasks } from "@millrace/engine/storage/memory";
 import { tools } from "../../../src/tools/index.ts";
 import { plannerTasks } from "../../../src/tools/planner/task-service.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";

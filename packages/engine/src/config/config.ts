@@ -1,0 +1,282 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { loadEnvFile } from "node:process";
+import { z } from "zod";
+import { AppError } from "../errors/errors.ts";
+import { apiKeys, type ApiKey } from "./api-keys.ts";
+import { ownerTools } from "./owner-tools.ts";
+import { conversationSettings, type ConversationSettings } from "./conversation-settings.ts";
+import { commaList as list } from "./comma-list.ts";
+import { toolSettings, type ToolSettings } from "./tool-settings.ts";
+import { searchEngineNames, webSettings, type WebSettings } from "./web-settings.ts";
+import { webhookSettings, type WebhookSettings } from "./webhook-settings.ts";
+
+const optionalText = z
+  .string()
+  .optional()
+  .transform((text) => (text === undefined || text.trim() === "" ? undefined : text.trim()));
+/** The name of a namespace, such as a project's; the usual one is `default`. */
+export const NamespaceName = z
+  .string()
+  .min(1)
+  .max(100)
+  .refine((name) => !/[\p{Cc}/\\]/u.test(name), { error: "a namespace has no slashes and no control characters" });
+const webUrl = z.url({ protocol: /^https?$/ });
+const optionalUrl = optionalText.pipe(webUrl.optional());
+
+/** Every variable the program reads, with its default. Documented line by line in `.env.example`. */
+const Environment = z.object({
+  PORT: z.coerce.number().int().min(0).max(65_535).default(2024),
+  HOST: z.string().min(1).default("127.0.0.1"),
+  MILLRACE_DATA_DIR: z.string().min(1).default("data"),
+  MILLRACE_WORKSPACE: optionalText,
+  MILLRACE_GRAPHS: z.string().min(1).default("langgraph.json"),
+  MILLRACE_MCP: optionalText,
+  CONVERSATION_STORAGE_PATH: optionalText,
+  CONVERSATION_MAX_CACHE_SIZE: z.coerce.number().int().positive().default(512),
+  CONVERSATION_CACHE_TTL: z.coerce.number().positive().default(300),
+  CONVERSATION_LOCK_TIMEOUT: z.coerce.number().positive().max(86_400).default(10),
+  CONVERSATION_DEFAULT_NAMESPACE: NamespaceName.optional(),
+  MILLRACE_MODEL: z.string().min(1).default("offline"),
+  MILLRACE_TITLE_MODEL: optionalText,
+  MILLRACE_CONTEXT_LIMIT: z.coerce.number().int().positive().optional(),
+  MILLRACE_API_KEYS: apiKeys,
+  MILLRACE_CORS_ORIGINS: list,
+  MILLRACE_LOCAL_PAGES: z.enum(["0", "1"]).default("0"),
+  MILLRACE_ALLOWED_HOSTS: list,
+  MILLRACE_ALLOW_TRUNCATE: z.enum(["0", "1"]).default("0"),
+  MILLRACE_BODY_LIMIT: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(8 * 1024 * 1024),
+  MILLRACE_MAX_REQUESTS: z.coerce.number().int().positive().default(2000),
+  MILLRACE_REQUEST_SECONDS: z.coerce.number().positive().default(60),
+  MILLRACE_MAX_CONCURRENT_RUNS: z.coerce.number().int().positive().default(256),
+  MILLRACE_CRASH_BUDGET: z.coerce.number().int().positive().default(3),
+  MILLRACE_QUEUE_LIMIT: z.coerce.number().int().positive().default(1000),
+  MILLRACE_RUN_SECONDS: z.coerce.number().positive().max(2_000_000).optional(),
+  MILLRACE_EVENT_RETENTION_HOURS: z.coerce.number().positive().default(24),
+  MILLRACE_APPROVAL_TIMEOUT_HOURS: z.coerce.number().positive().optional(),
+  MILLRACE_DRAIN_SECONDS: z.coerce.number().positive().default(30),
+  MILLRACE_LOAD_SECONDS: z.coerce.number().positive().max(86_400).default(60),
+  MILLRACE_TOOL_RATE: z.coerce.number().positive().optional(),
+  MILLRACE_MODEL_RATE: z.coerce.number().positive().optional(),
+  MILLRACE_MODEL_REQUESTS: z.coerce.number().int().positive().optional(),
+  MILLRACE_TOOLKITS: list,
+  MILLRACE_OWNER_TOOLS: ownerTools,
+  MILLRACE_SANDBOX: z.enum(["auto", "off"]).default("auto"),
+  MILLRACE_NGSPICE: optionalText,
+  MILLRACE_WATCH_FILES: z.enum(["auto", "on", "off"]).default("auto"),
+  MILLRACE_CRITICAL_FILES: list,
+  MILLRACE_PLANNER_URL: optionalUrl,
+  MILLRACE_PLANNER_KEY: optionalText,
+  MILLRACE_CONFIRM_TASKS: z.enum(["on", "off"]).default("off"),
+  MILLRACE_TOOL_HOOKS: z.enum(["on", "off"]).default("on"),
+  MILLRACE_TOOL_HELP: z.enum(["comments", "run"]).default("comments"),
+  MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
+  OPENAI_API_KEY: optionalText,
+  OPENAI_BASE_URL: optionalUrl,
+  ZHIPU_API_KEY: optionalText,
+  SILICONFLOW_API_KEY: optionalText,
+  DEEPSEEK_API_KEY: optionalText,
+  DASHSCOPE_API_KEY: optionalText,
+  OLLAMA_BASE_URL: optionalUrl,
+  MILLRACE_SEARCH: z.enum(["off", ...searchEngineNames]).optional(),
+  MILLRACE_WEB_FETCH: z.enum(["on", "off"]).optional(),
+  MILLRACE_WEB_ALLOW: list,
+  MILLRACE_WEBHOOK_ALLOW: list,
+  MILLRACE_WEBHOOK_SECRET: optionalText,
+  GOOGLE_SEARCH_API_KEY: optionalText,
+  GOOGLE_SEARCH_CX: optionalText,
+  GOOGLE_SEARCH_URL: webUrl.default("https://www.googleapis.com/customsearch/v1"),
+  BING_SEARCH_API_KEY: optionalText,
+  BING_SEARCH_URL: webUrl.default("https://api.bing.microsoft.com/v7.0/search"),
+  SEARXNG_URL: optionalUrl,
+  LANGSMITH_API_KEY: optionalText,
+  LANGSMITH_TRACING: optionalText,
+  LANGSMITH_ENDPOINT: optionalUrl,
+  LANGSMITH_PROJECT: optionalText,
+});
+
+/** What the program was told, checked; paths are absolute. Keys are secrets: never log, trace or send this object. */
+export interface Config extends ToolSettings {
+  /** The variables that have a value, as they were given. */
+  given: Readonly<Record<string, string>>;
+  port: number;
+  host: string;
+  dataDir: string;
+  /** Absolute. `workspaceIsDefault`: nobody named it, so the start creates it. */
+  workspace: string;
+  workspaceIsDefault: boolean;
+  graphs: string;
+  /** The file of MCP servers; only one that somebody named has to be there. */
+  mcpFile: string;
+  mcpFileIsDefault: boolean;
+  conversations: ConversationSettings;
+  model: string;
+  /** The model that writes titles; `undefined`: they are made by rule. */
+  titleModel: string | undefined;
+  /** Tokens a model may read at most; `undefined` leaves it to what is known of the model. */
+  contextLimit: number | undefined;
+  apiKeys: ApiKey[];
+  corsOrigins: string[];
+  /** Whether pages that come from this machine may call, without being named. */
+  localPages: boolean;
+  allowedHosts: string[];
+  /** Whether clients may remove everything at once: for their test suites only. */
+  allowTruncate: boolean;
+  /** Bytes. */
+  bodyLimit: number;
+  /** Requests that are answered at the same time, over all callers. */
+  maxRequests: number;
+  /** How long a request may take to arrive. */
+  requestSeconds: number;
+  maxConcurrentRuns: number;
+  /** Attempts that may end with the process before a run is set aside. */
+  crashBudget: number;
+  /** How long an attempt of a run may take; `undefined`: as long as it takes. */
+  runSeconds: number | undefined;
+  /** Runs that may wait, over all sessions. */
+  queueLimit: number;
+  /** How long the events of a run stay after its end. */
+  eventRetentionHours: number;
+  /** How long a question to a person waits before it counts as denied; `undefined`: for ever. */
+  approvalTimeoutHours: number | undefined;
+  /** Tool calls and model calls that may begin in a second, over all runs; `undefined`: as many as come. */
+  toolRate: number | undefined;
+  modelRate: number | undefined;
+  /** Model calls that may be under way at once, over all runs; `undefined`: as many as come. */
+  modelRequests: number | undefined;
+  drainSeconds: number;
+  /** How long a graph may take to be loaded, and its factory to make it. */
+  loadSeconds: number;
+  logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
+  openai: { apiKey: string | undefined; baseUrl: string | undefined };
+  /** Keys of the OpenAI-compatible vendors, by provider name. */
+  vendorKeys: Record<string, string | undefined>;
+  ollamaBaseUrl: string;
+  web: WebSettings;
+  webhooks: WebhookSettings;
+  langsmith: {
+    enabled: boolean;
+    apiKey: string | undefined;
+    endpoint: string | undefined;
+    project: string | undefined;
+  };
+}
+
+/** The data folder is never in the workspace, so that no tool can write there what programs are started. */
+function mcpFileOf(values: z.infer<typeof Environment>): Pick<Config, "mcpFile" | "mcpFileIsDefault"> {
+  const { MILLRACE_MCP: named, MILLRACE_DATA_DIR: folder } = values;
+  return { mcpFile: resolve(named ?? join(folder, "mcp.json")), mcpFileIsDefault: named === undefined };
+}
+
+function langsmithOf(values: z.infer<typeof Environment>): Config["langsmith"] {
+  const apiKey = values.LANGSMITH_API_KEY;
+  const isOff = ["false", "0"].includes(values.LANGSMITH_TRACING?.toLowerCase() ?? "");
+  const { LANGSMITH_ENDPOINT: endpoint, LANGSMITH_PROJECT: project } = values;
+  return { enabled: apiKey !== undefined && !isOff, apiKey, endpoint, project };
+}
+
+/** The names of all variables, in the order of `.env.example`. */
+export const variableNames: readonly string[] = Object.keys(Environment.shape);
+
+/** The value of every variable that has one, for what `loadConfig` has read. */
+export function valuesOf(given: Config["given"]): Record<string, unknown> {
+  return Environment.parse(given);
+}
+
+/** A variable without a value is one that nobody set. */
+function givenOf(env: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(variableNames.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}
+
+/** Parses an environment. Throws `config` with every problem listed, each with the variable's name. */
+export function loadConfig(env: Record<string, string | undefined>): Config {
+  const given = givenOf(env);
+  const parsed = Environment.safeParse(given);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
+    throw new AppError("config", `The environment has ${problems.length} wrong value(s):\n${problems.join("\n")}`, {
+      suggestion: "Correct the variables named above, or remove them to use the defaults in .env.example.",
+    });
+  }
+  const values = parsed.data;
+  return {
+    given,
+    port: values.PORT,
+    host: values.HOST,
+    dataDir: resolve(values.MILLRACE_DATA_DIR),
+    workspace: resolve(values.MILLRACE_WORKSPACE ?? "workspace"),
+    workspaceIsDefault: values.MILLRACE_WORKSPACE === undefined,
+    graphs: resolve(values.MILLRACE_GRAPHS),
+    ...mcpFileOf(values),
+    conversations: conversationSettings(values),
+    model: values.MILLRACE_MODEL,
+    titleModel: values.MILLRACE_TITLE_MODEL,
+    contextLimit: values.MILLRACE_CONTEXT_LIMIT,
+    apiKeys: values.MILLRACE_API_KEYS,
+    corsOrigins: values.MILLRACE_CORS_ORIGINS,
+    localPages: values.MILLRACE_LOCAL_PAGES === "1",
+    allowedHosts: values.MILLRACE_ALLOWED_HOSTS,
+    allowTruncate: values.MILLRACE_ALLOW_TRUNCATE === "1",
+    bodyLimit: values.MILLRACE_BODY_LIMIT,
+    maxRequests: values.MILLRACE_MAX_REQUESTS,
+    requestSeconds: values.MILLRACE_REQUEST_SECONDS,
+    maxConcurrentRuns: values.MILLRACE_MAX_CONCURRENT_RUNS,
+    crashBudget: values.MILLRACE_CRASH_BUDGET,
+    runSeconds: values.MILLRACE_RUN_SECONDS,
+    queueLimit: values.MILLRACE_QUEUE_LIMIT,
+    eventRetentionHours: values.MILLRACE_EVENT_RETENTION_HOURS,
+    approvalTimeoutHours: values.MILLRACE_APPROVAL_TIMEOUT_HOURS,
+    toolRate: values.MILLRACE_TOOL_RATE,
+    modelRate: values.MILLRACE_MODEL_RATE,
+    modelRequests: values.MILLRACE_MODEL_REQUESTS,
+    ...toolSettings(values),
+    drainSeconds: values.MILLRACE_DRAIN_SECONDS,
+    loadSeconds: values.MILLRACE_LOAD_SECONDS,
+    logLevel: values.MILLRACE_LOG_LEVEL,
+    openai: { apiKey: values.OPENAI_API_KEY, baseUrl: values.OPENAI_BASE_URL },
+    vendorKeys: {
+      zhipu: values.ZHIPU_API_KEY,
+      siliconflow: values.SILICONFLOW_API_KEY,
+      deepseek: values.DEEPSEEK_API_KEY,
+      qwen: values.DASHSCOPE_API_KEY,
+    },
+    ollamaBaseUrl: values.OLLAMA_BASE_URL ?? "http://127.0.0.1:11434",
+    web: webSettings(values),
+    webhooks: webhookSettings(values),
+    langsmith: langsmithOf(values),
+  };
+}
+
+/** The value of a variable that a configuration file names, since secrets stand in the environment alone. */
+export function environmentVariable(name: string): string | undefined {
+  return process.env[name];
+}
+
+/** Sets variables that nobody has set: what a file says goes after the environment. */
+export function addVariables(values: Record<string, string | undefined>): void {
+  for (const [name, value] of Object.entries(values)) process.env[name] ??= value;
+}
+
+/** Sets variables whatever they are: what stands in a command goes before the environment. */
+export function setVariables(values: Record<string, string>): void {
+  Object.assign(process.env, values);
+}
+
+let current: Config | undefined;
+
+/**
+ * The process's configuration: the environment, then `.env` of the working folder, then `defaults`, read once at the
+ * first call. The graph uses it too when it runs under another server.
+ */
+export function currentConfig(defaults: Record<string, string> = {}): Config {
+  if (current === undefined) {
+    if (existsSync(".env")) loadEnvFile(".env");
+    addVariables(defaults);
+    current = loadConfig(process.env);
+  }
+  return current;
+}

@@ -1,0 +1,160 @@
+import { z } from "zod";
+import { AppError } from "../errors/errors.ts";
+import { jsonProblem } from "./json-problem.ts";
+import type { Manifest } from "./manifest.ts";
+import { Refusal, toRefusal } from "./refusal.ts";
+import { loadExport } from "./user-module.ts";
+
+/** Who sends a request, as the user's own code says. */
+export interface AuthContext {
+  user: { identity: string; display_name: string; is_authenticated: boolean; permissions: string[] } & Record<
+    string,
+    unknown
+  >;
+  scopes: string[];
+}
+
+/** What a handler is asked about. */
+export type AuthEvent =
+  | `assistants:${"create" | "read" | "update" | "delete" | "search"}`
+  | `threads:${"create" | "read" | "update" | "delete" | "search" | "create_run"}`
+  | `crons:${"create" | "read" | "update" | "delete" | "search"}`
+  | `store:${"put" | "get" | "search" | "list_namespaces" | "delete"}`;
+
+/** What the metadata of a row must contain, as PostgreSQL's `@>` means it. */
+export type RowFilter = Record<string, unknown>;
+
+/** The rules that `auth.path` of a `langgraph.json` names. */
+export interface CustomAuth {
+  /** Who sends the request. Throws `Refusal` as the user's code does; 401 when it does not know. */
+  authenticate: (request: Request) => Promise<AuthContext>;
+  /**
+   * Asks the handler for the event; `undefined` allows every row. The handler may change `value`. Throws `Refusal`:
+   * 403, or what the handler threw.
+   */
+  authorize: (context: AuthContext, event: AuthEvent, value: Record<string, unknown>) => Promise<RowFilter | undefined>;
+  /** Whether Studio's own header stands for a user, where only this machine can send it. */
+  allowsStudio: boolean;
+}
+
+/** What LangGraph's SDK makes of `new Auth().authenticate(…).on(…)`, of any version of it. */
+interface Handlers {
+  authenticate?: (request: Request) => unknown;
+  callbacks?: Record<string, ((request: object) => unknown) | undefined>;
+}
+
+/** Studio, which has no user of its own. */
+export const studioUser: AuthContext = {
+  user: {
+    kind: "StudioUser",
+    display_name: "langgraph-studio-user",
+    identity: "langgraph-studio-user",
+    permissions: [],
+    is_authenticated: true,
+  },
+  scopes: [],
+};
+
+const Permissions = z.array(z.string());
+const AuthenticatedUser = z.looseObject({
+  identity: z.string().min(1),
+  permissions: Permissions.nullish(),
+  display_name: z.string().nullish(),
+  is_authenticated: z.boolean().nullish(),
+});
+
+/** Loads the rules; `undefined` where the manifest names none. Throws `config` when they cannot be used. */
+export async function loadAuth({ auth, folder }: Pick<Manifest, "auth" | "folder">): Promise<CustomAuth | undefined> {
+  if (auth?.path === undefined) return undefined;
+  const handlers = handlersOf(await loadExport(folder, auth.path), auth.path);
+  return {
+    allowsStudio: !auth.disable_studio_auth,
+    authenticate: async (request) => {
+      const { authenticate } = handlers;
+      if (authenticate === undefined) throw new Refusal(401, "Unauthorized");
+      return toContext(await asRefusal(() => authenticate(request)));
+    },
+    authorize: async ({ user, scopes }, event, value) => {
+      const handler = handlerFor(handlers, event);
+      if (handler === undefined) return undefined;
+      const [resource, action] = event.split(":");
+      const request = { event, resource, action, value, user, permissions: scopes };
+      const result = await asRefusal(() => handler(request));
+      if (result === false) throw new Refusal(403, "Forbidden");
+      return result === undefined || result === null || result === true ? undefined : toRowFilter(result, event);
+    },
+  };
+}
+
+function handlersOf(exported: unknown, path: string): Handlers {
+  if (typeof exported === "object" && exported !== null && "~handlerCache" in exported) {
+    // What stands there is the SDK's own, of which only what is called is read.
+    return exported["~handlerCache"] as Handlers;
+  }
+  throw new AppError("config", `auth.path ${path} is no Auth of @langchain/langgraph-sdk/auth.`, {
+    suggestion: 'Export one: export const auth = new Auth().authenticate(async (request) => "user").',
+  });
+}
+
+/** The most particular handler there is for an event. */
+function handlerFor({ callbacks }: Handlers, event: AuthEvent): ((request: object) => unknown) | undefined {
+  const [resource = "", action = ""] = event.split(":");
+  const name = [event, resource, `*:${action}`, "*"].find((key) => callbacks?.[key] !== undefined);
+  return name === undefined ? undefined : callbacks?.[name];
+}
+
+async function asRefusal(work: () => unknown): Promise<unknown> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toRefusal(error) ?? error;
+  }
+}
+
+function toContext(answer: unknown): AuthContext {
+  if (typeof answer === "string" && answer !== "") return toContext({ identity: answer });
+  const parsed = AuthenticatedUser.safeParse(answer);
+  if (!parsed.success) {
+    throw new AppError("config", "authenticate answered with neither a name nor an object with an identity.", {
+      suggestion: 'Return a string, or an object such as {identity: "ada", permissions: []}.',
+    });
+  }
+  const problem = jsonProblem(parsed.data);
+  if (problem !== undefined) {
+    throw new AppError("config", `authenticate of auth.path answered with a user that JSON cannot hold: ${problem}.`, {
+      suggestion: "Users are told apart, and told to graphs, by JSON: leave that field out, or give it as a text.",
+    });
+  }
+  const { permissions, display_name, is_authenticated, ...user } = parsed.data;
+  const scopes = permissions ?? [];
+  return {
+    user: {
+      ...user,
+      permissions: scopes,
+      is_authenticated: is_authenticated ?? true,
+      display_name: display_name ?? user.identity,
+    },
+    scopes,
+  };
+}
+
+const Plain = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const RowFilterAnswer = z.record(
+  z.string(),
+  z.union([
+    Plain,
+    z.strictObject({ $eq: Plain }).transform(({ $eq }) => $eq),
+    z
+      .strictObject({ $contains: z.union([Plain, z.array(Plain)]) })
+      .transform(({ $contains }) => (Array.isArray($contains) ? $contains : [$contains])),
+  ]),
+);
+
+/** A filter that is not understood lets nobody through. */
+function toRowFilter(result: unknown, event: AuthEvent): RowFilter {
+  const parsed = RowFilterAnswer.safeParse(result);
+  if (parsed.success) return parsed.data;
+  throw new AppError("config", `The handler of auth.path for ${event} answered with something that is no filter.`, {
+    suggestion: "Return true, false, nothing, or {key: value | {$eq: value} | {$contains: value or values}}.",
+  });
+}

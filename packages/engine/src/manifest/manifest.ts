@@ -1,0 +1,122 @@
+import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { z } from "zod";
+import { AppError, errorMessage } from "../errors/errors.ts";
+import { defaultTimes, ItemTtl, ThreadTtl, type DefaultTimes } from "../config/default-times.ts";
+import type { InterfaceSources } from "./interfaces.ts";
+import { StoreIndex } from "./store-index.ts";
+
+const Reference = z.string().min(1).describe("./file.ts:export");
+
+/** Who may call from a browser, as `http.cors` says it. */
+export const Cors = z.object({
+  allow_origins: z.array(z.string()).optional(),
+  allow_origin_regex: z.string().optional(),
+  allow_methods: z.array(z.string()).optional(),
+  allow_headers: z.array(z.string()).optional(),
+  allow_credentials: z.boolean().optional(),
+  expose_headers: z.array(z.string()).optional(),
+  max_age: z.number().int().nonnegative().optional(),
+});
+export type Cors = z.infer<typeof Cors>;
+
+const Http = z.looseObject({
+  app: Reference.optional(),
+  cors: Cors.optional(),
+  disable_assistants: z.boolean().default(false),
+  disable_threads: z.boolean().default(false),
+  disable_runs: z.boolean().default(false),
+  disable_store: z.boolean().default(false),
+  disable_meta: z.boolean().default(false),
+  disable_mcp: z.boolean().default(false),
+  disable_openai: z.boolean().default(false),
+  disable_a2a: z.boolean().default(false),
+});
+
+const Spec = z.union([Reference, z.looseObject({ path: Reference, description: z.string().optional() })]);
+
+const ManifestFile = z.looseObject({
+  graphs: z.record(z.string().min(1), Spec),
+  env: z
+    .union([z.string(), z.array(z.string()), z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))])
+    .optional(),
+  auth: z.looseObject({ path: Reference.optional(), disable_studio_auth: z.boolean().default(false) }).optional(),
+  http: Http.optional(),
+  ui: z.record(z.string(), z.string()).optional(),
+  ui_config: z.looseObject({ shared: z.array(z.string()).default([]) }).optional(),
+  store: z.looseObject({ index: StoreIndex.optional(), ttl: ItemTtl.optional() }).optional(),
+  checkpointer: z.looseObject({ ttl: ThreadTtl.optional() }).optional(),
+});
+
+/** What `langgraph.json` says that this server acts on; its keys for building images are passed over. */
+export interface Manifest {
+  /** Absolute. Everything the file names lies relative to `folder`. */
+  path: string;
+  folder: string;
+  graphs: Record<string, GraphSpec>;
+  /** Names that two graphs have: which one is meant, nobody can tell. */
+  repeated: ReadonlySet<string>;
+  env: z.infer<typeof ManifestFile>["env"];
+  auth: z.infer<typeof ManifestFile>["auth"];
+  http: z.infer<typeof Http> | undefined;
+  /** Modules of interfaces by graph, and packages that the pages bring. */
+  interfaces: Pick<InterfaceSources, "modules" | "shared">;
+  /** How long new items and threads stay. */
+  times: DefaultTimes;
+  /** By what items of the store are found that mean the same as a query. */
+  index: z.infer<typeof StoreIndex> | undefined;
+}
+
+/** Where a graph stands: `reference` is `file:export`. */
+export interface GraphSpec {
+  reference: string;
+  description: string | undefined;
+}
+
+/** Reads a `langgraph.json`. Throws `config` that says what is wrong with it. */
+export async function readManifest(file: string): Promise<Manifest> {
+  const path = resolve(file);
+  try {
+    const text = await readFile(path, "utf8");
+    const { graphs, env, auth, http, ui, ui_config, store, checkpointer } = ManifestFile.parse(JSON.parse(text));
+    const interfaces = { modules: ui ?? {}, shared: ui_config?.shared ?? [] };
+    return {
+      path,
+      folder: dirname(path),
+      graphs: specsOf(graphs),
+      repeated: await repeatedNames(text, Object.keys(graphs)),
+      env,
+      auth,
+      http,
+      interfaces,
+      index: store?.index,
+      times: defaultTimes(store?.ttl, checkpointer?.ttl),
+    };
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error);
+    throw new AppError("config", `${path} could not be read as a list of graphs: ${why}`, {
+      suggestion: 'Expected {"graphs": {"name": "./file.ts:export"}}; --config or MILLRACE_GRAPHS names the file.',
+      cause: error,
+    });
+  }
+}
+
+/** The names that stand twice in `graphs`, of which `JSON.parse` keeps the last without a word. */
+async function repeatedNames(text: string, names: readonly string[]): Promise<ReadonlySet<string>> {
+  const isTwice = (name: string): boolean => text.split(JSON.stringify(name)).length > 2;
+  if (!names.some(isTwice)) return new Set();
+  const { isMap, isScalar, parseDocument } = await import("yaml");
+  const graphs = parseDocument(text, { uniqueKeys: false }).get("graphs");
+  const keys = isMap(graphs) ? graphs.items.map(({ key }) => (isScalar(key) ? String(key.value) : "")) : [];
+  return new Set(keys.filter((key, index) => keys.indexOf(key) !== index));
+}
+
+function specsOf(graphs: z.infer<typeof ManifestFile>["graphs"]): Record<string, GraphSpec> {
+  const specs = Object.entries(graphs).map(([id, spec]): [string, GraphSpec] => [
+    id,
+    typeof spec === "string"
+      ? { reference: spec, description: undefined }
+      : { reference: spec.path, description: spec.description },
+  ]);
+  return Object.fromEntries(specs);
+}

@@ -1,0 +1,181 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { parse } from "es-module-lexer";
+import type { JsxOptions, transformSync, TransformOptions } from "oxc-transform";
+import { AppError } from "../errors/errors.ts";
+import { withoutTypeExports, type TargetOf } from "./type-exports.ts";
+import type { CompilerOptions, FileSettings } from "./tsconfig.ts";
+
+/** The specifier under which a transformed module finds what only CommonJS modules have by themselves. */
+export const commonJsScope = "millrace:commonjs";
+
+/** A TypeScript or JSX module as Node runs it. */
+export interface RunnableModule {
+  source: string;
+  format: "module" | "commonjs";
+}
+
+/** Turns the files of users' folders into what Node runs. */
+export interface Transformer {
+  /** Throws `config` with file, line and reason where the text is no TypeScript. */
+  run: (path: string, packageType: PackageType) => RunnableModule;
+  /**
+   * Whether the file at `path` imports the default of a package whose ES module, at `target`, has none: authors of
+   * CommonJS packages mean the whole of its CommonJS version, as their compilers do.
+   */
+  wantsCommonJs: (path: string, specifier: string, target: string) => boolean;
+}
+
+/** What the nearest `package.json` says of the kind of its modules. */
+export type PackageType = "module" | "commonjs";
+
+interface Tools {
+  transform: typeof transformSync;
+  lex: typeof parse;
+}
+
+/** Loaded with the first module that needs them: most servers serve none. */
+function loadTools(): Tools {
+  const load = createRequire(import.meta.url);
+  // What a package exports is known by its types, which `require` does not see.
+  const { transformSync: transform } = load("oxc-transform") as { transformSync: typeof transformSync };
+  const { parse: lex } = load("es-module-lexer") as { parse: typeof parse };
+  return { transform, lex };
+}
+
+/** A transformer by the settings of each file; `targetOf` finds the TypeScript file that an import means. */
+export function createTransformer(settings: (folder: string) => FileSettings, targetOf: TargetOf): Transformer {
+  let tools: Tools | undefined;
+  const exported = new Map<string, ReadonlySet<string> | "unknown">();
+  const toJavaScript = (path: string, options: TransformOptions = {}): string => {
+    tools ??= loadTools();
+    const text = readFileSync(path, "utf8");
+    const { options: compiler } = settings(dirname(path));
+    const { code, map, errors } = tools.transform(path, text, { ...transformOptions(path, compiler), ...options });
+    const error = errors.find(({ severity }) => severity === "Error");
+    if (error !== undefined) throw syntaxError(path, text, error.message, error.labels[0]?.start ?? 0);
+    refuseStandardDecorators(path, code, compiler, tools);
+    const withMap = { ...map, sources: [pathToFileURL(path).href], sourcesContent: undefined };
+    return `${code}\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(withMap)).toString("base64")}`;
+  };
+  const lexed = (code: string, path: string): ReturnType<typeof parse> => {
+    tools ??= loadTools();
+    return tools.lex(code, path);
+  };
+  /** The names that a TypeScript file has at run time; unknown where it passes on all of another module. */
+  const namesOf = (path: string): ReadonlySet<string> | "unknown" => {
+    const known = exported.get(path);
+    if (known !== undefined) return known;
+    // A ring of modules is looked at once.
+    exported.set(path, "unknown");
+    const code = withoutTypeExports(toJavaScript(path), path, { lexed, targetOf, namesOf });
+    const [, names] = lexed(code, path);
+    const found = names.some(({ type }) => type === "reexport-all")
+      ? "unknown"
+      : new Set(names.flatMap((one) => (one.type === "reexport-all" ? [] : [one.name])));
+    exported.set(path, found);
+    return found;
+  };
+  const hasDefault = (path: string): boolean => {
+    const [, names] = lexed(readFileSync(path, "utf8"), path);
+    return names.some((one) => one.type !== "reexport-all" && one.name === "default");
+  };
+  /** By file of a CommonJS package, the packages of which it imports the default. */
+  const defaults = new Map<string, ReadonlySet<string>>();
+  return {
+    wantsCommonJs: (path, specifier, target) => defaults.get(path)?.has(specifier) === true && !hasDefault(target),
+    run: (path, packageType) => {
+      const first = toJavaScript(path);
+      const [imports, names, , hasModuleSyntax] = lexed(first, path);
+      if (packageType === "commonjs") defaults.set(path, defaultImports(first, imports));
+      const isModule = hasModuleSyntax || path.endsWith(".mts") || (packageType === "module" && !path.endsWith(".cts"));
+      if (!isModule) return { format: "commonjs", source: first };
+      const scoped = /\b(?:require|module|exports|__dirname|__filename)\b/u.test(first)
+        ? toJavaScript(path, scopeOptions)
+        : first;
+      const code = names.length === 0 ? withAssignedExports(scoped) : scoped;
+      return { format: "module", source: withoutTypeExports(code, path, { lexed, targetOf, namesOf }) };
+    },
+  };
+}
+
+function defaultImports(code: string, imports: ReturnType<typeof parse>[0]): ReadonlySet<string> {
+  const statements = imports.filter(({ importStart }) =>
+    /^import\s+[\w$]+\s*(?:,|from\b)/u.test(code.slice(importStart)),
+  );
+  return new Set(statements.flatMap(({ specifier }) => specifier ?? []));
+}
+
+/** What CommonJS modules have by themselves, for the names that a module does not declare. */
+const scopeOptions: TransformOptions = {
+  define: { __dirname: "import.meta.dirname", __filename: "import.meta.filename" },
+  inject: {
+    require: [commonJsScope, "require"],
+    module: [commonJsScope, "module"],
+    exports: [commonJsScope, "exports"],
+  },
+};
+
+/** `export =` beside imports: what the module assigned is its default export. */
+function withAssignedExports(code: string): string {
+  return new RegExp(`\\bmodule\\b.*"${commonJsScope}"`, "u").test(code)
+    ? `${code}\nexport default module.exports;`
+    : code;
+}
+
+function transformOptions(path: string, compiler: CompilerOptions): TransformOptions {
+  const usesDefine = compiler.useDefineForClassFields ?? !/^es(?:3|5|6|20(?:1\d|2[01]))$/iu.test(compiler.target ?? "");
+  return {
+    lang: /\.[cm]?ts$/u.test(path) ? "ts" : path.endsWith(".jsx") ? "jsx" : "tsx",
+    sourceType: "module",
+    sourcemap: true,
+    // Resource management is younger than the oldest Node that runs this.
+    target: "es2024",
+    assumptions: { setPublicClassFields: !usesDefine },
+    typescript: {
+      onlyRemoveTypeImports: compiler.verbatimModuleSyntax === true,
+      removeClassFieldsWithoutInitializer: !usesDefine,
+    },
+    decorator: {
+      legacy: compiler.experimentalDecorators === true,
+      emitDecoratorMetadata: compiler.emitDecoratorMetadata === true,
+      strictNullChecks: compiler.strictNullChecks ?? compiler.strict ?? false,
+    },
+    jsx: jsxOptions(compiler),
+  };
+}
+
+/** As TypeScript reads `jsx`; what leaves JSX to somebody else is run by React's newer runtime. */
+function jsxOptions({ jsx, jsxFactory, jsxFragmentFactory, jsxImportSource }: CompilerOptions): JsxOptions {
+  if (jsx?.toLowerCase() === "react") {
+    return {
+      runtime: "classic",
+      ...(jsxFactory === undefined ? {} : { pragma: jsxFactory }),
+      ...(jsxFragmentFactory === undefined ? {} : { pragmaFrag: jsxFragmentFactory }),
+    };
+  }
+  return { runtime: "automatic", ...(jsxImportSource === undefined ? {} : { importSource: jsxImportSource }) };
+}
+
+/** Decorators of the standard are left as they are by the transformer, and Node does not know them yet. */
+function refuseStandardDecorators(path: string, code: string, compiler: CompilerOptions, tools: Tools): void {
+  if (compiler.experimentalDecorators === true || !/^\s*@[\w$(]/mu.test(code)) return;
+  const text = readFileSync(path, "utf8");
+  const { helpersUsed } = tools.transform(path, text, {
+    ...transformOptions(path, { ...compiler, experimentalDecorators: true }),
+  });
+  if (!("decorate" in helpersUsed)) return;
+  throw syntaxError(
+    path,
+    text,
+    'Decorators need "experimentalDecorators": true in compilerOptions of tsconfig.json',
+    Math.max(0, text.search(/(?<=^\s*)@[\w$(]/mu)),
+  );
+}
+
+function syntaxError(path: string, text: string, message: string, offset: number): AppError {
+  const lines = text.slice(0, offset).split("\n");
+  return new AppError("config", `${path}:${lines.length}:${(lines.at(-1) ?? "").length + 1}: ${message}`);
+}

@@ -1,0 +1,88 @@
+import { AppError } from "../errors/errors.ts";
+import { answerRecorded, notStarted } from "./ledger.ts";
+import type { Task, ToolCallRecord } from "./records.ts";
+import type { Ledger } from "./storage.ts";
+import type { TaskStore, TaskView } from "./task-store.ts";
+
+/**
+ * A ledger that lives as long as the process: for a graph under another server, and for tests. Same rules as the stored
+ * one, and values are copied in and out, as a disk would.
+ */
+export function createMemoryLedger(): Ledger {
+  const sessions = new Map<string, Map<string, ToolCallRecord>>();
+  return {
+    async start(call) {
+      const calls = sessions.get(call.session_id) ?? new Map<string, ToolCallRecord>();
+      sessions.set(call.session_id, calls);
+      const recorded = calls.get(call.tool_call_id);
+      if (recorded !== undefined) return structuredClone(answerRecorded(recorded));
+      const started_at = new Date().toISOString();
+      calls.set(call.tool_call_id, { ...call, state: "started", result: null, started_at, finished_at: null });
+      return { kind: "start" };
+    },
+    async finish(sessionId, toolCallId, result) {
+      const call = sessions.get(sessionId)?.get(toolCallId);
+      if (call === undefined) throw notStarted(sessionId, toolCallId);
+      call.state = "finished";
+      call.result = structuredClone(result ?? null);
+      call.finished_at = new Date().toISOString();
+    },
+    async get(sessionId, toolCallId) {
+      return structuredClone(sessions.get(sessionId)?.get(toolCallId));
+    },
+    async list(sessionId) {
+      return structuredClone([...(sessions.get(sessionId)?.values() ?? [])]);
+    },
+  };
+}
+
+/** Whether `task` belongs to a view; an empty one takes every task. */
+function isInView(task: Task, view: TaskView): boolean {
+  if (view.day !== undefined) return task.scheduled_dates.includes(view.day);
+  if (view.staging === true) return task.scheduled_dates.length === 0;
+  if (view.area_id !== undefined) return task.area_id === view.area_id;
+  return true;
+}
+
+/** The planner's tasks for the life of the process; values are copied in and out. */
+export function createMemoryTasks(): TaskStore {
+  return tasksIn(new Map(), () => true);
+}
+
+function tasksIn(all: Map<string, Task>, isSeen: (task: Task) => boolean, owner?: string | null): TaskStore {
+  const one = (taskId: string): Task | undefined => {
+    const task = all.get(taskId);
+    return task !== undefined && isSeen(task) ? task : undefined;
+  };
+  const change = async (taskId: string, patch: (task: Task) => Partial<Task>): Promise<Task | undefined> => {
+    const task = one(taskId);
+    if (task === undefined) return undefined;
+    Object.assign(task, { updated_at: new Date().toISOString() }, structuredClone(patch(task)));
+    return structuredClone(task);
+  };
+  return {
+    keepsIds: true,
+    ownedBy: (name, orphans = false) =>
+      tasksIn(all, (task) => task.owner === name || (orphans && task.owner === null), name),
+    ofSession: () => tasksIn(all, isSeen, owner),
+    async create(task) {
+      if (all.has(task.task_id)) throw new AppError("conflict", `A task "${task.task_id}" already exists.`);
+      const own = owner === undefined ? task : { ...task, owner };
+      all.set(task.task_id, structuredClone(own));
+      return structuredClone(own);
+    },
+    get: async (taskId) => structuredClone(one(taskId)),
+    update: (taskId, patch) => change(taskId, () => patch),
+    schedule: (taskId, day) =>
+      change(taskId, ({ scheduled_dates: days }) => ({ scheduled_dates: [...new Set([...days, day])].toSorted() })),
+    unschedule: (taskId, day) =>
+      change(taskId, ({ scheduled_dates: days }) => ({ scheduled_dates: days.filter((other) => other !== day) })),
+    delete: async (taskId) => one(taskId) !== undefined && all.delete(taskId),
+    async find(view) {
+      const found = [...all.values()].filter((task) => isSeen(task) && isInView(task, view));
+      return structuredClone(
+        found.toSorted((a, b) => Number(a.created_at > b.created_at) - Number(a.created_at < b.created_at)),
+      );
+    },
+  };
+}

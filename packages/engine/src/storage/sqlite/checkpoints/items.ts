@@ -1,0 +1,146 @@
+import { crc32 } from "node:zlib";
+import { isBaseMessage } from "../../../message-kinds.ts";
+import { AppError } from "../../../errors/errors.ts";
+import type { Database } from "../database/database.ts";
+import type { Decoder } from "./decode.ts";
+import { append, expand, type Ranges } from "./ranges.ts";
+
+/** Items per row at most: a reader of one item parses no more than these. */
+export const rowItems = 64;
+
+/**
+ * What is known of an object that is stored: where, and how it looked. `print` is unknown after a cold read. `origin`
+ * is the item that holds the fields when this one only adds an id.
+ */
+export interface Reference {
+  sequence: number;
+  origin: number;
+  print: number | undefined;
+  size: number;
+  id: unknown;
+  content: unknown;
+}
+
+/** One thread's items: its key, and which live objects are stored already. */
+export class ThreadItems {
+  readonly key: number;
+  readonly threadId: string;
+  readonly references = new WeakMap<object, Reference>();
+  /** How often an object that was stored has been stored anew, since it had changed. */
+  moves = 0;
+
+  constructor(key: number, threadId: string) {
+    this.key = key;
+    this.threadId = threadId;
+  }
+
+  /** Remembers that `object` is stored as it is now. */
+  remember(object: object, stored: Pick<Reference, "sequence" | "origin" | "print" | "size">): void {
+    const { sequence, origin, print, size } = stored;
+    const message = isBaseMessage(object) ? object : undefined;
+    const before = this.references.get(object);
+    if (before !== undefined && before.sequence !== sequence) this.moves += 1;
+    this.references.set(object, { sequence, origin, print, size, id: message?.id, content: message?.content });
+  }
+}
+
+interface ItemRow {
+  first: number;
+  count: number;
+  data: string | Buffer;
+  crc: number;
+}
+
+/** Throws `storage_corrupt`, naming the thread, unless `data` is what was written. */
+export function verify(data: string | Buffer, crc: number | null, threadId: string, what: string): void {
+  if (crc32(data) !== crc) throw corruptThread(threadId, `a checksum of its ${what} does not match`);
+}
+
+/** The error for damaged rows of a thread. */
+export function corruptThread(threadId: string, what: string): AppError {
+  return new AppError("storage_corrupt", `The stored state of thread ${threadId} is damaged: ${what}.`, {
+    suggestion: "Restore the database from a backup, or delete the thread.",
+  });
+}
+
+const selectRows = `SELECT first, count, data, crc FROM checkpoint_items
+  WHERE thread = ? AND first BETWEEN ? AND ? ORDER BY first`;
+
+function rowTexts(row: ItemRow): (string | Buffer)[] {
+  return typeof row.data === "string" ? row.data.split("\n") : [row.data];
+}
+
+/** Calls `visit` with the stored form of each item of `ranges`; missing ones are left out. */
+export function eachStored(
+  database: Database,
+  thread: ThreadItems,
+  ranges: Ranges,
+  visit: (sequence: number, data: string | Buffer) => void,
+): void {
+  const statement = database.prepare<ItemRow>(selectRows);
+  for (let index = 0; index < ranges.length; index += 2) {
+    const start = ranges[index] ?? 0;
+    const end = start + (ranges[index + 1] ?? 0) - 1;
+    for (const row of statement.all(thread.key, start - rowItems + 1, end)) {
+      if (row.first + row.count <= start) continue;
+      verify(row.data, row.crc, thread.threadId, "messages");
+      const texts = rowTexts(row);
+      for (
+        let sequence = Math.max(start, row.first);
+        sequence <= Math.min(end, row.first + row.count - 1);
+        sequence += 1
+      ) {
+        const data = texts[sequence - row.first];
+        if (data !== undefined) visit(sequence, data);
+      }
+    }
+  }
+}
+
+/** Writes items again that got an id, and nothing else, since they were stored. */
+export function nameItems(database: Database, thread: ThreadItems, named: ReadonlyMap<number, string>): void {
+  const rows = new Map<number, { row: ItemRow; texts: (string | Buffer)[] }>();
+  const select = database.prepare<ItemRow>(
+    "SELECT first, count, data, crc FROM checkpoint_items WHERE thread = ? AND first <= ? ORDER BY first DESC LIMIT 1",
+  );
+  let current: { row: ItemRow; texts: (string | Buffer)[] } | undefined;
+  for (const [sequence, text] of named) {
+    if (current === undefined || sequence < current.row.first || sequence >= current.row.first + current.row.count) {
+      const row = select.get(thread.key, sequence);
+      if (row === undefined) throw corruptThread(thread.threadId, `item ${sequence} is missing`);
+      current = rows.get(row.first) ?? { row, texts: rowTexts(row) };
+      rows.set(row.first, current);
+    }
+    current.texts[sequence - current.row.first] = text;
+  }
+  const update = database.prepare("UPDATE checkpoint_items SET data = ?, crc = ? WHERE thread = ? AND first = ?");
+  for (const { row, texts } of rows.values()) {
+    const data = texts.join("\n");
+    update.run(data, crc32(data), thread.key, row.first);
+  }
+}
+
+/** Decodes items into `into` and remembers the objects as stored. Throws `storage_corrupt` when one is missing. */
+export function readItems(
+  database: Database,
+  thread: ThreadItems,
+  ranges: Ranges,
+  decoder: Decoder,
+  into: Map<number, unknown>,
+): void {
+  const missing: Ranges = [];
+  for (const sequence of expand(ranges)) if (!into.has(sequence)) append(missing, sequence);
+  if (missing.length === 0) return;
+  const found: [number, string | Buffer][] = [];
+  eachStored(database, thread, missing, (sequence, data) => found.push([sequence, data]));
+  for (const [sequence, data] of found) {
+    const object = decoder.decode(data);
+    into.set(sequence, object);
+    if (typeof object === "object" && object !== null) {
+      thread.remember(object, { sequence, origin: sequence, print: undefined, size: data.length });
+    }
+  }
+  for (const sequence of expand(missing)) {
+    if (!into.has(sequence)) throw corruptThread(thread.threadId, `item ${sequence} is missing`);
+  }
+}

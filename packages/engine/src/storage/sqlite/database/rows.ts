@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { AppError } from "../../../errors/errors.ts";
+import { Approval, Assistant, Grant, OperationRecord, Run, Session, Task, ToolCallRecord } from "../../records.ts";
+
+function parseText(text: string, context: z.RefinementCtx): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue({ code: "custom", message: "not JSON" });
+    return z.NEVER;
+  }
+}
+
+/** A column that holds `schema` as JSON text. */
+export function json<Schema extends z.ZodType>(schema: Schema) {
+  return z.string().transform(parseText).pipe(schema);
+}
+
+/** A row of `sessions`. */
+export const SessionRow = Session.extend({
+  metadata: json(Session.shape.metadata),
+  config: json(Session.shape.config),
+  interrupts: json(Session.shape.interrupts),
+});
+
+/** A row of `runs`, with the session's id as `session_id`. */
+export const RunRow = Run.extend({
+  kwargs: json(Run.shape.kwargs),
+  metadata: json(Run.shape.metadata),
+  error: json(Run.shape.error),
+  cancel_reason: z
+    .string()
+    .nullable()
+    .transform((reason) => reason ?? undefined),
+});
+
+/** An assistant at the version in use; SQLite keeps truth as 0 and 1. */
+export const AssistantRow = Assistant.extend({
+  is_system: z.number().transform((flag) => flag !== 0),
+  config: json(Assistant.shape.config),
+  context: json(Assistant.shape.context),
+  metadata: json(Assistant.shape.metadata),
+});
+
+/** A row of `assistant_versions`, with the assistant's id as `assistant_id`. */
+export const AssistantVersionRow = AssistantRow.omit({ owner: true, is_system: true, updated_at: true });
+
+/** The run a client's key belongs to, and the hash of what it sent. */
+export const SubmissionRow = z.object({ run_id: z.string(), request_hash: z.string() });
+
+/** A row of `tool_calls`, with the session's id as `session_id`. */
+export const ToolCallRow = ToolCallRecord.extend({ result: json(ToolCallRecord.shape.result) });
+
+/** A row of `operations`, with the session's id as `session_id`. */
+export const OperationRow = OperationRecord.extend({
+  change: json(OperationRecord.shape.change),
+  is_kept: z.number().transform((flag) => flag !== 0),
+});
+
+/** Bytes of a row of `operation_contents`. */
+export const ContentRow = z.object({ bytes: z.instanceof(Uint8Array) });
+
+/** A row of `tasks`; SQLite keeps truth as 0 and 1. */
+export const TaskRow = Task.extend({
+  completed: z.number().transform((flag) => flag !== 0),
+  scheduled_dates: json(Task.shape.scheduled_dates),
+});
+
+/** A row of `approvals`, with the session's id as `session_id`. */
+export const ApprovalRow = Approval.extend({
+  value: json(Approval.shape.value),
+  decision: json(Approval.shape.decision),
+});
+
+/** A row of `grants`, with the session's id as `session_id`. */
+export const GrantRow = Grant;
+
+/** A row that holds one number under the name `count`. */
+export const CountRow = z.object({ count: z.number() });
+
+/**
+ * The record in `row`. What comes from disk is checked like anything from outside: throws `storage_corrupt`, naming the
+ * table and the column, when it is not what was written.
+ */
+export function parseRow<Schema extends z.ZodType>(schema: Schema, table: string, row: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(row);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ");
+  throw new AppError("storage_corrupt", `A row of the table ${table} cannot be read (${problems}).`, {
+    suggestion: "Restore the database from a backup.",
+  });
+}
+
+/** As `parseRow`, for a query that may find nothing. */
+export function readRow<Schema extends z.ZodType>(
+  schema: Schema,
+  table: string,
+  row: unknown,
+): z.infer<Schema> | undefined {
+  return row === undefined ? undefined : parseRow(schema, table, row);
+}
+
+/** The records of all `rows`; see `parseRow`. */
+export function readRows<Schema extends z.ZodType>(schema: Schema, table: string, rows: unknown[]): z.infer<Schema>[] {
+  return rows.map((row) => parseRow(schema, table, row));
+}

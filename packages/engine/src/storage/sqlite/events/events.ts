@@ -1,0 +1,155 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { z } from "zod";
+import { AppError } from "../../../errors/errors.ts";
+import type { RunEvent } from "../../../run-events.ts";
+import type { EventGroup, EventStore } from "../../storage.ts";
+import type { Codec } from "../checkpoints/codec.ts";
+import type { Database } from "../database/database.ts";
+import type { GroupCommit } from "../database/durable.ts";
+import { DecodedGroups } from "./decoded-groups.ts";
+import { packEvents, unpackEvents } from "./event-batch.ts";
+import { parseRow, readRow, readRows } from "../database/rows.ts";
+
+/** How many rows one look at the log takes at most: a row holds one group, about 50 ms of events. */
+const rowsAtOnce = 16;
+/** How many rows one call of `expire` removes: a commit of some milliseconds. */
+const rowsExpiredAtOnce = 100;
+
+const LogRow = z.object({
+  run: z.number(),
+  session_id: z.string(),
+  attempt: z.number(),
+  expired_events: z.number(),
+  last_id: z.number(),
+});
+const OldLogRow = z.object({ id: z.number() });
+const PartRow = z.object({ last_id: z.number().nullable(), count: z.number() });
+const BatchRow = z.object({
+  session_id: z.string(),
+  first_id: z.number(),
+  last_id: z.number(),
+});
+const PayloadRow = z.object({ payload: z.union([z.string(), z.instanceof(Buffer)]) });
+
+function checkOrder(runId: string, lastId: number, events: readonly RunEvent[]): void {
+  let previous = lastId;
+  for (const { id } of events) {
+    if (id <= previous) {
+      throw new AppError("invalid_state", `Expected an event id above ${previous} in run "${runId}", got ${id}.`);
+    }
+    previous = id;
+  }
+}
+
+/** A worker that was taken for dead must not write into the log of its successor (docs/decisions, fence). */
+function checkAttempt(runId: string, current: number, attempt: number | undefined): void {
+  if (attempt === undefined || attempt === current) return;
+  throw new AppError("conflict", `Attempt ${attempt} of run "${runId}" is over: attempt ${current} has taken it up.`);
+}
+
+/** Where a run's log stands; `last_id` is -1 when it is empty. */
+function readLog(database: Database, runId: string): z.infer<typeof LogRow> | undefined {
+  const sql = `SELECT runs.id AS run, session_id, attempt, expired_events,
+      coalesce((SELECT max(last_id) FROM run_events WHERE run = runs.id), -1) AS last_id
+    FROM runs JOIN sessions ON sessions.id = runs.session WHERE run_id = ?`;
+  return readRow(LogRow, "run_events", database.prepare(sql).get(runId));
+}
+
+function readBatches(database: Database, runId: string, after: number, limit: number): z.infer<typeof BatchRow>[] {
+  const sql = `SELECT session_id, first_id, last_id
+    FROM run_events JOIN runs ON runs.id = run JOIN sessions ON sessions.id = runs.session
+    WHERE run = (SELECT id FROM runs WHERE run_id = ?) AND last_id > ? ORDER BY last_id LIMIT ?`;
+  return readRows(BatchRow, "run_events", database.prepare(sql).all(runId, after, limit));
+}
+
+/** `EventStore.append` inside the caller's transaction. */
+export function storeEvents(database: Database, codec: Codec, group: EventGroup): void {
+  const { session_id, run_id, attempt, events } = group;
+  const first = events[0];
+  const last = events.at(-1);
+  if (first === undefined || last === undefined) return;
+  const log = readLog(database, run_id);
+  if (log?.session_id !== session_id) {
+    throw new AppError("not_found", `Run "${run_id}" of session "${session_id}" not found.`);
+  }
+  checkAttempt(run_id, log.attempt, attempt);
+  checkOrder(run_id, Math.max(log.last_id, log.expired_events), events);
+  database
+    .prepare("INSERT INTO run_events (run, first_id, last_id, payload) VALUES (?, ?, ?, ?)")
+    .run(log.run, first.id, last.id, codec.encode(session_id, packEvents(events)));
+}
+
+/** Removes the oldest rows of the oldest log that is due; see `EventStore.expire`. */
+function expirePart(database: Database, before: string): boolean {
+  const due = `SELECT id FROM runs WHERE log_kept = 1 AND updated_at < ? AND status NOT IN ('pending', 'running')
+    ORDER BY updated_at LIMIT 1`;
+  const log = readRow(OldLogRow, "runs", database.prepare(due).get(before));
+  if (log === undefined) return false;
+  const part = `SELECT max(last_id) AS last_id, count(*) AS count FROM (
+      SELECT last_id FROM run_events WHERE run = ? ORDER BY last_id LIMIT ?
+    )`;
+  const row = database.prepare(part).get(log.id, rowsExpiredAtOnce);
+  const { last_id, count } = parseRow(PartRow, "run_events", row);
+  if (last_id !== null) {
+    database.prepare("DELETE FROM run_events WHERE run = ? AND last_id <= ?").run(log.id, last_id);
+    database.prepare("UPDATE runs SET expired_events = ? WHERE id = ?").run(last_id, log.id);
+  }
+  if (count < rowsExpiredAtOnce) database.prepare("UPDATE runs SET log_kept = 0 WHERE id = ?").run(log.id);
+  return true;
+}
+
+/** What a group holds. It can be gone since its row was seen: then it is as if it had been gone before. */
+async function readGroup(
+  database: Database,
+  codec: Codec,
+  runId: string,
+  { session_id, first_id, last_id }: z.infer<typeof BatchRow>,
+): Promise<RunEvent[]> {
+  const sql = "SELECT payload FROM run_events WHERE run = (SELECT id FROM runs WHERE run_id = ?) AND last_id = ?";
+  const found = database.read(() => readRow(PayloadRow, "run_events", database.prepare(sql).get(runId, last_id)));
+  return found === undefined ? [] : unpackEvents(await codec.decode(session_id, found.payload), first_id);
+}
+
+/**
+ * The logs of the runs in SQLite: one row per appended group. The codec keeps messages in the session's own items, so a
+ * `values` event of a long session is a few bytes.
+ */
+export function createEventStore(database: Database, commits: GroupCommit, codec: Codec): EventStore {
+  const groups = new DecodedGroups();
+  return {
+    reserve: (runId, mark, attempt) =>
+      commits.durably(() => {
+        const log = attempt === undefined ? undefined : readLog(database, runId);
+        if (log !== undefined) checkAttempt(runId, log.attempt, attempt);
+        database.prepare("UPDATE runs SET event_mark = max(event_mark, ?) WHERE run_id = ?").run(mark, runId);
+      }),
+
+    async append(session_id, run_id, events, attempt) {
+      if (events.length === 0) return;
+      await commits.transaction(() => storeEvents(database, codec, { session_id, run_id, attempt, events }));
+    },
+
+    last: async (runId) => database.read(() => readLog(database, runId))?.last_id ?? -1,
+
+    expire: (before) => commits.transaction(() => expirePart(database, before)),
+
+    async read(runId, after, limit) {
+      const found: RunEvent[] = [];
+      let cursor = after;
+      while (found.length < limit) {
+        const wanted = Math.min(rowsAtOnce, limit - found.length);
+        const rows = database.read(() => readBatches(database, runId, cursor, wanted));
+        for (const row of rows) {
+          const events = await groups.get(`${runId} ${row.last_id}`, () => readGroup(database, codec, runId, row));
+          found.push(...events.filter((event) => event.id > cursor));
+          cursor = row.last_id;
+          // A group may hold the state of a long session: other requests go on between two of them.
+          await nextTurn();
+          if (found.length >= limit) break;
+        }
+        if (rows.length === 0) break;
+      }
+      return found.slice(0, limit);
+    },
+  };
+}

@@ -1,0 +1,228 @@
+import { z } from "zod";
+import { AppError } from "../../../errors/errors.ts";
+import type { Run, RunStatus, Session, SessionStatus, StopAction } from "../../records.ts";
+import type { Admission, Page } from "../../storage.ts";
+import { isConstraint, type Database } from "../database/database.ts";
+import { CountRow, parseRow, readRow, readRows, RunRow, SubmissionRow } from "../database/rows.ts";
+
+// The statements on the run table. All are synchronous; the caller opens the transaction.
+
+const columns = `runs.run_id, assistant_id, graph_id, runs.status, kwargs, runs.metadata, multitask_strategy, attempt,
+  crashes, event_mark, expired_events, stop_requested, cancel_reason, error, runs.created_at, runs.updated_at,
+  (SELECT session_id FROM sessions WHERE sessions.id = runs.session) AS session_id`;
+const ofSession = "session = (SELECT id FROM sessions WHERE session_id = @session_id)";
+/** Written as the partial index `runs_unfinished` has it, or SQLite does not use the index. */
+const isUnfinished = "status IN ('pending', 'running')";
+
+/**
+ * What a partial index says of a row is asked of the row as well, before anything is done about it: SQLite takes the
+ * index's word, and its integrity check finds no page of one that has come to lie over another. An expression is not
+ * answered from an index.
+ */
+const isTrulyUnfinished = "runs.status || '' IN ('pending', 'running')";
+
+const ChangeRow = z.object({ updated_at: z.string() });
+
+function read(row: unknown): Run | undefined {
+  return readRow(RunRow, "runs", row);
+}
+
+function now(): string {
+  return new Date().toISOString();
+}
+
+/** Writes a new run. Throws `conflict` for an id that is taken, `not_found` for a session that does not exist. */
+export function insertRun(database: Database, run: Run, submission?: Admission["submission"]): void {
+  const sql = `INSERT INTO runs (run_id, session, assistant_id, graph_id, status, kwargs, metadata, multitask_strategy,
+      attempt, event_mark, error, created_at, updated_at, idempotency_key, request_hash)
+    SELECT @run_id, id, @assistant_id, @graph_id, @status, @kwargs, @metadata, @multitask_strategy,
+      @attempt, @event_mark, @error, @created_at, @updated_at, @key, @hash
+    FROM sessions WHERE session_id = @session_id`;
+  const row = {
+    ...run,
+    key: submission?.key ?? null,
+    hash: submission?.hash ?? null,
+    kwargs: JSON.stringify(run.kwargs),
+    metadata: JSON.stringify(run.metadata),
+    error: JSON.stringify(run.error),
+  };
+  try {
+    if (database.prepare(sql).run(row).changes > 0) return;
+  } catch (error) {
+    if (isConstraint(error)) throw new AppError("conflict", `A run "${run.run_id}" already exists.`);
+    throw error;
+  }
+  throw new AppError("not_found", `Session "${run.session_id}" not found.`);
+}
+
+/** The run of an id. */
+export function findRun(database: Database, run_id: string): Run | undefined {
+  return read(database.prepare(`SELECT ${columns} FROM runs WHERE run_id = @run_id`).get({ run_id }));
+}
+
+/** One page of a session's runs, newest first. */
+export function listRuns(database: Database, session_id: string, query: Page & { status?: RunStatus }): Run[] {
+  const filter = query.status === undefined ? "" : "AND runs.status = @status";
+  const sql = `SELECT ${columns} FROM runs WHERE ${ofSession} ${filter}
+    ORDER BY runs.created_at DESC, runs.id DESC LIMIT @limit OFFSET @offset`;
+  return readRows(RunRow, "runs", database.prepare(sql).all({ session_id, ...query }));
+}
+
+/** Everything pending or running, oldest first. */
+export function listUnfinished(database: Database): Run[] {
+  const sql = `SELECT ${columns} FROM runs WHERE id IN (SELECT id FROM runs WHERE ${isUnfinished})
+    AND ${isTrulyUnfinished} ORDER BY runs.created_at, runs.id`;
+  return readRows(RunRow, "runs", database.prepare(sql).all());
+}
+
+const SessionIdRow = z.object({ session_id: z.string() });
+
+/** Sessions of temporary runs, none of which is pending or running; with a key only those that ended before `keyedBefore`. */
+export function listLeftTemporary(database: Database, keyedBefore: string): string[] {
+  const sql = `SELECT DISTINCT sessions.session_id FROM runs JOIN sessions ON sessions.id = runs.session
+    WHERE runs.id IN (SELECT id FROM runs WHERE json_extract(kwargs, '$.temporary'))
+    AND json_extract(runs.kwargs || '', '$.temporary')
+    AND (runs.idempotency_key IS NULL OR runs.updated_at < @keyedBefore) AND NOT EXISTS (
+      SELECT 1 FROM runs AS other WHERE other.session = runs.session AND other.status IN ('pending', 'running'))`;
+  return readRows(SessionIdRow, "runs", database.prepare(sql).all({ keyedBefore })).map(({ session_id }) => session_id);
+}
+
+/** Runs that are over and were to be removed, oldest first. */
+export function listLeftRollbacks(database: Database): Run[] {
+  const sql = `SELECT ${columns} FROM runs WHERE id IN (SELECT id FROM runs WHERE stop_requested = 'rollback')
+    AND stop_requested || '' = 'rollback' AND NOT ${isTrulyUnfinished} ORDER BY runs.id`;
+  return readRows(RunRow, "runs", database.prepare(sql).all());
+}
+
+/** When a run was last changed, of those whose log is kept. */
+export function lastChangeOfRuns(database: Database): string | undefined {
+  // The condition of the index `runs_with_log`: its last entry is the answer.
+  const sql = "SELECT updated_at FROM runs WHERE log_kept = 1 ORDER BY updated_at DESC LIMIT 1";
+  return readRow(ChangeRow, "runs", database.prepare(sql).get())?.updated_at;
+}
+
+const stopped = "UPDATE runs SET stop_requested = CASE stop_requested WHEN 'rollback' THEN 'rollback' ELSE @action END";
+
+/** Notes what is asked of a run that is not over, and why. A rollback stays one, and the first reason stands. */
+export function markStop(database: Database, run_id: string, action: StopAction, reason: string | undefined): void {
+  const sql = `${stopped}, cancel_reason = coalesce(cancel_reason, @reason) WHERE run_id = @run_id AND ${isUnfinished}`;
+  database.prepare(sql).run({ run_id, action, reason: reason ?? null });
+}
+
+/** `markStop` for everything in a session that is not over. */
+export function markStops(database: Database, session_id: string, action: StopAction): void {
+  database.prepare(`${stopped} WHERE ${ofSession} AND ${isUnfinished}`).run({ session_id, action });
+}
+
+/** Whether a session has a pending or running run. */
+export function hasUnfinished(database: Database, session_id: string): boolean {
+  const sql = `SELECT 1 FROM runs WHERE ${ofSession} AND ${isUnfinished} LIMIT 1`;
+  return database.prepare(sql).get({ session_id }) !== undefined;
+}
+
+/** The run that a session was sent under this key, and the hash of what was sent. */
+export function findSubmission(
+  database: Database,
+  session_id: string,
+  key: string,
+): { run_id: string; request_hash: string } | undefined {
+  const sql = `SELECT run_id, request_hash FROM runs WHERE ${ofSession} AND idempotency_key = @key`;
+  return readRow(SubmissionRow, "runs", database.prepare(sql).get({ session_id, key }));
+}
+
+/** How many runs are pending; counts no further than `limit`. */
+export function countPending(database: Database, limit: number): number {
+  const sql = `SELECT count(*) AS count FROM (
+      SELECT 1 FROM runs WHERE ${isUnfinished} AND status = 'pending' LIMIT @limit
+    )`;
+  return parseRow(CountRow, "runs", database.prepare(sql).get({ limit })).count;
+}
+
+/** How many runs of the owner of a session are pending; counts no further than `limit`. Nobody is an owner too. */
+export function countPendingOfOwner(database: Database, session_id: string, limit: number): number {
+  const sql = `SELECT count(*) AS count FROM (
+      SELECT 1 FROM runs WHERE ${isUnfinished} AND status = 'pending'
+        AND (SELECT owner FROM sessions WHERE id = runs.session)
+          IS (SELECT owner FROM sessions WHERE session_id = @session_id)
+      LIMIT @limit
+    )`;
+  return parseRow(CountRow, "runs", database.prepare(sql).get({ session_id, limit })).count;
+}
+
+/**
+ * The oldest pending run whose time has come and that nobody has stopped starts to run, unless another one runs. One
+ * that was not delayed is never too early: the machine's clock may have been set back since its admission.
+ */
+export function claimRun(database: Database, session_id: string): Run | undefined {
+  const sql = `UPDATE runs SET status = 'running', attempt = attempt + 1, updated_at = @now
+    WHERE id = (
+      SELECT id FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'pending'
+        AND (created_at <= @now OR created_at = updated_at) AND stop_requested IS NULL
+      ORDER BY created_at, id LIMIT 1
+    ) AND status = 'pending' AND NOT EXISTS (SELECT 1 FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'running')
+    RETURNING ${columns}`;
+  return read(database.prepare(sql).get({ session_id, now: now() }));
+}
+
+/** The next attempt of a run that is running already; the former one was a crash unless it was parked. */
+export function reclaimRun(database: Database, run_id: string): Run | undefined {
+  const sql = `UPDATE runs SET attempt = attempt + 1, crashes = crashes + (parked = 0), parked = 0, updated_at = @now
+    WHERE run_id = @run_id AND status = 'running' RETURNING ${columns}`;
+  return read(database.prepare(sql).get({ run_id, now: now() }));
+}
+
+/** All running runs are let go of on purpose. */
+export function parkRuns(database: Database): void {
+  database.prepare(`UPDATE runs SET parked = 1 WHERE ${isUnfinished} AND status = 'running'`).run();
+}
+
+/** Compare and set: only an unfinished run ends, so that of two outcomes the first one stands. */
+export function endRun(
+  database: Database,
+  run_id: string,
+  end: { status: RunStatus; error: Run["error"]; attempt: number | undefined; ended_at: string | undefined },
+): Run | undefined {
+  const sql = `UPDATE runs SET status = @status, error = @error, updated_at = @now
+    WHERE run_id = @run_id AND ${isUnfinished} AND attempt = coalesce(@attempt, attempt) RETURNING ${columns}`;
+  const { status, error, attempt = null, ended_at = now() } = end;
+  return read(database.prepare(sql).get({ run_id, status, error: JSON.stringify(error), attempt, now: ended_at }));
+}
+
+/** Removes a run, and its events with it. */
+export function removeRun(database: Database, run_id: string): void {
+  database.prepare("DELETE FROM runs WHERE run_id = ?").run(run_id);
+}
+
+/** Removes the runs of an assistant that are over, and their events with them. */
+export function removeRunsOf(database: Database, assistant_id: string): void {
+  database.prepare(`DELETE FROM runs WHERE assistant_id = ? AND NOT ${isTrulyUnfinished}`).run(assistant_id);
+}
+
+/** What a run makes of its session. Without `interrupts`, those of the session stay. */
+export function setSessionStatus(
+  database: Database,
+  session_id: string,
+  status: SessionStatus,
+  interrupts?: Session["interrupts"],
+): void {
+  database
+    .prepare(
+      `UPDATE sessions SET status = @status, interrupts = coalesce(@interrupts, interrupts), updated_at = @now
+       WHERE session_id = @session_id`,
+    )
+    .run({ session_id, status, interrupts: JSON.stringify(interrupts) ?? null, now: now() });
+}
+
+/** Notes in a session's metadata which graph it last ran, as the platform does. */
+export function noteGraph(database: Database, { session_id, graph_id, assistant_id }: Run): void {
+  const sql = `UPDATE sessions SET metadata = json_set(metadata, '$.graph_id', @graph_id, '$.assistant_id', @assistant_id)
+    WHERE session_id = @session_id`;
+  database.prepare(sql).run({ session_id, graph_id, assistant_id });
+}
+
+/** A session that was busy with a run that is gone is free again. */
+export function releaseSession(database: Database, session_id: string): void {
+  const sql =
+    "UPDATE sessions SET status = 'idle', updated_at = @now WHERE session_id = @session_id AND status = 'busy'";
+  database.prepare(sql).run({ session_id, now: now() });
+}

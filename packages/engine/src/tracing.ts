@@ -1,0 +1,127 @@
+import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
+import { Client } from "langsmith";
+import { createAnonymizer } from "langsmith/anonymizer";
+import type { Config } from "./config/config.ts";
+import { isSecret } from "./config/is-secret.ts";
+
+/** What looks like a secret wherever it stands. */
+const secretPatterns = [
+  { pattern: /\b(?:sk|pk|lsv2|ghp|xox[abp])[-_][A-Za-z0-9_-]{12,}/gu, replace: "[redacted]" },
+  { pattern: /\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*/giu, replace: "Bearer [redacted]" },
+  { pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/gu, replace: "[redacted]" },
+];
+
+/** The process's way to LangSmith. `flush` sends what waits, within `limitMs`; an unreachable server never holds it up. */
+export interface Tracing {
+  tracer: LangChainTracer;
+  /** The same for a run whose spans go to another project as well, or that stands for an example of a data set. */
+  tracerFor: (place: { project_name?: string | undefined; example_id?: string | undefined }) => LangChainTracer;
+  /** Addresses by which anybody may judge a run, one for each key. Throws what the server answers. */
+  feedbackUrls: (runId: string, keys: readonly string[]) => Promise<Record<string, string>>;
+  flush(limitMs: number): Promise<void>;
+}
+
+/**
+ * Tracing for the process, or `undefined` without a key. Spans leave in batches beside the work; a server that cannot
+ * be reached costs nothing but the spans. The environment's secrets are replaced before anything leaves, and
+ * `usedKeys`, which may change at any time.
+ */
+export function createTracing(config: Config, usedKeys: () => readonly string[] = () => []): Tracing | undefined {
+  if (!config.langsmith.enabled) return undefined;
+  const given = Object.entries(config.given).flatMap(([name, value]) => (isSecret(name) ? [value.trim()] : []));
+  const configured = [...config.apiKeys.map(({ key }) => key), ...given];
+  const anonymize = (text: string): string => {
+    const known = [...configured, ...usedKeys()].filter((key) => key.length >= 6);
+    const without = known.reduce((rest, key) => rest.replaceAll(key, "[redacted]"), text);
+    return secretPatterns.reduce((rest, { pattern, replace }) => rest.replace(pattern, replace), without);
+  };
+  const client = new Client({
+    ...(config.langsmith.apiKey === undefined ? {} : { apiKey: config.langsmith.apiKey }),
+    ...(config.langsmith.endpoint === undefined ? {} : { apiUrl: config.langsmith.endpoint }),
+    anonymizer: createAnonymizer(anonymize),
+  });
+  const { project } = config.langsmith;
+  return {
+    tracer: new LangChainTracer({ client, ...(project === undefined ? {} : { projectName: project }) }),
+    tracerFor({ project_name, example_id }) {
+      const own = project ?? "default";
+      const besides = project_name === undefined || project_name === own ? [] : [{ projectName: own }];
+      const updates = example_id === undefined ? {} : { updates: { reference_example_id: example_id } };
+      const replicas = [{ projectName: project_name ?? own, ...updates }, ...besides];
+      return new LangChainTracer({ client, projectName: own, replicas });
+    },
+    feedbackUrls: async (runId, keys) => {
+      const tokens = await Promise.all(keys.map((key) => client.createPresignedFeedbackToken(runId, key)));
+      return Object.fromEntries(tokens.map(({ url }, index) => [keys[index], url]));
+    },
+    flush: async (limitMs) => {
+      const { promise: limit, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, limitMs);
+      await Promise.race([client.awaitPendingTraceBatches(), limit]).finally(() => clearTimeout(timer));
+    },
+  };
+}
+
+/** Runs a tool call inside a span `tool_<name>` when the run is traced; otherwise just runs it. */
+export async function toolSpan<Result>(
+  tool: string,
+  input: Record<string, unknown>,
+  config: RunnableConfig,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (!isTraced(config)) return await work();
+  let result: Result | undefined;
+  const span = RunnableLambda.from(async () => {
+    result = await work();
+    return result;
+  });
+  await span.invoke(input, { ...config, runName: `tool_${tool}` });
+  // The lambda above has run to its end, so the result is there.
+  return result as Result;
+}
+
+/** What the span of a loop says it was given, where the run is traced; else nothing is counted. */
+export function spanInput(
+  config: RunnableConfig,
+  { history, tools }: { history: readonly unknown[]; tools: readonly unknown[] },
+): object {
+  return isTraced(config) ? { message_count: history.length, tool_count: tools.length } : {};
+}
+
+function isTraced(config: RunnableConfig): boolean {
+  const { callbacks } = config;
+  if (callbacks === undefined) return false;
+  const handlers = Array.isArray(callbacks) ? callbacks : callbacks.handlers;
+  return handlers.some((handler) => "name" in handler && handler.name === "langchain_tracer");
+}
+
+const childConfigKey = Symbol.for("lc:child_config");
+const contextVariablesKey = Symbol.for("lc:context_variables");
+
+/** What LangChain keeps per step in its async storage; the property bag of a span that is never sent. */
+type StepStore = { tracingEnabled: false; extra: { [childConfigKey]: unknown }; [contextVariablesKey]?: unknown };
+
+/**
+ * Spares each step the span that LangChain builds although nobody is tracing: a fifth of the time of a superstep and
+ * more. Only for a process without tracing; a run that brings a tracer of its own still gets its spans. Does nothing,
+ * and says `false`, when the library is not shaped as the version this was written for (@langchain/core 1.4).
+ */
+export function skipIdleTracing(): boolean {
+  const provider = AsyncLocalStorageProviderSingleton;
+  if (provider.runWithConfig?.length !== 3 || typeof provider.getInstance !== "function") return false;
+  const original = provider.runWithConfig.bind(provider);
+  provider.runWithConfig = function runWithConfig<T>(config: RunnableConfig, callback: () => T, noRoot?: boolean): T {
+    if (isTraced(config ?? {})) return original(config, callback, noRoot);
+    const storage = provider.getInstance();
+    const previous: unknown = storage.getStore();
+    const variables =
+      typeof previous === "object" && previous !== null && contextVariablesKey in previous
+        ? { [contextVariablesKey]: previous[contextVariablesKey] }
+        : undefined;
+    const store: StepStore = { tracingEnabled: false, extra: { [childConfigKey]: config }, ...variables };
+    return storage.run(noRoot === true ? variables : store, callback);
+  };
+  return true;
+}
