@@ -3,7 +3,6 @@ import { configDefaults, defineConfig } from "vitest/config";
 
 /** Tests that start servers as processes, break them, or measure a process: each file needs a process of its own. */
 const system = [
-  "tests/e2e/**/*.test.ts",
   "tests/faults/**/*.test.ts",
   "tests/models/text-calls/coverage.test.ts",
   "tests/recipes.test.ts",
@@ -23,6 +22,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Vitest would keep one core for itself, which is half of a small machine, and needs next to nothing.
     maxWorkers: availableParallelism(),
+    globalSetup: ["tests/support/temporary-files.ts"],
     projects: [
       {
         extends: true,
@@ -32,7 +32,7 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...system],
           // Files share what is imported, which takes longer than most tests.
           isolate: false,
-          globalSetup: ["tests/support/own-packages.ts"],
+          globalSetup: ["tests/support/temporary-files.ts", "tests/support/own-packages.ts"],
           setupFiles: ["tests/support/restore-environment.ts"],
         },
       },

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "./support/free-port.ts";
+import { programEnvironment } from "./support/program.ts";
 import { filesBelow, projectFolder, sourceFiles } from "./support/source-files.ts";
 
 const read = (path: string): string => readFileSync(join(projectFolder, path), "utf8");
@@ -116,7 +117,7 @@ describe("the README, followed word by word", () => {
     server = spawn(process.execPath, [join(projectFolder, "src/server.ts")], {
       cwd: folder,
       env: {
-        PATH: process.env["PATH"] ?? "",
+        ...programEnvironment,
         PORT: String(port),
         MILLRACE_GRAPHS: join(projectFolder, "langgraph.json"),
       },

@@ -13,6 +13,7 @@ import { startServer } from "../src/server.ts";
 import { findSandbox, limiter } from "../src/tools/shell/sandbox.ts";
 import { startTestServer } from "./support/test-server.ts";
 import { openDoor } from "./support/test-graphs.ts";
+import { programEnvironment } from "./support/program.ts";
 
 let folder: string;
 let config: Config;
@@ -182,7 +183,7 @@ function startProgram(entry: string, environment: Record<string, string>): Child
   return spawn(process.execPath, [fileURLToPath(new URL(`../${entry}`, import.meta.url))], {
     cwd: folder,
     env: {
-      PATH: process.env["PATH"],
+      ...programEnvironment,
       PORT: "0",
       MILLRACE_GRAPHS: config.graphs,
       MILLRACE_WORKSPACE: config.workspace,

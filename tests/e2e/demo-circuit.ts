@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { projectFolder } from "../support/source-files.ts";
 import type { ServerProcess } from "../support/server-process.ts";
-import type { ModelStep } from "../support/testing.ts";
+import type { ModelStep } from "../support/model-server.ts";
 import type { Demo } from "./demo-session.ts";
 import { questionOf, turn, withScriptedModel } from "./demo-turns.ts";
 import { note, say } from "./demo-view.ts";

@@ -9,6 +9,7 @@ import { noneOf, type Scenario } from "./scenario.ts";
 import { answer, lastWords, type Shape } from "./script.ts";
 import { beginSubject, settled, type Subject } from "./subject.ts";
 import { openWorld, readMessages, textOf, type World } from "./world.ts";
+import { programEnvironment } from "../support/program.ts";
 
 const runsAtOnce = 20;
 /** Milliseconds between two runs of one worker: with none the machine is measured, and a round takes half a minute. */
@@ -121,7 +122,7 @@ async function judgeCopied(copy: World, subject: Subject): Promise<string[]> {
 /** A command of maintenance on the data in `folder`; what it complained of. */
 async function maintain(folder: string, parameters: readonly string[]): Promise<string | undefined> {
   const child = spawn(process.execPath, [join(projectFolder, "bin/maintain.ts"), ...parameters], {
-    env: { PATH: process.env["PATH"] ?? "", MILLRACE_DATA_DIR: folder },
+    env: { ...programEnvironment, MILLRACE_DATA_DIR: folder },
     stdio: ["ignore", "ignore", "pipe"],
   });
   const ended = once(child, "close");

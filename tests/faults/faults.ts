@@ -1,55 +1,45 @@
+import { spawn } from "node:child_process";
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { backup } from "./backup.ts";
-import { clients } from "./clients.ts";
-import { corruption } from "./corruption.ts";
-import { crashLoop } from "./crash-loop.ts";
-import { cuts } from "./cuts.ts";
-import { fsync } from "./fsync.ts";
-import { fuzz } from "./fuzz.ts";
-import { gate } from "./gate.ts";
-import { growth } from "./growth.ts";
-import { hostile } from "./hostile.ts";
-import { kills } from "./kills.ts";
-import { lock } from "./lock.ts";
-import { models } from "./models.ts";
-import { points } from "./points.ts";
+import { programEnvironment } from "../support/program.ts";
 import { createRandom, type Figure, type Scenario } from "./scenario.ts";
-import { sequences } from "./sequences.ts";
-import { sigterm } from "./sigterm.ts";
-import { soak } from "./soak.ts";
-import { stalled } from "./stalled.ts";
-import { storageFaults } from "./storage-faults.ts";
 
 /**
  * `npm run test:faults`: the real server as a child process, driven over HTTP with a scripted model, and broken in every way
  * the promises of reliability speak of. Judged by the database, the workspace and a log that the tools write themselves.
+ *
+ * The short form plays several scenarios at once, each in a process of its own. The long form plays them one after the other,
+ * since its times and sizes count.
  */
-const scenarios: Scenario[] = [
-  kills,
-  sigterm,
-  points,
-  cuts,
-  stalled,
-  clients,
-  sequences,
-  soak,
-  lock,
-  storageFaults,
-  corruption,
-  growth,
-  backup,
-  fsync,
-  crashLoop,
-  fuzz,
-  gate,
-  hostile,
-  models,
-];
+const scenarios: Record<string, () => Promise<Scenario>> = {
+  // Those that take longest come first, so that none of them is alone at the end.
+  kills: async () => (await import("./kills.ts")).kills,
+  corruption: async () => (await import("./corruption.ts")).corruption,
+  backup: async () => (await import("./backup.ts")).backup,
+  points: async () => (await import("./points.ts")).points,
+  growth: async () => (await import("./growth.ts")).growth,
+  hostile: async () => (await import("./hostile.ts")).hostile,
+  sigterm: async () => (await import("./sigterm.ts")).sigterm,
+  cuts: async () => (await import("./cuts.ts")).cuts,
+  stalled: async () => (await import("./stalled.ts")).stalled,
+  sequences: async () => (await import("./sequences.ts")).sequences,
+  crash_loop: async () => (await import("./crash-loop.ts")).crashLoop,
+  soak: async () => (await import("./soak.ts")).soak,
+  clients: async () => (await import("./clients.ts")).clients,
+  lock: async () => (await import("./lock.ts")).lock,
+  models: async () => (await import("./models.ts")).models,
+  gate: async () => (await import("./gate.ts")).gate,
+  fuzz: async () => (await import("./fuzz.ts")).fuzz,
+  faults: async () => (await import("./storage-faults.ts")).storageFaults,
+  fsync: async () => (await import("./fsync.ts")).fsync,
+};
 
 const { values } = parseArgs({
   options: {
     long: { type: "boolean", default: false },
-    only: { type: "string", default: scenarios.map(({ name }) => name).join(",") },
+    // Set by this program for the processes it starts: the first and the last line are said once.
+    part: { type: "boolean", default: false },
+    only: { type: "string", default: Object.keys(scenarios).join(",") },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
   },
 });
@@ -64,35 +54,66 @@ function tell({ what, measured, target, holds, depends = false, details = [] }: 
   return fails;
 }
 
-const wanted = values.only.split(",");
-const unknown = wanted.filter((name) => !scenarios.some((scenario) => scenario.name === name));
-if (unknown.length > 0) {
-  say(
-    `There is no scenario ${unknown.join(", ")}. The scenarios are: ${scenarios.map(({ name }) => name).join(", ")}.`,
-  );
-  process.exit(2);
-}
-
-const seed = Number(values.seed);
-say(`Fault suite, ${values.long ? "long" : "short"} form, seed ${seed}`);
-let failures = 0;
-for (const scenario of scenarios.filter(({ name }) => wanted.includes(name))) {
+/** Plays one scenario in this process; the number of its figures that were missed. */
+async function play(name: string): Promise<number> {
   const started = performance.now();
-  say(`${scenario.name}:`);
+  let failures = 0;
+  say(`${name}:`);
   try {
+    const scenario = await scenarios[name]?.();
     const context = {
       long: values.long,
       seed,
       random: createRandom(seed),
       say: (text: string) => say(`       ${text}`),
     };
-    const figures = await scenario.run(context);
-    for (const figure of figures) if (tell(figure)) failures += 1;
+    for (const figure of (await scenario?.run(context)) ?? []) if (tell(figure)) failures += 1;
   } catch (error) {
     failures += 1;
     say(`  FAIL ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   }
   say(`       ${((performance.now() - started) / 1000).toFixed(0)} s`);
+  return failures;
 }
-say(failures === 0 ? `All figures hold (seed ${seed}).` : `${failures} figure(s) missed; repeat with --seed ${seed}.`);
+
+/** Plays one scenario in a process of its own and prints what it says when it is over; 1 when a figure was missed. */
+async function playApart(name: string): Promise<number> {
+  const program = [...process.execArgv, import.meta.filename, "--part", "--only", name, "--seed", String(seed)];
+  const child = spawn(process.execPath, program, {
+    env: { ...process.env, ...programEnvironment },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exit = new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  let said = "";
+  child.stdout.setEncoding("utf8");
+  child.stdout.on("data", (piece: string) => (said += piece));
+  const code = await exit;
+  process.stdout.write(said);
+  return code === 0 ? 0 : 1;
+}
+
+const wanted = Object.keys(scenarios).filter((name) => values.only.split(",").includes(name));
+const unknown = values.only.split(",").filter((name) => !Object.hasOwn(scenarios, name));
+if (unknown.length > 0) {
+  say(
+    `There is no scenario ${unknown.join(", ")}. The scenarios are: ${Object.keys(scenarios).toSorted().join(", ")}.`,
+  );
+  process.exit(2);
+}
+
+const seed = Number(values.seed);
+const isApart = !values.long && wanted.length > 1;
+let failures = 0;
+if (!values.part) say(`Fault suite, ${values.long ? "long" : "short"} form, seed ${seed}`);
+const left = wanted[Symbol.iterator]();
+const playAll = async (): Promise<void> => {
+  for (const name of left) failures += isApart ? await playApart(name) : await play(name);
+};
+await Promise.all(Array.from({ length: isApart ? availableParallelism() : 1 }, playAll));
+if (!values.part) {
+  say(failures === 0 ? `All figures hold (seed ${seed}).` : `Figures were missed; repeat with --seed ${seed}.`);
+}
 process.exitCode = failures === 0 ? 0 : 1;

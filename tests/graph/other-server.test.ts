@@ -10,6 +10,7 @@ import { declaredSchemas, graphSchemas } from "../../src/graph/schemas/graph-sch
 import { langGraphOf } from "../../src/graph/schemas/zod-copies.ts";
 import { workflow } from "../../src/graph/workflow.ts";
 import { freePort } from "../support/free-port.ts";
+import { programEnvironment } from "../support/program.ts";
 import { projectFolder } from "../support/source-files.ts";
 
 /**
@@ -26,7 +27,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const environment = () => ({
-  PATH: process.env["PATH"] ?? "",
+  ...programEnvironment,
   HOME: folder,
   MILLRACE_WORKSPACE: join(folder, "workspace"),
   MILLRACE_DATA_DIR: join(folder, "data"),

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { projectFolder } from "../support/source-files.ts";
+import { programEnvironment } from "../support/program.ts";
 
 let folder = "";
 beforeEach(() => {
@@ -20,7 +21,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function libraries(...parameters: string[]) {
   const env = {
-    PATH: process.env["PATH"] ?? "",
+    ...programEnvironment,
     MILLRACE_DATA_DIR: join(folder, "data"),
     MILLRACE_WORKSPACE: join(folder, "workspace"),
   };

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { programEnvironment } from "./program.ts";
 import { projectFolder } from "./source-files.ts";
 
 /** The `millrace` command in a process of its own, with the lines it prints. */
@@ -13,7 +14,7 @@ export class Command {
   constructor(words: string[], folder: string, environment: Record<string, string> = {}) {
     this.#child = spawn(process.execPath, [join(projectFolder, "bin/millrace.cjs"), ...words], {
       cwd: folder,
-      env: { PATH: process.env["PATH"] ?? "", HOME: folder, PORT: "0", ...environment },
+      env: { ...programEnvironment, HOME: folder, PORT: "0", ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "@langchain/langgraph-sdk";
 import { projectFolder } from "./source-files.ts";
+import { programEnvironment } from "./program.ts";
 
 /** How a process ended: its exit code, or the signal that ended it. */
 export interface ProcessEnd {
@@ -66,7 +67,7 @@ export class ServerProcess {
     const child = spawn(process.execPath, [...this.#nodeArguments, join(projectFolder, "src/server.ts")], {
       cwd: this.#folder,
       env: {
-        PATH: process.env["PATH"] ?? "",
+        ...programEnvironment,
         HOME: this.#folder,
         PORT: String(this.#port),
         MILLRACE_DATA_DIR: join(this.#folder, "data"),

@@ -79,22 +79,23 @@ describe("any other page", () => {
     expect((await read(page(body, type))).text).toBe(body);
   });
 
-  it.each<[WebReply, string]>([
-    [page("%PDF-1.7", "application/pdf"), "invalid_format"],
-    [page(Buffer.from([1, 0, 2]), "text/plain"), "invalid_format"],
-    [page("", "text/html"), "empty_result"],
-    [page("<div id=root></div><script>show()</script>"), "empty_result"],
-    [page("   ", "text/plain"), "empty_result"],
-    [{ status: 404 }, "not_found"],
-    [{ status: 410 }, "not_found"],
-    [{ status: 401 }, "permission"],
-    [{ status: 403 }, "permission"],
-    [{ status: 429 }, "rate_limit"],
-    [{ status: 502 }, "server"],
-    [{ status: 418 }, "api_error"],
-    [{ status: 302 }, "api_error"],
-    [{ headers: { "content-type": "text/plain" }, body: Buffer.alloc(6 * 1024 * 1024, 32) }, "too_large"],
-  ])("%o is told as %s", async (reply, code) => {
+  // Named by a word: a buffer in a test's name is written out.
+  it.each<[string, WebReply, string]>([
+    ["a PDF", page("%PDF-1.7", "application/pdf"), "invalid_format"],
+    ["binary data", page(Buffer.from([1, 0, 2]), "text/plain"), "invalid_format"],
+    ["nothing", page("", "text/html"), "empty_result"],
+    ["a page made by a script", page("<div id=root></div><script>show()</script>"), "empty_result"],
+    ["blanks", page("   ", "text/plain"), "empty_result"],
+    ["404", { status: 404 }, "not_found"],
+    ["410", { status: 410 }, "not_found"],
+    ["401", { status: 401 }, "permission"],
+    ["403", { status: 403 }, "permission"],
+    ["429", { status: 429 }, "rate_limit"],
+    ["502", { status: 502 }, "server"],
+    ["418", { status: 418 }, "api_error"],
+    ["302", { status: 302 }, "api_error"],
+    ["6 MB", { headers: { "content-type": "text/plain" }, body: Buffer.alloc(6 * 1024 * 1024, 32) }, "too_large"],
+  ])("%s is refused", async (_, reply, code) => {
     expect(await codeOf(read(reply))).toBe(code);
   });
 

@@ -16,6 +16,7 @@ import { openStorageBench } from "../../faults/storage-bench.ts";
 import { never } from "../../runs/fixtures.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { contentOf, writeHistory } from "./history.ts";
+import { programEnvironment } from "../../support/program.ts";
 
 let folder = "";
 let path = "";
@@ -37,7 +38,7 @@ async function within<T>(work: (storage: SqliteStorage) => Promise<T>): Promise<
 
 function maintain(...parameters: string[]) {
   const command = join(projectFolder, "bin/maintain.ts");
-  const env = { PATH: process.env["PATH"] ?? "", MILLRACE_DATA_DIR: folder };
+  const env = { ...programEnvironment, MILLRACE_DATA_DIR: folder };
   const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...parameters], {
     cwd: folder,
     encoding: "utf8",
@@ -76,7 +77,7 @@ describe("a backup", () => {
       const starts = Array.from({ length: 20 }, () => bench.start());
       for (const file of files) {
         const child = spawn(process.execPath, [join(projectFolder, "bin/maintain.ts"), "backup", file], {
-          env: { PATH: process.env["PATH"] ?? "", MILLRACE_DATA_DIR: folder },
+          env: { ...programEnvironment, MILLRACE_DATA_DIR: folder },
           stdio: ["ignore", "ignore", "inherit"],
         });
         const ended = once(child, "exit");

@@ -1,0 +1,26 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { programEnvironment } from "./program.ts";
+
+/**
+ * Gives the tests a temporary folder of their own, and fails the run when one of them leaves something of ours in it. The programs
+ * they start keep what Node compiled.
+ */
+export function setup(): (() => void) | undefined {
+  process.env["NODE_COMPILE_CACHE"] ??= programEnvironment.NODE_COMPILE_CACHE;
+  // Each project of `vitest.config.ts` calls this; they share the folder of the first one, which is removed last.
+  if (process.env["MILLRACE_TEST_FOLDER"] !== undefined) return undefined;
+  const before = process.env["TMPDIR"];
+  const folder = mkdtempSync(join(tmpdir(), "millrace-tests-"));
+  process.env["TMPDIR"] = folder;
+  process.env["MILLRACE_TEST_FOLDER"] = folder;
+  return () => {
+    const left = readdirSync(folder).filter((name) => name.startsWith("millrace-"));
+    rmSync(folder, { recursive: true, force: true });
+    delete process.env["MILLRACE_TEST_FOLDER"];
+    if (before === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = before;
+    if (left.length > 0) throw new Error(`Tests left files in the temporary folder: ${left.join(", ")}`);
+  };
+}
