@@ -18,7 +18,12 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 async function start(): Promise<{ said: string; code: unknown }> {
-  const child = spawn(process.execPath, [join(home, "bin/millrace.cjs")], { stdio: ["ignore", "pipe", "inherit"] });
+  // Without what the test run keeps for the programs it starts.
+  const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+  const child = spawn(process.execPath, [join(home, "bin/millrace.cjs")], {
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   let said = "";
   child.stdout.on("data", (text) => (said += String(text)));
   const [code] = await once(child, "close");

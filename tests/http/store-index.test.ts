@@ -37,6 +37,11 @@ async function start(
   let embed: (text: string) => number[] | number = meaning;
   const model = await startModelServer({ embed: (text) => embed(text) });
   const folder = await mkdtemp(join(tmpdir(), "millrace-index-"));
+  // Also where the server does not start.
+  cleanups.push(
+    () => rm(folder, { recursive: true }),
+    () => model.close(),
+  );
   const graph = fileURLToPath(new URL("../support/test-graphs.ts", import.meta.url));
   const manifest = { graphs: { keeper: `${graph}:keeper` }, store: { index } };
   await writeFile(join(folder, "langgraph.json"), JSON.stringify(manifest));
@@ -52,11 +57,7 @@ async function start(
     },
     logger,
   );
-  cleanups.push(
-    () => rm(folder, { recursive: true }),
-    () => model.close(),
-    () => server.remove(),
-  );
+  cleanups.push(() => server.remove());
   return { server, model, warned, answer: (wanted) => (embed = wanted) };
 }
 

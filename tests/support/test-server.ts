@@ -67,7 +67,12 @@ export async function startTestServer(
     watchFiles: "off",
     ...changes,
   };
-  return start(folder, config, logger);
+  try {
+    return await start(folder, config, logger);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 /**
