@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createCallBack } from "./callbacks/call-back.ts";
 import { callbacks } from "./callbacks/index.ts";
+import { agentGraphs, agentRuns } from "./agent-runs/extension.ts";
 import type { Config } from "@millrace/engine/config/config";
 import { openDocumentation } from "./context/documentation/open-documentation.ts";
 import { startClockwork } from "./crons/clockwork.ts";
@@ -101,9 +102,10 @@ async function startAt(port: Port, config: Config, workspace: string, logger: Lo
     const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
     const tracing = openTracing(config, models);
     const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
-    const told = watchersOf({ callBack, tracing, titles, webhooks });
+    const told = watchersOf({ tracing, titles, webhooks });
     const limits = runLimits(config, custom.auth);
-    const runs = new Runs({ storage, graphs, services: () => services, logger, ...limits, ...told });
+    const extension = agentRuns({ storage, logger, services: () => services, callBack });
+    const runs = new Runs({ storage, graphs, logger, extension, ...limits, ...told });
     const operations = openOperations(storage, services, runs);
     const manual = createManualTools({ services, storage, runs, graphs, counter });
     const files = openFileWatch(config, services, logger);
@@ -186,7 +188,7 @@ function openOperations(storage: Storage, { locks, workspace }: RunServices, run
 
 /** The graphs that can be served; of the others the log says why not. */
 async function openGraphs(config: Config, storage: Storage, logger: Logger): Promise<Graphs> {
-  const graphs = await loadGraphs(config.graphs, storage.checkpointer, config.loadSeconds * 1_000);
+  const graphs = await loadGraphs(config.graphs, storage.checkpointer, config.loadSeconds * 1_000, agentGraphs);
   for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
   const replaced = graphs.ids().filter((id) => graphs.get(id).store !== undefined);
   if (replaced.length > 0) logger.info({ graphs: replaced }, "stores_of_graphs_replaced");
@@ -195,14 +197,12 @@ async function openGraphs(config: Config, storage: Storage, logger: Logger): Pro
 
 /** Who is told what runs do, and of their ends. */
 function watchersOf(parts: {
-  callBack: ReturnType<typeof createCallBack>;
   tracing: ReturnType<typeof createTracing>;
   titles: ReturnType<typeof startTitleWriter>;
   webhooks: WebhookSender;
-}): Pick<RunsOptions, "callBack" | "tracer" | "tracerFor" | "feedbackUrls" | "onOver" | "project" | "webhookBody"> {
-  const { callBack, tracing, titles, webhooks } = parts;
+}): Pick<RunsOptions, "tracer" | "tracerFor" | "feedbackUrls" | "onOver" | "project" | "webhookBody"> {
+  const { tracing, titles, webhooks } = parts;
   return {
-    callBack,
     webhookBody,
     project,
     // It has what runs need of it under their own names.

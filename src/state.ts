@@ -2,7 +2,7 @@ import { StateSchema, type GraphNode } from "@langchain/langgraph";
 import { z } from "zod";
 import { ConversationSummary } from "./state/conversation-summary.ts";
 import { Clarification, Intent, TurnRoute } from "./state/intent.ts";
-import { MessageList } from "./state/messages.ts";
+import { MessageList } from "@millrace/engine/message-list";
 import { TaskPlan } from "./state/task-plan.ts";
 import { ChatMode, WorkMode } from "./state/work-mode.ts";
 

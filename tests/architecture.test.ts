@@ -24,6 +24,7 @@ const layers: string[][] = [
   ["http"],
   ["crons"],
   ["sessions"],
+  ["agent-runs"],
   ["runs"],
   ["graph"],
   ["nodes"],
@@ -185,11 +186,14 @@ function shellProblems(file: SourceFile): string[] {
 }
 
 /** Units that meet what users' graphs make, with whichever copy of LangChain; the others see only what our own graph makes. */
-const meetsUsers = /^src\/(crons|graph|http|runs|sessions)\/|^src\/loop\/progress\.ts|^packages\/engine\//;
+const meetsUsers = /^src\/(agent-runs|crons|graph|http|runs|sessions)\/|^src\/loop\/progress\.ts|^packages\/engine\//;
+
+/** What sees only messages of our copy, or hands others on to who knows them. */
+const knowsOwnCopy = new Set(["src/graph/workflow.ts", "packages/engine/src/message-list.ts"]);
 
 /** A message is known by what it is: a user's folder may have a copy of LangChain of its own, whose classes are others. */
 function recognitionProblems(file: SourceFile): string[] {
-  if (!meetsUsers.test(file.path) || file.path === "src/graph/workflow.ts") return [];
+  if (!meetsUsers.test(file.path) || knowsOwnCopy.has(file.path)) return [];
   const text = withoutComments(file.text);
   const taken = /import \{([^}]*)\} from "@langchain\/core\/messages"/.exec(text)?.[1]?.split(",") ?? [];
   const guards = taken.map((name) => name.trim()).filter((name) => /^is[A-Z]/.test(name));

@@ -1,4 +1,5 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { StateSnapshot } from "@langchain/langgraph";
 import type { CompiledGraph } from "@langchain/langgraph/web";
 import { AppError } from "@millrace/engine/errors/errors";
 import { applyEnvironment } from "@millrace/engine/manifest/environment";
@@ -9,10 +10,13 @@ import { openUserModules } from "@millrace/engine/module-loading/hooks";
 import { loadProblem } from "@millrace/engine/module-loading/load-problem";
 import { JsonObject, type Assistant, type Run } from "@millrace/engine/storage/records";
 import { systemAssistant } from "./assistants.ts";
+import type { GraphExtension, StatePlace } from "./extension.ts";
 import { Descriptions, type GraphSource, type Reading } from "./schemas/descriptions.ts";
 import type { GraphSchemas } from "./schemas/graph-schemas.ts";
 import type { TypeSchemas } from "./schemas/type-schemas.ts";
 import { loadUserGraph, type AccessContext, type LoadedGraph } from "./user-graph.ts";
+
+const noNodes: ReadonlySet<string> = new Set();
 
 /** A compiled graph with the server's checkpointer. */
 export type ServedGraph = CompiledGraph<string>;
@@ -33,6 +37,7 @@ type OfAssistant = Pick<Assistant, "graph_id" | "config" | "context">;
 /** The graphs this server offers. Asking for one that is not served throws `not_found`, with the reason when it failed to load. */
 export class Graphs {
   readonly problems: readonly GraphProblem[];
+  readonly #extension: GraphExtension | undefined;
   readonly #loaded: Map<string, LoadedGraph>;
   readonly #assistants: Assistant[];
   readonly #descriptions: Descriptions;
@@ -41,12 +46,38 @@ export class Graphs {
     loaded: Map<string, LoadedGraph>,
     problems: GraphProblem[],
     defaults: Record<string, GraphDefaults | undefined> = {},
+    extension?: GraphExtension,
   ) {
+    this.#extension = extension;
     this.#loaded = loaded;
     this.#descriptions = new Descriptions(loaded);
     this.problems = problems;
     const since = new Date().toISOString();
     this.#assistants = [...loaded.keys()].map((id) => systemAssistant(id, since, defaults[id]));
+  }
+
+  /** The nodes of a graph that call the agent's loop; none of other people's graphs. */
+  loopNodes(graph: ServedGraph): ReadonlySet<string> {
+    return this.#extension?.loopNodes(graph) ?? noNodes;
+  }
+
+  /** Whether a graph calls the agent's loop. */
+  hasLoop(graph: ServedGraph): boolean {
+    return this.loopNodes(graph).size > 0;
+  }
+
+  /** A state as a reader is shown it; see `GraphExtension`. */
+  async shownState(state: StateSnapshot, place: StatePlace): Promise<StateSnapshot> {
+    return (await this.#extension?.shownState(state, place)) ?? state;
+  }
+
+  /** The values of a session at rest as a reader is shown them; see `GraphExtension`. */
+  async shownValues<Values>(
+    values: Values,
+    interrupts: Readonly<Record<string, unknown>>,
+    place: StatePlace,
+  ): Promise<Values> {
+    return this.#extension === undefined ? values : await this.#extension.shownValues(values, interrupts, place);
   }
 
   ids(): string[] {
@@ -189,6 +220,7 @@ export async function loadGraphs(
   langgraphJsonPath: string,
   checkpointer: BaseCheckpointSaver,
   limit?: number,
+  extension?: GraphExtension,
 ): Promise<Graphs> {
   const manifest = await readManifest(langgraphJsonPath);
   await applyEnvironment(manifest);
@@ -217,5 +249,5 @@ export async function loadGraphs(
     id,
     { ...(defaults[id] ?? noDefaults), description },
   ]);
-  return new Graphs(loaded, problems, Object.fromEntries(described));
+  return new Graphs(loaded, problems, Object.fromEntries(described), extension);
 }

@@ -7,7 +7,7 @@ import { type ErrorCode, errorCodes, explain, isAppError } from "@millrace/engin
 import type { Language } from "@millrace/engine/language";
 import type { Logger } from "@millrace/engine/logger";
 import { Refusal } from "@millrace/engine/manifest/refusal";
-import { adviceOf, type Advice } from "../models/advice.ts";
+import { adviceOf, type Advice } from "@millrace/engine/errors/advice";
 import type { RunError } from "@millrace/engine/storage/records";
 import type { HttpContext } from "./environment.ts";
 import { languageOf } from "./language.ts";

@@ -7,7 +7,7 @@ import { noAssistant } from "../runs/draft.ts";
 import type { RunRequest } from "../runs/runs.ts";
 import { expireSession } from "../sessions/approvals.ts";
 import { keptConfigurable, lastingKeys } from "../sessions/configuration.ts";
-import { checksMessages, readCommandMessages, readInputMessages } from "../sessions/run-input.ts";
+import { readCommandMessages, readInputMessages } from "../sessions/run-input.ts";
 import { readValues } from "../sessions/sessions.ts";
 import type { JsonObject, Run, Session } from "@millrace/engine/storage/records";
 import { checkWebhook } from "./check-webhook.ts";
@@ -136,7 +136,7 @@ export async function checkedBody(
   body: RunBody,
 ): Promise<RunBody> {
   const assistant = await findAssistant(runnable, graphs, body.assistant_id);
-  if (assistant === undefined || !checksMessages(graphs.get(assistant.graph_id))) return body;
+  if (assistant === undefined || !graphs.hasLoop(graphs.get(assistant.graph_id))) return body;
   const { input, command } = body;
   if ((input === undefined || input === null) && (command === undefined || command === null)) refuseCompression(body);
   return {

@@ -2,7 +2,6 @@ import { askingRun } from "../runs/asking-run.ts";
 import { readNewest } from "../runs/newest-state.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import type { Graphs } from "../graph/load.ts";
-import { withAskedCalls } from "../runs/waiting-messages.ts";
 import type { HttpServices } from "./environment.ts";
 import { toThread } from "./thread.ts";
 
@@ -30,5 +29,5 @@ export async function withCallsOf<Values>(
   const graphId = metadata["graph_id"];
   const isServed = typeof graphId === "string" && graphs.ids().includes(graphId);
   const graph = isServed ? graphs.fixed(graphId) : undefined;
-  return await withAskedCalls(values, interrupts, { graph, sessionId: session_id });
+  return graph === undefined ? values : await graphs.shownValues(values, interrupts, { graph, sessionId: session_id });
 }

@@ -6,7 +6,7 @@ import { askInStages } from "./model-call/ask-in-stages.ts";
 import { backgroundNews, withTold } from "./sub-agents/background.ts";
 import { checkAnswer } from "./limits/check-context.ts";
 import type { ModelPrice } from "../state.ts";
-import { hasMessage } from "../state/messages.ts";
+import { hasMessage } from "@millrace/engine/message-list";
 import { modelOf, offeredTools, priceOf } from "./model-call/ask-model.ts";
 import { failedCall } from "./model-call/failed-call.ts";
 import { afterReply, type Decision } from "./decide.ts";

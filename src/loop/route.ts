@@ -10,7 +10,7 @@ import { emit, loopCall, type LoopCall } from "./request.ts";
 import { turnOf } from "./limits/review.ts";
 import { ruleOn } from "./tool-call/rulings.ts";
 import type { ToolCallStatus } from "../state.ts";
-import { addToMessages } from "../state/messages.ts";
+import { addToMessages } from "@millrace/engine/message-list";
 import type { LoopState, LoopUpdate } from "./state.ts";
 import { prepareCall } from "../tools/runtime/run-tool.ts";
 import { writtenArguments, type RequestedCall, type RuledCall, type Ruling } from "./tool-call/tool-task.ts";

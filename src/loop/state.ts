@@ -2,7 +2,7 @@ import { ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { alternativePlans } from "@millrace/engine/errors/error-strategy";
 import { LoopPhase } from "../state.ts";
-import { MessageList } from "../state/messages.ts";
+import { MessageList } from "@millrace/engine/message-list";
 import { Delegation, DelegationProgress, mergeDelegations } from "./sub-agents/delegation.ts";
 import { Failure } from "./model-call/failure.ts";
 

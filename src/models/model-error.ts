@@ -1,5 +1,5 @@
 import { AppError, errorMessage, isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
-import { adviceOf, withAdvice } from "./advice.ts";
+import { adviceOf, withAdvice } from "@millrace/engine/errors/advice";
 import type { ModelTarget } from "./provider.ts";
 
 const connectionCodes = [

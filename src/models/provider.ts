@@ -1,7 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Config } from "@millrace/engine/config/config";
 import type { ErrorCode } from "@millrace/engine/errors/errors";
-import type { Advice } from "./advice.ts";
+import type { Advice } from "@millrace/engine/errors/advice";
 import type { ModelProfile } from "./registry/model-profile.ts";
 import type { Timeouts } from "./resilience/timeouts.ts";
 

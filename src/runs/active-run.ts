@@ -1,10 +1,8 @@
-import { createProgress, type Progress } from "../loop/progress.ts";
 import type { JsonObject, Run } from "@millrace/engine/storage/records";
 import type { EventStore } from "@millrace/engine/storage/storage";
-import type { Activity } from "./activity.ts";
+import type { RunCompanion } from "./extension.ts";
 import type { Fence } from "./fence.ts";
 import { RunLog } from "./log.ts";
-import type { RunCallbacks } from "./run-callbacks.ts";
 import { Stop } from "./stop.ts";
 import { withUserOf } from "./user-of-run.ts";
 
@@ -16,8 +14,8 @@ export class ActiveRun {
   readonly stop = new Stop();
   /** Ends the writes of the attempt that walks. */
   fence: Fence | undefined;
-  /** What it has done beyond its last checkpoint. */
-  readonly progress: Progress = createProgress();
+  /** What an agent adds to it; absent where nobody does. */
+  companion: RunCompanion | undefined;
   /** The row it ended with; rejects when the server lets go of a run that is not over. */
   readonly over: Promise<Run>;
   /** Its place among all runs admitted since the start; not yet admitted, it comes after all. */
@@ -28,12 +26,6 @@ export class ActiveRun {
   ended = false;
   /** The client gave it a key by which it may ask again for what came of it. */
   hasKey = false;
-  /** What the attempt that walks is doing; `undefined` before the first. */
-  activity: Activity | undefined;
-  /** What tells the server's callbacks of that attempt. */
-  callbacks: RunCallbacks | undefined;
-  /** Its graph calls our loop: then its readers are told of the conversation. */
-  callsLoop = false;
   /** The whole user who asked for it, where its row holds only who that is. */
   user: JsonObject | undefined;
   /** Remove it and its checkpoints when it has ended. */

@@ -1,35 +1,28 @@
-import type { RunServices } from "../loop/services.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import { ownerOfItems } from "@millrace/engine/config/api-keys";
 import { GraphStore } from "@millrace/engine/storage/items/graph-store";
 import type { Storage } from "@millrace/engine/storage/storage";
-import { enabledToolkits } from "../toolkits/enabled-toolkits.ts";
-import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { walk, type WalkResult } from "./execute.ts";
 import { toRunError } from "./run-error.ts";
 import { startFeedback } from "./feedback.ts";
 import { createFence } from "./fence.ts";
 import { keepFormer } from "./keep-former.ts";
-import { hasLoop } from "./keep-turn.ts";
 import { requireOrigin } from "./origin.ts";
 import type { Performance } from "./performance.ts";
 import { crashLoop, hasProgress } from "./recover.ts";
 import { refusedAnswer } from "./refused-answer.ts";
-import { createRunCallbacks } from "./run-callbacks.ts";
-import { beginActivity, followChunk, listenerOf, stampOurs } from "./tell-activity.ts";
 import { readToldMessages } from "./told-messages.ts";
 
 /** One walk of a run, from its input or from its checkpoint; whatever fails on the way is its ending. Never throws. */
 export async function attempt(active: ActiveRun, performance: Performance): Promise<WalkResult> {
-  const { storage, graphs, services } = performance;
-  const { run, told, log, stop } = active;
+  const { storage, graphs, extension } = performance;
+  const { run, told, log, stop, companion } = active;
   const looping = crashLoop(run, performance.crashBudget);
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
   active.fence = createFence(storage.checkpointerWith(log));
   const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
-  active.callbacks = performance.callBack && createRunCallbacks(run, performance.callBack);
-  active.callbacks?.begins(resumes);
+  companion?.begins(resumes);
   try {
     await log.room();
     log.emit({ event: "metadata", data: { run_id: run.run_id, attempt: run.attempt } });
@@ -43,34 +36,29 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
     const refusal = resume ? undefined : await refusedAnswer(run, graph);
     if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
     const feedback = startFeedback(run, performance);
-    beginActivity(active, hasLoop(graph));
-    active.callbacks?.walks(resumes);
-    const lent = services(run.session_id);
+    companion?.walks(graph, resumes);
+    const { saver } = active.fence;
     const result = await walk({
       run: told,
       graph,
-      services: {
-        ...lent,
-        tasks: tasksOf(run, lent.tasks),
-        allowedTools: await allowedTools(lent, run, storage),
-        progress: active.progress,
-        onEvent: listenerOf(active, performance.logger),
-        // What a session for one run has sent would outlive it, and nobody would hear of it.
-        background: run.kwargs.temporary ? undefined : performance.background?.(told),
-      },
+      hasLoop: graphs.hasLoop(graph),
+      recursionLimit: extension?.recursionLimit,
+      lend: companion && ((signal) => companion.lend(signal)),
+      replace: companion?.replaces(graph, saver, resume),
+      logger: performance.logger,
       resume,
       toldMessages: resume ? await readToldMessages(storage.events, run.run_id, stop.signal) : undefined,
       signal: stop.signal,
-      saver: active.fence.saver,
+      saver,
       store: storeOf(run, storage),
       control: stop.control,
       tracer: tracerOf(run, performance),
       project: performance.project,
       tell: (event) => {
-        if (!active.ended) log.emit(stampOurs(active, event));
+        if (!active.ended) log.emit(companion?.asTold(event) ?? event);
       },
       told: (mode, payload) => {
-        if (!active.ended) followChunk(active, mode, payload);
+        if (!active.ended) companion?.heard(mode, payload);
       },
       room: () => log.room(),
     });
@@ -85,21 +73,6 @@ export async function attempt(active: ActiveRun, performance: Performance): Prom
 /** The store with the items of the session's owner, who is looked up when a graph uses it. */
 function storeOf({ session_id }: Run, { items, sessions }: Pick<Storage, "items" | "sessions">): GraphStore {
   return new GraphStore(items, async () => ownerOfItems((await sessions.get(session_id))?.owner ?? null));
-}
-
-function tasksOf({ session_id, kwargs: { owner } }: Run, tasks: RunServices["tasks"]): RunServices["tasks"] {
-  return owner === undefined ? tasks.ofSession(session_id) : tasks.ownedBy(owner);
-}
-
-/** What the owner of the run or its session may use; only looked up where somebody may not use everything. */
-async function allowedTools(
-  { ownerTools, toolkits }: RunServices,
-  { session_id, kwargs }: Run,
-  { sessions }: Pick<Storage, "sessions">,
-): Promise<RunServices["allowedTools"]> {
-  if (ownerTools === undefined || Object.keys(ownerTools).length === 0) return undefined;
-  const owner = kwargs.owner ?? (await sessions.get(session_id))?.owner ?? null;
-  return toolsOfOwner(ownerTools, owner, toolkits ?? enabledToolkits());
 }
 
 function tracerOf({ kwargs }: Run, { tracer, tracerFor }: Performance): Performance["tracer"] {

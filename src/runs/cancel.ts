@@ -3,9 +3,11 @@ import type { Logger } from "@millrace/engine/logger";
 import type { Run, StopAction } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import type { ActiveRun } from "./active-run.ts";
-import { isSentBy } from "./background.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { waitingBehind } from "./order.ts";
+
+/** The key of a run's metadata with the session that has begun it for its own work: it is stopped with that one. */
+export const sentBy = "background_of";
 
 /** What cancelling needs. */
 interface Cancelling {
@@ -59,7 +61,7 @@ export async function cancelEarlier(active: ActiveRun, action: StopAction, dispa
  * begun; resolves when that is on disk. One that is being sent at this moment stops by the signal of its caller.
  */
 export async function cancelSent(sessionId: string, cancelling: Cancelling): Promise<void> {
-  const sent = [...cancelling.dispatch.active.values()].filter(({ run }) => isSentBy(run, sessionId));
+  const sent = [...cancelling.dispatch.active.values()].filter(({ run }) => run.metadata[sentBy] === sessionId);
   const order: StopOrder = { action: "interrupt", reason: "user_requested" };
   await Promise.all(sent.map((active) => cancelRun(active, order, cancelling)));
 }

@@ -4,6 +4,7 @@ import type { Run } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { ActiveRun } from "./active-run.ts";
 import { Delays } from "./delays.ts";
+import type { RunStarter } from "./extension.ts";
 import { performRun } from "./perform.ts";
 import type { Performance } from "./performance.ts";
 import { SessionQueue } from "./queue.ts";
@@ -18,6 +19,8 @@ interface DispatchOptions {
   storage: Storage;
   logger: Logger;
   performance: Performance;
+  /** What the companions of runs start and stop others by. */
+  starter: RunStarter;
   /** Runs that walk at the same time, over all sessions. */
   maxConcurrent: number;
 }
@@ -46,7 +49,9 @@ export class Dispatch {
 
   /** Takes a run in hand. It is not begun before `schedule`. */
   track(run: Run): ActiveRun {
-    const active = new ActiveRun(run, this.#options.storage.events);
+    const { storage, performance, starter } = this.#options;
+    const active = new ActiveRun(run, storage.events);
+    active.companion = performance.extension?.accompany(active, starter);
     this.active.set(run.run_id, active);
     return active;
   }

@@ -1,5 +1,4 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
-import type { BaseMessage } from "@langchain/core/messages";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
 import { Command, Send, isGraphDrained, isInterrupted, type Interrupt, type RunControl } from "@langchain/langgraph";
 import { z } from "zod";
@@ -7,11 +6,10 @@ import { isAppError } from "@millrace/engine/errors/errors";
 import { streamModes, type StreamMode } from "@millrace/engine/run-events";
 import { checkpointerFor, isFormerGraph } from "../graph/former-graph.ts";
 import type { ServedGraph } from "../graph/load.ts";
-import type { Progress } from "../loop/progress.ts";
-import { servicesKey, type RunServices } from "../loop/services.ts";
 import { JsonObject, type Run } from "@millrace/engine/storage/records";
+import type { Logger } from "@millrace/engine/logger";
 import { answersLeft } from "./answers-left.ts";
-import { hasLoop } from "./keep-turn.ts";
+import type { ReplaceChunk } from "./extension.ts";
 import { createLifecycle, type LifecycleTeller } from "./lifecycle-events.ts";
 import type { EventBody } from "./log.ts";
 import { readPause } from "./read-pause.ts";
@@ -20,7 +18,6 @@ import { answeredByTask } from "./former-command.ts";
 import { formerModes, readFormerStream } from "./former-stream.ts";
 import { toRunError } from "./run-error.ts";
 import type { ToldMessages } from "./told-messages.ts";
-import { openCallsOf } from "./waiting-messages.ts";
 import {
   createTranslator,
   noProjections,
@@ -30,9 +27,6 @@ import {
   type Projections,
   type StreamPlan,
 } from "./to-events.ts";
-
-/** Supersteps of a graph with our loop, where neither the run nor the graph says how many: LangGraph's own 25 ends it too early. */
-const loopRecursionLimit = 500;
 
 /** What a run may say in `config`; other keys are ignored. */
 export const RunConfig = z.object({
@@ -58,7 +52,15 @@ export const RunCommand = z.object({
 export interface Walk {
   run: Run;
   graph: ServedGraph;
-  services: RunServices;
+  /** It calls the agent's loop, whose words are the conversation's. */
+  hasLoop: boolean;
+  /** Supersteps of such a graph, where neither the run nor the graph says how many. */
+  recursionLimit: number | undefined;
+  /** What an agent lends the graph in `configurable`; absent where nobody does. */
+  lend: ((signal: AbortSignal) => Promise<JsonObject>) | undefined;
+  /** What replaces chunks of its stream; absent where none is replaced. */
+  replace: ReplaceChunk | undefined;
+  logger: Pick<Logger, "warn">;
   /** Go on from the run's checkpoint instead of beginning with its input. */
   resume: boolean;
   signal: AbortSignal;
@@ -100,11 +102,11 @@ export function toCommand(command: unknown): Command {
   });
 }
 
-async function inputOf({ run, graph, services, resume }: Walk): Promise<unknown> {
+async function inputOf({ run, graph, resume }: Walk, lent: JsonObject): Promise<unknown> {
   const { command, input } = run.kwargs;
   if (!resume) return command === undefined ? (input ?? null) : toCommand(await answeredByTask(graph, run, command));
   if (command?.["resume"] === undefined) return null;
-  const configurable = { thread_id: run.session_id, graph_id: run.graph_id, [servicesKey]: services };
+  const configurable = { thread_id: run.session_id, graph_id: run.graph_id, ...lent };
   const left = answersLeft(command["resume"], await graph.getState({ configurable }, { subgraphs: true }));
   return left === null ? null : new Command({ resume: left });
 }
@@ -114,7 +116,7 @@ function clientKeys(configurable: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith("__")));
 }
 
-function configurableOf({ run, graph, services, resume, saver }: Walk, configurable: JsonObject): JsonObject {
+function configurableOf({ run, graph, resume, saver }: Walk, configurable: JsonObject, lent: JsonObject): JsonObject {
   const keys = clientKeys({ ...configurable, ...run.kwargs.checkpoint });
   // A resumed run goes on from its own newest checkpoint; the point it was forked at lies behind that.
   if (resume) for (const key of ["checkpoint_id", "checkpoint_ns", "checkpoint_map"]) delete keys[key];
@@ -124,17 +126,17 @@ function configurableOf({ run, graph, services, resume, saver }: Walk, configura
     run_id: run.run_id,
     assistant_id: run.assistant_id,
     graph_id: run.graph_id,
-    [servicesKey]: services,
+    ...lent,
     // The key by which LangGraph lends a graph another checkpointer than its own.
     __pregel_checkpointer: checkpointerFor(graph, saver),
   };
 }
 
-function optionsOf(walk: Walk, plan: StreamPlan) {
+function optionsOf(walk: Walk, plan: StreamPlan, lent: JsonObject) {
   const { run, graph, signal } = walk;
   const { kwargs } = run;
   const config = RunConfig.parse(kwargs.config);
-  const ownLimit = hasLoop(graph) ? loopRecursionLimit : undefined;
+  const ownLimit = walk.hasLoop ? walk.recursionLimit : undefined;
   // Where nothing is said, the graph's own LangGraph knows its limit.
   const recursionLimit = config.recursion_limit ?? graph.config?.recursionLimit ?? ownLimit;
   return {
@@ -146,7 +148,7 @@ function optionsOf(walk: Walk, plan: StreamPlan) {
     control: walk.control,
     store: walk.store,
     runId: run.run_id,
-    configurable: configurableOf(walk, config.configurable ?? {}),
+    configurable: configurableOf(walk, config.configurable ?? {}, lent),
     context: kwargs.context,
     metadata: { ...config.metadata, ...run.metadata, run_attempt: run.attempt },
     ...(recursionLimit === undefined ? {} : { recursionLimit }),
@@ -161,14 +163,6 @@ function optionsOf(walk: Walk, plan: StreamPlan) {
 
 function isStreamMode(mode: string): mode is StreamMode {
   return streamModes.some((known) => known === mode);
-}
-
-/** The walk with the tools that other sources than the house have for it; nothing is awaited where there are none. */
-async function withAddedTools(walk: Walk): Promise<Walk> {
-  const { toolSources = [] } = walk.services;
-  if (toolSources.length === 0) return walk;
-  const addedTools = (await Promise.all(toolSources.map((source) => source.tools(walk.signal)))).flat();
-  return { ...walk, services: { ...walk.services, addedTools } };
 }
 
 /**
@@ -197,10 +191,11 @@ async function streamOf(
   walk: Walk,
   plan: StreamPlan,
   options: ReturnType<typeof optionsOf>,
+  lent: JsonObject,
   onPause: () => void,
 ): Promise<AsyncIterable<unknown>> {
   const { graph, run } = walk;
-  const input = await inputOf(walk);
+  const input = await inputOf(walk, lent);
   const withEvents = run.kwargs.stream_mode.includes("events");
   const stream = withEvents ? chunksBetweenEvents(walk, input, options) : await graph.stream(input, options);
   if (!isFormerGraph(graph)) return stream;
@@ -225,7 +220,7 @@ function eventsOf({ run, toldMessages }: Walk, modes: StreamMode[]) {
 
 /** Walks the graph for one attempt of a run and tells what happens. Never throws: a failure is an ending. */
 export async function walk(walk: Walk): Promise<WalkResult> {
-  const { run, graph, signal, tell, room } = walk;
+  const { run, signal, tell, room } = walk;
   const modes = run.kwargs.stream_mode.filter(isStreamMode);
   const events = eventsOf(walk, modes);
   const projections = projectionsOf(walk);
@@ -238,15 +233,14 @@ export async function walk(walk: Walk): Promise<WalkResult> {
     return { ending, paused, values: paused ? { ...values, __interrupt__: interrupts } : values };
   };
   try {
-    const equipped = await withAddedTools(walk);
-    const plan = planStream(modes, run.kwargs.stream_subgraphs, hasLoop(graph));
-    const options = optionsOf(equipped, plan);
-    const stream = await streamOf(walk, plan, options, () => (interrupts ??= []));
-    const withCalls = openCallsOf(walk);
+    const lent = (await walk.lend?.(signal)) ?? {};
+    const plan = planStream(modes, run.kwargs.stream_subgraphs, walk.hasLoop);
+    const options = optionsOf(walk, plan, lent);
+    const stream = await streamOf(walk, plan, options, lent, () => (interrupts ??= []));
     for await (const item of stream) {
       // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
       const given = (options.subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;
-      const replaced = withCalls?.(given, values);
+      const replaced = walk.replace?.(given, values);
       for (const chunk of replaced === undefined ? [given] : await replaced) {
         const [path, mode, payload] = chunk;
         const isState = mode === "values" || mode === "updates";
@@ -257,7 +251,6 @@ export async function walk(walk: Walk): Promise<WalkResult> {
         if (pending !== undefined) await pending;
         for (const event of events.ofChunk(chunk)) tell(event);
         projections.heard(chunk);
-        if (mode === "messages") hear(payload, walk.services.progress);
         walk.told?.(mode, payload);
       }
     }
@@ -269,29 +262,20 @@ export async function walk(walk: Walk): Promise<WalkResult> {
     // Readers are told what they can do; what exactly happened stands here. Of an expected failure not its cause: a
     // provider may have repeated a key in it.
     const about = isAppError(error) ? toRunError(error) : { err: error };
-    walk.services.logger?.warn({ ...about, run_id: run.run_id, session_id: run.session_id }, "run_failed");
+    walk.logger.warn({ ...about, run_id: run.run_id, session_id: run.session_id }, "run_failed");
     return result({ kind: "failed", error: toRunError(error) });
   }
 }
 
 /** The stream transformers of the graph at work; only the event protocol has channels for what they make. */
-function projectionsOf({ run, graph, signal, services, tell, project }: Walk): Projections {
+function projectionsOf({ run, graph, signal, logger, tell, project }: Walk): Projections {
   if (run.kwargs.protocol === undefined || project === undefined) return noProjections;
   const { run_id, session_id } = run;
-  const failed = (err: unknown): void =>
-    services.logger?.warn({ err, run_id, session_id }, "stream_transformer_failed");
+  const failed = (err: unknown): void => logger.warn({ err, run_id, session_id }, "stream_transformer_failed");
   return project({ graph, signal, tell, failed }) ?? noProjections;
 }
 
 /** What a walk waits for: each task tells what it asks itself, and the graphs around tell it again. */
 function withAsked(known: readonly Interrupt[] = [], told: readonly Interrupt[]): Interrupt[] {
   return [...known, ...told.filter(({ id }) => id === undefined || known.every((one) => one.id !== id))];
-}
-
-/** Notes what the readers were just told of a model's answer. */
-function hear(payload: unknown, progress: Progress | undefined): void {
-  // LangGraph's `messages` mode always gives a pair of message and metadata.
-  const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
-  const path = metadata["langgraph_checkpoint_ns"];
-  if (typeof path === "string") progress?.heard(path, message);
 }

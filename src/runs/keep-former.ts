@@ -1,7 +1,6 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { Run } from "@millrace/engine/storage/records";
 import { askingRun } from "./asking-run.ts";
-import { keepTurn } from "./keep-turn.ts";
 import type { Performance } from "./performance.ts";
 
 /**
@@ -12,8 +11,9 @@ import type { Performance } from "./performance.ts";
 export async function keepFormer(
   run: Run,
   saver: BaseCheckpointSaver,
-  { storage, graphs, services }: Pick<Performance, "storage" | "graphs" | "services">,
+  { storage, graphs, extension }: Pick<Performance, "storage" | "graphs" | "extension">,
 ): Promise<void> {
+  if (extension === undefined) return;
   const { command, input, checkpoint } = run.kwargs;
   if (command !== undefined || input === undefined || input === null || checkpoint?.["checkpoint_id"] !== undefined)
     return;
@@ -23,5 +23,5 @@ export async function keepFormer(
   if (!hasQuestion && (await askingRun(storage.runs, run.session_id))?.status === "success") return;
   const graph = await graphs.ofRun(run, "threads.update");
   const reason = hasQuestion ? "abandoned" : "failed";
-  await keepTurn({ graph, run, services: services(run.session_id), reason, saver });
+  await extension.keepFormer({ graph, run, reason, saver });
 }

@@ -1,8 +1,7 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
-import type { CallBack } from "../callbacks/call-back.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "@millrace/engine/logger";
-import type { RunServices } from "../loop/services.ts";
+import type { RunExtension } from "./extension.ts";
 import type { StopReason } from "@millrace/engine/run-events";
 import type { Run, StopAction } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
@@ -14,11 +13,9 @@ import type { ToldEnd } from "./webhook-of.ts";
 export interface RunsOptions {
   storage: Storage;
   graphs: Graphs;
-  /** What a run of the session is lent. */
-  services: (sessionId: string) => RunServices;
   logger: Logger;
-  /** Tells the server's callbacks; absent where there are none. */
-  callBack?: CallBack;
+  /** What an agent adds to runs; absent where only other people's graphs are served. */
+  extension?: RunExtension | undefined;
   /** Receives the spans of every run; absent where nobody traces. */
   tracer?: BaseCallbackHandler | undefined;
   /** The same for a run that says where its spans go besides (`langsmith_tracer`). */

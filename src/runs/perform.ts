@@ -2,16 +2,16 @@ import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import type { ActiveRun } from "./active-run.ts";
 import { otherWorkedRun } from "./asking-run.ts";
 import { attempt } from "./attempt.ts";
-import { endsInTime, endStopped, stopPatience, tellStopped } from "./end-stopped.ts";
+import { endsInTime, stopPatience } from "./end-stopped.ts";
 import type { WalkResult } from "./execute.ts";
 import { toRunError } from "./run-error.ts";
 import { readPause } from "./read-pause.ts";
+import type { KeptTurn } from "./extension.ts";
 import { createFence, type Fence } from "./fence.ts";
 import type { Performance } from "./performance.ts";
 import { crashLoop } from "./recover.ts";
 import { rollBack } from "./remove-run.ts";
 import { noPause, outcomeOf, type Ending, type Pause } from "./status.ts";
-import { endActivity, replyIdOf, tellCustom } from "./tell-activity.ts";
 import { limitTime } from "./time-limit.ts";
 import { webhookOf } from "./webhook-of.ts";
 import { writeEnd } from "./write-end.ts";
@@ -52,22 +52,14 @@ export async function performRun(active: ActiveRun, performance: Performance): P
   if (values !== undefined) performance.lastValues.set(run, values);
   if (active.rollback) await rollBack(run, performance);
   active.settle(run);
-  active.callbacks?.over(run);
+  active.companion?.over(run);
   performance.onOver?.(run);
 }
 
 /** What the readers get last: the end of what was going on, and of a failed run its error. */
 function tellEnding(active: ActiveRun, ending: Ending, values: Record<string, unknown> | undefined): void {
-  switch (ending.kind) {
-    case "done":
-      return endActivity(active, { kind: "replied", message_id: replyIdOf(active, values) });
-    case "stopped":
-      // Told already with what was kept, where that could be done.
-      return endActivity(active, { kind: "stopped", message_id: null });
-    case "failed":
-      endActivity(active, { kind: "failed", error: ending.error });
-      active.log.emit({ event: "error", data: ending.error });
-  }
+  active.companion?.ended(ending, values);
+  if (ending.kind === "failed") active.log.emit({ event: "error", data: ending.error });
 }
 
 /**
@@ -93,7 +85,7 @@ async function attemptUntilStopped(active: ActiveRun, performance: Performance):
     const { reason } = stop;
     // A run that goes on after a restart, or that has failed, was stopped by nobody.
     if (reason === undefined || reason === "app_shutdown" || reason === "error") return;
-    tellCustom(active, { type: "stop_requested", stop_reason: reason });
+    active.companion?.stopRequested(reason);
   };
   stop.signal.addEventListener("abort", onStop, { once: true });
   const endClock = limitTime(active, performance.runTimeout);
@@ -117,9 +109,8 @@ async function keepStopped(
   { saver }: Fence,
   performance: Performance,
 ): Promise<Record<string, unknown> | undefined> {
-  const { run, stop, progress } = active;
-  const { graphs, services, logger } = performance;
-  const reason = stop.reason ?? "user_requested";
+  const { run, stop } = active;
+  const { logger } = performance;
   const looping = crashLoop(run, performance.crashBudget);
   if (looping !== undefined) {
     // It may be this that ends the process; then no start would ever come further.
@@ -127,22 +118,35 @@ async function keepStopped(
     return undefined;
   }
   try {
-    const turn = {
-      graph: await graphs.ofRun(active.told, "threads.update"),
-      run,
-      services: { ...services(run.session_id), progress },
-      reason,
-      saver,
-    };
-    const kept = await endsInTime(endStopped(active, turn), stop.signal, performance.stopPatience ?? stopPatience);
-    if (kept === undefined) logger.warn({ run_id: run.run_id }, "stop_forced");
-    else tellStopped(active, reason, kept);
-    return kept?.values;
+    const keeping = keepTurnOf(active, saver, performance);
+    const kept = await endsInTime(keeping, stop.signal, performance.stopPatience ?? stopPatience);
+    if (kept === undefined) {
+      logger.warn({ run_id: run.run_id }, "stop_forced");
+      return undefined;
+    }
+    if (kept.values !== undefined && run.kwargs.stream_mode.includes("values")) {
+      active.log.emit({ event: "values", namespace: [], data: kept.values });
+    }
+    kept.tell();
+    return kept.values;
   } catch (error) {
     // The run ends all the same; before its next use the history is repaired for the model.
     logger.error({ err: error, run_id: run.run_id }, "stopped_turn_not_kept");
     return undefined;
   }
+}
+
+/** Ends what a stopped run still writes, and keeps its turn unless it is rolled back. Throws what the store throws. */
+async function keepTurnOf(active: ActiveRun, saver: Fence["saver"], { graphs }: Performance): Promise<KeptTurn> {
+  const graph = await graphs.ofRun(active.told, "threads.update");
+  await active.fence?.close();
+  // What is kept goes into a checkpoint: never before what was told.
+  await active.log.flush();
+  // Only a run that has begun owns the session; one that waits for its turn leaves it be.
+  const turn = active.rollback || !active.hasBegun ? undefined : { graph, saver };
+  const kept = await active.companion?.stopped(active.stop.reason ?? "user_requested", turn);
+  await active.log.room();
+  return kept ?? { values: undefined, tell: () => undefined };
 }
 
 /** What the session waits for afterwards; the checkpoint is read only where the walk cannot have told. */

@@ -1,9 +1,7 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
-import type { CallBack } from "../callbacks/call-back.ts";
 import type { Graphs } from "../graph/load.ts";
 import type { Logger } from "@millrace/engine/logger";
-import type { BackgroundService } from "../loop/sub-agents/background-service.ts";
-import type { RunServices } from "../loop/services.ts";
+import type { RunExtension } from "./extension.ts";
 import type { Run, RunKwargs } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import type { Project } from "./to-events.ts";
@@ -13,10 +11,9 @@ import type { ToldEnd } from "./webhook-of.ts";
 export interface Performance {
   storage: Storage;
   graphs: Graphs;
-  services: (sessionId: string) => RunServices;
   logger: Logger;
-  /** Tells the server's callbacks; absent where there are none. */
-  callBack?: CallBack | undefined;
+  /** What an agent adds to runs; absent where only other people's graphs are served. */
+  extension?: RunExtension | undefined;
   /** Receives the spans of every run; absent where nobody traces. */
   tracer?: BaseCallbackHandler | undefined;
   /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
@@ -31,8 +28,6 @@ export interface Performance {
   stopping: AbortSignal;
   /** The last values of runs that have just ended, by the row they ended with. */
   lastValues: WeakMap<Run, Record<string, unknown>>;
-  /** Where the run's agents work beyond its turn. */
-  background?: (run: Run) => BackgroundService;
   /** Where runs are judged (`feedback_keys`); absent where nobody traces. */
   feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
   /** What is told of a run's end to whoever asked for it; absent: nobody is told. */

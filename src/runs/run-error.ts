@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { errorMessage, explain, isAppError } from "@millrace/engine/errors/errors";
-import { adviceOf } from "../models/advice.ts";
+import { adviceOf } from "@millrace/engine/errors/advice";
 import type { RunError } from "@millrace/engine/storage/records";
 
 /** What a graph's schemas throw at an input or a context they do not accept, of any copy of zod. */

@@ -7,12 +7,11 @@ import type { Logger } from "@millrace/engine/logger";
 import type { Run, RunStatus, Session } from "@millrace/engine/storage/records";
 import type { Admission, Page, Storage } from "@millrace/engine/storage/storage";
 import type { ActiveRun } from "./active-run.ts";
-import type { LiveActivity } from "./activity.ts";
-import { backgroundOf } from "./background.ts";
 import { cancelBehind, cancelEarlier, cancelRun, cancelSession, cancelSent, removeRunsOf } from "./cancel.ts";
 import { Dispatch } from "./dispatch.ts";
 import { draftRun, noAssistant, withPausedContext, type RunRequest } from "./draft.ts";
 import { drainRuns } from "./drain.ts";
+import type { RunCompanion, RunStarter } from "./extension.ts";
 import { findGap, followRun, followToEnd, waitForEnd, type Gap, type RunSources } from "./follow.ts";
 import { followRecord, type RecordItem } from "./follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow-session.ts";
@@ -64,15 +63,14 @@ export class Runs {
       ...options,
       stopping: this.#stopping.signal,
       lastValues: new WeakMap(),
-      background: (run) =>
-        backgroundOf(run, storage, {
-          // Also while the server stops: what is admitted then is for the next start, as the caller is.
-          start: (session, request) => outside(() => this.#start(session, request)),
-          stop: (runId, wait) => outside(() => this.cancel(runId, { action: "interrupt", wait })),
-          activity: (sessionId) => this.activityOf(sessionId),
-        }),
     };
-    this.#dispatch = new Dispatch({ storage, logger, performance: this.#performance, maxConcurrent });
+    const starter: RunStarter = {
+      // Also while the server stops: what is admitted then is for the next start, as the caller is.
+      start: (session, request) => outside(() => this.#start(session, request)),
+      stop: (runId, wait) => outside(() => this.cancel(runId, { action: "interrupt", wait })),
+      companionOf: (sessionId) => this.companionOf(sessionId),
+    };
+    this.#dispatch = new Dispatch({ storage, logger, performance: this.#performance, starter, maxConcurrent });
     this.#sources = { active: this.#dispatch.active, feeds: this.#dispatch.feeds, storage };
   }
 
@@ -224,12 +222,9 @@ export class Runs {
     return (runs.find((active) => active.walking) ?? runs[0])?.stop;
   }
 
-  /** What the run is doing that works on a session now; `undefined` when none does. */
-  activityOf(sessionId: string): LiveActivity | undefined {
-    const active = this.#dispatch.ofSession(sessionId).find(({ walking }) => walking);
-    if (active?.activity === undefined) return undefined;
-    const answer = active.progress.unfinished().at(-1);
-    return { activity: active.activity, text: answer?.text ?? "", writing: answer?.calls.at(-1)?.name || null };
+  /** What goes with the run that works on a session now; `undefined` when none does. */
+  companionOf(sessionId: string): RunCompanion | undefined {
+    return this.#dispatch.ofSession(sessionId).find(({ walking }) => walking)?.companion;
   }
 
   /**
@@ -268,7 +263,7 @@ export class Runs {
     await Promise.all([
       cancelSession(sessionId, "session_switch", this.#cancelling),
       cancelSent(sessionId, this.#cancelling),
-      this.#performance.services(sessionId).shell?.forget(sessionId),
+      this.#performance.extension?.forget(sessionId),
     ]);
     this.#dispatch.feeds.close(sessionId);
   }

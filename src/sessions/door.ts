@@ -40,7 +40,7 @@ export type SessionRuns = Pick<
   | "list"
   | "position"
   | "stopOf"
-  | "activityOf"
+  | "companionOf"
   | "followSession"
   | "followRecord"
   | "cancel"

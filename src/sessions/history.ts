@@ -1,6 +1,5 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { Graphs } from "../graph/load.ts";
-import { shownState } from "../runs/waiting-messages.ts";
 import { contains } from "@millrace/engine/storage/items/contains";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { SessionRuns } from "./door.ts";
@@ -40,7 +39,7 @@ export async function readHistory(
   const withRunMetadata = createRunMetadata(runs);
   const states: StateSnapshot[] = [];
   for await (const snapshot of history) {
-    const state = await withRunMetadata(await shownState(snapshot, { graph, sessionId: session.session_id }));
+    const state = await withRunMetadata(await graphs.shownState(snapshot, { graph, sessionId: session.session_id }));
     if (isOwn || contains(state.metadata, metadata)) states.push(state);
     if (states.length >= limit) break;
   }

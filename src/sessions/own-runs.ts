@@ -71,14 +71,14 @@ export function ownRuns(
 /** These are asked about a run, a session or an assistant that was found behind the door. */
 function askedOfFound(
   runs: Runs,
-): Pick<SessionRuns, "removeOfAssistant" | "findGap" | "lastValues" | "position" | "stopOf" | "activityOf"> {
+): Pick<SessionRuns, "removeOfAssistant" | "findGap" | "lastValues" | "position" | "stopOf" | "companionOf"> {
   return {
     removeOfAssistant: (assistantId) => runs.removeOfAssistant(assistantId),
     findGap: (run, after) => runs.findGap(run, after),
     lastValues: (run) => runs.lastValues(run),
     position: (run) => runs.position(run),
     stopOf: (sessionId) => runs.stopOf(sessionId),
-    activityOf: (sessionId) => runs.activityOf(sessionId),
+    companionOf: (sessionId) => runs.companionOf(sessionId),
   };
 }
 

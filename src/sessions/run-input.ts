@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { ServedGraph } from "../graph/load.ts";
 import type { RunCommand } from "../runs/execute.ts";
-import { hasLoop } from "../runs/keep-turn.ts";
 import { JsonObject } from "@millrace/engine/storage/records";
 import { Attachments, References } from "./attachments.ts";
 import { longestText, mostParts } from "./stored-message.ts";
@@ -31,11 +29,6 @@ const Words = z.union([z.string(), z.tuple([z.string(), z.string()])]);
 
 /** What a run may say instead of an input. */
 type Command = z.infer<typeof RunCommand>;
-
-/** Whether a graph's messages are ours to check. What others are given they may make of what they like. */
-export function checksMessages(graph: ServedGraph): boolean {
-  return hasLoop(graph);
-}
 
 /**
  * The messages of what a run is given, checked as those that are added without one: the lengths, and what the user's

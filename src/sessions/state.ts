@@ -5,13 +5,12 @@ import type { Graphs, ServedGraph } from "../graph/load.ts";
 import { lastWorkedRun } from "../runs/asking-run.ts";
 import { readPause } from "../runs/read-pause.ts";
 import { requireCheckpoint } from "../runs/origin.ts";
-import { shownState } from "../runs/waiting-messages.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { keptConfigurable } from "./configuration.ts";
 import type { EditParts } from "./edit-messages.ts";
 import type { SessionRuns } from "./door.ts";
 import { createRunMetadata } from "./run-metadata.ts";
-import { checksMessages, readInputMessages } from "./run-input.ts";
+import { readInputMessages } from "./run-input.ts";
 import { requireSession } from "./sessions.ts";
 
 /** Which checkpoint of a session; all of it may be missing: the newest one at the root. */
@@ -37,7 +36,7 @@ export async function readState(
   if (reference.checkpoint_id !== undefined && snapshot.createdAt === undefined) {
     throw new AppError("not_found", `Checkpoint ${reference.checkpoint_id} not found`);
   }
-  return await createRunMetadata(runs)(await shownState(snapshot, { graph, sessionId: session.session_id }));
+  return await createRunMetadata(runs)(await graphs.shownState(snapshot, { graph, sessionId: session.session_id }));
 }
 
 /** What to change in a session's state, as if a node had returned it. `values: null` only forks the checkpoint. */
@@ -76,7 +75,7 @@ async function writeState(
   }
   requireNodeName(update.as_node);
   const config = checkpointConfig(session, update.checkpoint);
-  const values = checksMessages(graph) ? readInputMessages(update.values, "values") : update.values;
+  const values = graphs.hasLoop(graph) ? readInputMessages(update.values, "values") : update.values;
   const written = await graph.updateState(config, values ?? null, update.as_node).catch(throwRefusal);
   if (Object.keys(session.interrupts).length > 0) {
     const { interrupts } = await readPause(graph, sessionId);

@@ -2,10 +2,11 @@ import { z } from "zod";
 import { usage } from "../context/compression/compaction.ts";
 import { modelLimits } from "../models/registry/model-limits.ts";
 import type { UsualModel } from "./usual-model.ts";
-import type { LiveActivity } from "../runs/activity.ts";
+import type { LiveActivity } from "../agent-runs/activity.ts";
+import { activityOf } from "../agent-runs/agent-run.ts";
 import { lastWorkedRun } from "../runs/asking-run.ts";
-import { streamStateOf, streamStates } from "../runs/conversation.ts";
-import { restingState } from "../runs/resting-state.ts";
+import { streamStateOf, streamStates } from "../agent-runs/conversation.ts";
+import { restingState } from "../agent-runs/resting-state.ts";
 import { stopStates, type StopState } from "../runs/stop.ts";
 import { ConversationState, ConversationSummary, LoopPhase, Orchestration, WorkMode } from "../state.ts";
 import { RunError, type Run, type Session } from "@millrace/engine/storage/records";
@@ -77,7 +78,7 @@ const Told = z.object({
 
 /** What a session is doing now. Everything in it is found again after a restart. */
 export async function readActivity(
-  { storage, runs }: { storage: Door["storage"]; runs: Pick<Door["runs"], "list" | "stopOf" | "activityOf"> },
+  { storage, runs }: { storage: Door["storage"]; runs: Pick<Door["runs"], "list" | "stopOf" | "companionOf"> },
   session: Session,
   usual: UsualModel,
 ): Promise<SessionActivity> {
@@ -90,7 +91,7 @@ export async function readActivity(
   const isBusy = session.status === "busy";
   // What was stopped before it began has changed nothing.
   const last = waiting[0] ?? worked;
-  const live = isBusy ? runs.activityOf(id) : undefined;
+  const live = isBusy ? activityOf(runs.companionOf(id)) : undefined;
   const stop_state = (isBusy ? runs.stopOf(id)?.state : undefined) ?? "idle";
   const messages = messagesIn(values);
   const conversation_state = live?.activity.conversation ?? restingState(last, session, messages);

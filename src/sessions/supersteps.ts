@@ -6,7 +6,7 @@ import { readPause } from "../runs/read-pause.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { noSession } from "./access.ts";
 import type { FillParts } from "./fresh-sessions.ts";
-import { checksMessages, readInputMessages } from "./run-input.ts";
+import { readInputMessages } from "./run-input.ts";
 import { checkpointConfig, graphOf, noGraph, requireNodeName, throwRefusal } from "./state.ts";
 
 /** What several nodes did in one step, as if they had returned it; `command` goes before `values`. */
@@ -31,7 +31,7 @@ export async function applySupersteps(
   if (graph === undefined) throw noGraph(session.session_id);
   for (const { as_node } of supersteps.flatMap(({ updates }) => updates)) requireNodeName(as_node);
   const readMessages = (values: unknown): unknown =>
-    checksMessages(graph) ? readInputMessages(values, "values") : (values ?? null);
+    graphs.hasLoop(graph) ? readInputMessages(values, "values") : (values ?? null);
   const steps = supersteps.map(({ updates }) => ({
     updates: updates.map(({ values, command, as_node: asNode }) => ({
       values: command === undefined ? readMessages(values) : toCommand(command),

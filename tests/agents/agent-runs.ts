@@ -1,3 +1,4 @@
+import { agentRuns as extensionOf } from "../../src/agent-runs/extension.ts";
 import { join } from "node:path";
 import { createAgentFolders } from "../../src/agents/agent-folders.ts";
 import { loadConfig } from "@millrace/engine/config/config";
@@ -31,5 +32,6 @@ export function agentRuns(storage: Storage, workspace: string, model: ModelServe
     agents: createAgentFolders({ workspace, home, toolNames: Object.keys(tools), logger }),
   };
   const graphs = serve({ agent: workflow.compile() }, storage.checkpointer);
-  return new Runs({ storage, graphs, services: () => services, logger, maxConcurrent: 8, retryDelay: 1 });
+  const extension = extensionOf({ storage, logger, services: () => services });
+  return new Runs({ storage, graphs, logger, extension, maxConcurrent: 8, retryDelay: 1 });
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { listBackground } from "../../src/runs/background.ts";
+import { listBackground } from "../../src/agent-runs/background.ts";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { crashCopy, openIn } from "../runs/crash-copy.ts";
 import { collect, createSession, never, request } from "../runs/fixtures.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { BackgroundAgent, BackgroundAgents } from "../../src/agents/background.ts";
-import { listBackground } from "../../src/runs/background.ts";
+import { listBackground } from "../../src/agent-runs/background.ts";
 import type { Runs } from "../../src/runs/runs.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";

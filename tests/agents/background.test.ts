@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { z } from "zod";
 import type { BackgroundAgent } from "../../src/agents/background.ts";
 import { AppError } from "@millrace/engine/errors/errors";
-import { backgroundOf, listBackground } from "../../src/runs/background.ts";
+import { backgroundOf, listBackground } from "../../src/agent-runs/background.ts";
 import type { Runs } from "../../src/runs/runs.ts";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";

@@ -1,3 +1,4 @@
+import { agentRuns } from "../../src/agent-runs/extension.ts";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
@@ -102,11 +103,12 @@ export function openStorageBench(path: string, open?: (path: string) => Database
     contextLimit: undefined,
     loadModel: () => new SteppingModel(counts),
   };
+  const logger = createLogger("silent");
   const runs = new Runs({
     storage,
     graphs: serve({ work: graph }, storage.checkpointer),
-    services: () => services,
-    logger: createLogger("silent"),
+    logger,
+    extension: agentRuns({ storage, logger, services: () => services }),
     maxConcurrent: 64,
     retryDelay: 2,
   });

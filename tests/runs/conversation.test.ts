@@ -1,9 +1,10 @@
+import { activityOf } from "../../src/agent-runs/agent-run.ts";
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CustomEvent } from "../../src/events.ts";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { Activity } from "../../src/runs/activity.ts";
+import { Activity } from "../../src/agent-runs/activity.ts";
 import {
   afterTold,
   conversationMoves,
@@ -11,8 +12,8 @@ import {
   streamStateOf,
   type ConversationName,
   type Told,
-} from "../../src/runs/conversation.ts";
-import { restingState } from "../../src/runs/resting-state.ts";
+} from "../../src/agent-runs/conversation.ts";
+import { restingState } from "../../src/agent-runs/resting-state.ts";
 import { ConversationState, ToolCallStatus } from "../../src/state.ts";
 import type { ModelStep } from "../support/model-server.ts";
 import { createGate } from "./fixtures.ts";
@@ -261,7 +262,7 @@ describe("a run tells of its conversation (STATE-01)", () => {
     const { run, reader } = await flow.start("create a task named A");
     await flow.gate.current.arrived;
     await reader.until(() => statesOf(reader).some((event) => short(event) === "ToolCalling executing"));
-    const live = flow.runs.activityOf(flow.session.session_id);
+    const live = activityOf(flow.runs.companionOf(flow.session.session_id));
     expect(live?.activity.openCalls()).toMatchObject([{ tool_name: "create_task", status: "executing" }]);
     const ended = flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     flow.gate.current.open();
@@ -287,7 +288,7 @@ describe("a run tells of its conversation (STATE-01)", () => {
     flow.gate.current = createGate();
     const { reader } = await flow.start("create a task named A", { stream_mode: ["values"] });
     await flow.gate.current.arrived;
-    const live = flow.runs.activityOf(flow.session.session_id);
+    const live = activityOf(flow.runs.companionOf(flow.session.session_id));
     expect(live?.activity.conversation).toMatchObject({ state: "ToolCalling", status: "executing" });
     expect(live?.activity.loop).toMatchObject({ phase: "waiting_tool", iteration: 1, max_iterations: 15 });
     expect(live?.activity.turn).toBe("tool_call");

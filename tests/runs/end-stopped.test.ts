@@ -1,3 +1,5 @@
+import type { RunStarter } from "../../src/runs/extension.ts";
+import { agentRuns } from "../../src/agent-runs/extension.ts";
 import { MemorySaver } from "@langchain/langgraph";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
@@ -65,6 +67,12 @@ describe("a fence", () => {
   });
 });
 
+const noOthers: RunStarter = {
+  start: () => Promise.reject(new Error("No other run is begun.")),
+  stop: () => Promise.reject(new Error("No other run is stopped.")),
+  companionOf: () => undefined,
+};
+
 /** A run that is claimed, so that it can be walked here; `isStopped`: before its first step. */
 async function claimed(
   graphs: Record<string, unknown>,
@@ -81,14 +89,21 @@ async function claimed(
   const run = await storage.runs.claim(draft.session_id);
   if (run === undefined) throw new Error("there is nothing to claim");
   const active = new ActiveRun(run, storage.events);
+  const logger = createLogger("silent");
+  const extension = agentRuns({
+    storage,
+    logger,
+    // A graph of its own asks for no other services.
+    services: () => ({ tasks: storage.tasks, ledger: storage.ledger, defaultModel: "offline" }) as never,
+  });
+  active.companion = extension.accompany(active, noOthers);
   active.walking = true;
   if (isStopped) active.stop.request("user_requested");
   const walking = performRun(active, {
     storage,
     graphs: served,
-    // A graph of its own asks for no other services.
-    services: () => ({ tasks: storage.tasks, ledger: storage.ledger, defaultModel: "offline" }) as never,
-    logger: createLogger("silent"),
+    logger,
+    extension,
     retryDelay: 1,
     crashBudget: 3,
     stopping: never,

@@ -1,3 +1,4 @@
+import { agentRuns } from "../../src/agent-runs/extension.ts";
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { AppError } from "@millrace/engine/errors/errors";
@@ -28,11 +29,11 @@ async function logOf(thrown: Error): Promise<unknown[][]> {
     loadModel: () => {
       throw new Error("no model is asked");
     },
-    logger: { info: () => undefined, warn: (...line: unknown[]) => void lines.push(line) },
   };
   const graphs = serve({ breaks: graph }, storage.checkpointer);
-  const logger = createLogger("silent");
-  const runs = new Runs({ storage, graphs, services: () => services, logger, maxConcurrent: 1, retryDelay: 1 });
+  const logger = Object.assign(createLogger("silent"), { warn: (...line: unknown[]) => void lines.push(line) });
+  const extension = agentRuns({ storage, logger, services: () => services });
+  const runs = new Runs({ storage, graphs, logger, extension, maxConcurrent: 1, retryDelay: 1 });
   const session = await createSession(storage);
   const run = await runs.start(session, request("breaks"));
   await runs.wait(run.run_id, never);

@@ -1,3 +1,4 @@
+import { agentGraphs, agentRuns } from "../../src/agent-runs/extension.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AIMessageChunk } from "@langchain/core/messages";
 import { END, interrupt, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
@@ -52,7 +53,7 @@ export function serve(graphs: Record<string, unknown>, checkpointer: BaseCheckpo
     graph.checkpointer = checkpointer;
     return [id, { graph, build: undefined }] as const;
   });
-  return new Graphs(new Map(loaded), []);
+  return new Graphs(new Map(loaded), [], {}, agentGraphs);
 }
 
 export async function createSession(storage: Storage): Promise<Session> {
@@ -81,7 +82,8 @@ export function createRuns(storage: Storage, graphs: Graphs, maxConcurrent = 8):
     loadModel: () => new FakeStreamingChatModel({}),
   };
   const logger = createLogger("silent");
-  return new Runs({ storage, graphs, services: () => services, logger, maxConcurrent, retryDelay: 1 });
+  const extension = agentRuns({ storage, logger, services: () => services });
+  return new Runs({ storage, graphs, logger, extension, maxConcurrent, retryDelay: 1 });
 }
 
 export async function createBench(graphs: Record<string, unknown>, storage = createMemoryStorage()): Promise<Bench> {

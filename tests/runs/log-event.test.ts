@@ -4,7 +4,7 @@ import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
 import type { CustomEvent } from "../../src/events.ts";
 import { createLogger, type Logger } from "@millrace/engine/logger";
-import { logEvent } from "../../src/runs/log-event.ts";
+import { logEvent } from "../../src/agent-runs/log-event.ts";
 import { runRecord } from "../contract/records.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";

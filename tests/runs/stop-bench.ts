@@ -1,3 +1,4 @@
+import { agentRuns } from "../../src/agent-runs/extension.ts";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -130,14 +131,14 @@ export async function startStopBench(
     loadModel: createModelLoader(loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url })),
   };
   const graph = workflow.compile();
+  const logger = createLogger("silent");
   const runs = new Runs({
     storage,
     graphs: serve({ agent: graph }, storage.checkpointer),
-    services: () => services,
-    logger: createLogger("silent"),
+    logger,
+    extension: agentRuns({ storage, logger, services: () => services, callBack: options.callBack }),
     maxConcurrent: options.maxConcurrent ?? 8,
     retryDelay: 1,
-    ...(options.callBack === undefined ? {} : { callBack: options.callBack }),
   });
   const session = await createSession(storage);
   const start: StopBench["start"] = async (text, patch = {}) => {

@@ -1,3 +1,4 @@
+import { agentRuns } from "../../src/agent-runs/extension.ts";
 import { access, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -164,7 +165,8 @@ async function openLoop(tool: Tool) {
   };
   const graphs = serve({ agent: graph }, storage.checkpointer);
   const logger = createLogger("silent");
-  const runs = new Runs({ storage, graphs, services: () => services, logger, maxConcurrent: 1, retryDelay: 1 });
+  const extension = agentRuns({ storage, logger, services: () => services });
+  const runs = new Runs({ storage, graphs, logger, extension, maxConcurrent: 1, retryDelay: 1 });
   const session = await createSession(storage);
   const messages = async (): Promise<BaseMessage[]> => {
     const state = await graph.getState({ configurable: { thread_id: session.session_id } });

@@ -1,3 +1,4 @@
+import { agentRuns } from "../../src/agent-runs/extension.ts";
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -97,11 +98,12 @@ class World {
       contextLimit: undefined,
       loadModel: createModelLoader(loadConfig({})),
     };
+    const logger = createLogger("silent");
     return new Runs({
       storage: this.#storage,
       graphs: serve({ agent: workflow.compile() }, this.#storage.checkpointer),
-      services: () => services,
-      logger: createLogger("silent"),
+      logger,
+      extension: agentRuns({ storage: this.#storage, logger, services: () => services }),
       maxConcurrent: 4,
       retryDelay: 1,
     });

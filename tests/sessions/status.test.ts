@@ -16,8 +16,8 @@ async function activityAt(status: Session["status"], moves: StopState[]) {
     else stop.move(state);
   }
   const stopOf = (id: string): Stop | undefined => (id === "s1" ? stop : undefined);
-  const activityOf = () => undefined;
-  const runs = { list: storage.runs.list.bind(storage.runs), stopOf, activityOf };
+  const companionOf = () => undefined;
+  const runs = { list: storage.runs.list.bind(storage.runs), stopOf, companionOf };
   return readActivity({ storage, runs }, session, {
     model: "offline",
     contextLimit: undefined,

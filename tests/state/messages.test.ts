@@ -9,7 +9,7 @@ import {
 import { MessagesValue, messagesStateReducer, REMOVE_ALL_MESSAGES, StateSchema } from "@langchain/langgraph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addToMessages, MessageList } from "../../src/state/messages.ts";
+import { addToMessages, MessageList } from "@millrace/engine/message-list";
 
 type Added = Parameters<typeof messagesStateReducer>[1];
 

@@ -19,7 +19,6 @@ import type { A2ARequestHandler } from "@a2a-js/sdk/server";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { channelNames } from "../../graph/schemas/graph-schemas.ts";
 import { isOver } from "../../runs/status.ts";
-import { checksMessages } from "../../sessions/run-input.ts";
 import { createSession, requireSession } from "../../sessions/sessions.ts";
 import type { Assistant, Run, Session } from "@millrace/engine/storage/records";
 import type { HttpContext, HttpServices } from "../environment.ts";
@@ -208,7 +207,7 @@ export class A2aHandler implements A2ARequestHandler {
         `The task ${named.id} waits for no answer. A message without a taskId, in its contextId, begins the next one.`,
       );
     }
-    const understandsWords = checksMessages(services.graphs.get(assistant.graph_id));
+    const understandsWords = services.graphs.hasLoop(services.graphs.get(assistant.graph_id));
     return { task, resume: toResume(said, questions, understandsWords) };
   }
 

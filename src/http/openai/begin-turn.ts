@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { findAssistant } from "../../graph/find-assistant.ts";
 import { readDecision } from "../../loop/tool-call/approval.ts";
-import { checksMessages } from "../../sessions/run-input.ts";
+
 import { readQuestion, resumeValue } from "../../sessions/questions.ts";
 import { readMessages } from "../../sessions/conversation.ts";
 import { createSession } from "../../sessions/sessions.ts";
@@ -148,7 +148,7 @@ async function askedOf(
   request: TurnRequest,
 ): Promise<JsonObject> {
   const { storage, graphs } = services;
-  const isOwn = checksMessages(graphs.get(assistant.graph_id));
+  const isOwn = graphs.hasLoop(graphs.get(assistant.graph_id));
   const settings = isOwn
     ? { context: ownContext(request) }
     : { config: { configurable: { openai: request.parameters } } };

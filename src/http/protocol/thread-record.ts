@@ -1,5 +1,4 @@
 import type { Graphs } from "../../graph/load.ts";
-import { nodesWithLoop } from "../../runs/keep-turn.ts";
 import type { RecordItem } from "../../runs/follow-record.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import type { HttpServices } from "../environment.ts";
@@ -73,6 +72,8 @@ function createTranslation(graphs: Graphs): (item: Exclude<RecordItem, { caughtU
 
 function protocolOf(run: Run, graphs: Graphs): RunProtocol {
   // A graph that is served no more still has its record.
-  const loopNodes = graphs.ids().includes(run.graph_id) ? nodesWithLoop(graphs.get(run.graph_id)) : new Set<string>();
+  const loopNodes = graphs.ids().includes(run.graph_id)
+    ? graphs.loopNodes(graphs.get(run.graph_id))
+    : new Set<string>();
   return createRunProtocol(run, loopNodes);
 }

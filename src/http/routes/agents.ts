@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { backgroundStatuses } from "../../agents/background.ts";
-import { listBackground } from "../../runs/background.ts";
+import { listBackground } from "../../agent-runs/background.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { describe } from "../describe.ts";
 import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { userText } from "@millrace/engine/errors/error-texts";
 import type { Language } from "@millrace/engine/language";
 import { errorCodes } from "@millrace/engine/errors/errors";
-import { adviceOf } from "../../models/advice.ts";
+import { adviceOf } from "@millrace/engine/errors/advice";
 import { connectionKinds, testConnection, type ConnectionVerdict } from "../../models/resilience/connection-test.ts";
 import { ModelName } from "../../models/registry/model-profile.ts";
 import { describe } from "../describe.ts";

@@ -4,7 +4,7 @@ import { textOf } from "../../context/tokens/tokens.ts";
 import { handle, type AlternativePlan } from "@millrace/engine/errors/error-strategy";
 import { userSentence } from "@millrace/engine/errors/error-texts";
 import { isAppError, type AppError } from "@millrace/engine/errors/errors";
-import { adviceOf } from "../../models/advice.ts";
+import { adviceOf } from "@millrace/engine/errors/advice";
 import { remainingMs, workedMs } from "../limits/limits.ts";
 import { toPartial } from "../reply/partial-answer.ts";
 import type { HeardAnswer } from "../progress.ts";

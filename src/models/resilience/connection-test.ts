@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { withAdvice } from "../advice.ts";
+import { withAdvice } from "@millrace/engine/errors/advice";
 import { isLinkOrMetadata } from "../../web/network-address.ts";
 import { noKey, targetOf } from "../load-model.ts";
 import type { ModelFacts, ModelTarget } from "../provider.ts";

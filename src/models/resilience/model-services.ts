@@ -1,6 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import { createRate, type Rate } from "@millrace/engine/concurrency/rates";
-import { withAdvice } from "../advice.ts";
+import { withAdvice } from "@millrace/engine/errors/advice";
 import { breakerSettings, createBreaker, type Breaker, type BreakerState } from "./breaker.ts";
 import { createBulkhead, type Bulkhead } from "./bulkhead.ts";
 import { toModelError } from "../model-error.ts";

@@ -7,10 +7,12 @@ import type { Run } from "@millrace/engine/storage/records";
 import { isAIMessage, isBaseMessage } from "@millrace/engine/message-kinds";
 import { withoutSealed } from "../models/sealed-field.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
-import { addToMessages } from "../state/messages.ts";
-import { finishedTasks } from "./finished-tasks.ts";
+import { addToMessages } from "@millrace/engine/message-list";
+import type { StatePlace } from "../graph/extension.ts";
+import type { ReplaceChunk } from "../runs/extension.ts";
+import { finishedTasks } from "../runs/finished-tasks.ts";
 import { hasLoop, nodesWithLoop } from "./keep-turn.ts";
-import type { GraphChunk } from "./to-events.ts";
+import type { GraphChunk } from "../runs/to-events.ts";
 
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
 
@@ -76,10 +78,10 @@ async function endedTasks(state: StateSnapshot, { graph, saver }: Place): Promis
 export async function withAskedCalls<Values>(
   values: Values,
   interrupts: Readonly<Record<string, unknown>>,
-  { graph, sessionId }: { graph: ServedGraph | undefined; sessionId: string },
+  { graph, sessionId }: StatePlace,
 ): Promise<Values> {
   const ids = Object.keys(interrupts);
-  if (graph === undefined || ids.length === 0) return values;
+  if (ids.length === 0) return values;
   const open = [...nodesWithLoop(graph)].flatMap((name) => ids.map((id) => ({ name, id })));
   return await withOpenCalls(values, open, { graph, sessionId });
 }
@@ -96,10 +98,9 @@ interface CallingWalk {
 /**
  * What is told in the place of a chunk so that open calls are in the states: of the first state of a walk that goes on,
  * which is the one before the step that it goes on with, and before its pause. `undefined` where the chunk is told as
- * it is; no such function for a graph that does not call our loop.
+ * it is. The graph calls our loop.
  */
-export function openCallsOf({ run, graph, services, saver, resume }: CallingWalk) {
-  if (!hasLoop(graph)) return undefined;
+export function replaceWithCalls({ run, graph, services, saver, resume }: CallingWalk): ReplaceChunk {
   const { session_id: sessionId, graph_id } = run;
   const lent = { [servicesKey]: services, __pregel_checkpointer: saver };
   const withCalls = async <Values>(values: Values): Promise<Values> => {

@@ -1,5 +1,5 @@
-import type { Language } from "@millrace/engine/language";
-import type { AppError } from "@millrace/engine/errors/errors";
+import type { Language } from "../language.ts";
+import type { AppError } from "./errors.ts";
 
 /** What a reader can do about a failure, in each language. */
 export type Advice = Readonly<Record<Language, string>>;

@@ -4,7 +4,7 @@ import { isAIMessage } from "@millrace/engine/message-kinds";
 import type { ConversationState } from "../state.ts";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import { failedState } from "./conversation.ts";
-import { lastReplyId } from "./tell-activity.ts";
+import { lastReplyId } from "./agent-run.ts";
 
 const AboutCall = z.object({ kind: z.string(), tool_call_id: z.string(), tool: z.string() });
 const AboutFailure = z.object({ kind: z.literal("error_decision"), question: z.string(), details: z.string() });

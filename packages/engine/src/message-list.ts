@@ -1,7 +1,7 @@
 import { BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
 import { messagesStateReducer, ReducedValue } from "@langchain/langgraph";
 import { z } from "zod";
-import { beginsWith } from "@millrace/engine/begins-with";
+import { beginsWith } from "./begins-with.ts";
 
 /** Messages that LangGraph's reducer takes as they are: it has looked at them, or would find nothing to do. */
 const sound = new WeakSet<object>();

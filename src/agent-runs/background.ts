@@ -8,9 +8,11 @@ import type { BackgroundService, BackgroundWork } from "../loop/sub-agents/backg
 import { isUser } from "@millrace/engine/config/api-keys";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
+import type { RunStarter } from "../runs/extension.ts";
 import type { LiveActivity } from "./activity.ts";
-import type { RunRequest } from "./draft.ts";
-import { userKeysOf } from "./user-of-run.ts";
+import type { RunRequest } from "../runs/draft.ts";
+import { sentBy } from "../runs/cancel.ts";
+import { userKeysOf } from "../runs/user-of-run.ts";
 
 /** The graph that agents in the background work in. */
 const workflowGraph = "agent";
@@ -39,9 +41,7 @@ export interface BackgroundSources {
 }
 
 /** What starts and stops their runs. */
-export interface BackgroundRuns {
-  start: (session: Session, request: RunRequest) => Promise<Run>;
-  stop: (runId: string, wait: boolean) => Promise<unknown>;
+export interface BackgroundRuns extends Pick<RunStarter, "start" | "stop"> {
   /** What the run is doing that works on a session now. */
   activity: (sessionId: string) => LiveActivity | undefined;
 }
@@ -86,11 +86,6 @@ export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns
   };
 }
 
-/** Whether a run is that of an agent which a session has sent to the background. */
-export function isSentBy(run: Run, sessionId: string): boolean {
-  return run.metadata["background_of"] === sessionId;
-}
-
 /**
  * The agents that a session has sent to the background, oldest first. Those in `except` are left out. A session that
  * only says it was sent from here, or is somebody else's, is none of them.
@@ -116,7 +111,7 @@ export async function sessionsOfAgents(
   parent: Session,
 ): Promise<Session[]> {
   const found = await sessions.search({
-    metadata: { background_of: parent.session_id },
+    metadata: { [sentBy]: parent.session_id },
     sort_by: "created_at",
     sort_order: "asc",
     limit: mostListed,
@@ -185,7 +180,7 @@ function requestOf(work: BackgroundWork, { session_id }: Session, parent: Run): 
     // The user's agent is the user's, too.
     config: { configurable: userKeysOf(parent.kwargs.config["configurable"]) },
     context: { ...work.context },
-    metadata: { background_of: parent.session_id },
+    metadata: { [sentBy]: parent.session_id },
     stream_mode: ["values", "messages-tuple", "custom"],
     stream_subgraphs: false,
     stream_resumable: true,

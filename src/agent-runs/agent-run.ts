@@ -1,0 +1,258 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { isBaseMessage, isAIMessage } from "@millrace/engine/message-kinds";
+import type { StopReason } from "@millrace/engine/run-events";
+import type { JsonObject, Run } from "@millrace/engine/storage/records";
+import type { Storage } from "@millrace/engine/storage/storage";
+import type { Logger } from "@millrace/engine/logger";
+import type { CallBack } from "../callbacks/call-back.ts";
+import type { CustomEvent } from "../events.ts";
+import type { ServedGraph } from "../graph/load.ts";
+import { createProgress } from "../loop/progress.ts";
+import { servicesKey, type RunServices } from "../loop/services.ts";
+import type { ActiveRun } from "../runs/active-run.ts";
+import type { KeptTurn as ToldTurn, ReplaceChunk, RunCompanion, RunStarter } from "../runs/extension.ts";
+import type { EventBody } from "../runs/log.ts";
+import type { Ending } from "../runs/status.ts";
+import type { ConversationState } from "../state.ts";
+import { enabledToolkits } from "../toolkits/enabled-toolkits.ts";
+import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
+import { Activity, type LiveActivity } from "./activity.ts";
+import { backgroundOf, type BackgroundRuns } from "./background.ts";
+import type { Told } from "./conversation.ts";
+import { hasLoop, keepTurn, type KeptTurn } from "./keep-turn.ts";
+import { logEvent } from "./log-event.ts";
+import { replaceWithCalls } from "./open-calls.ts";
+import { createRunCallbacks, type RunCallbacks } from "./run-callbacks.ts";
+
+/** What our agent needs of the server to go with its runs. */
+export interface AgentParts {
+  storage: Storage;
+  logger: Logger;
+  /** What a run of the session is lent. */
+  services: (sessionId: string) => RunServices;
+  /** Tells the server's callbacks; absent where there are none. */
+  callBack?: CallBack | undefined;
+}
+
+/** What our agent adds to one run: it lends the loop its services, follows what that tells, and keeps what a stop cuts off. */
+export class AgentRun implements RunCompanion {
+  readonly #active: ActiveRun;
+  readonly #parts: AgentParts;
+  readonly #runs: RunStarter;
+  /** What the run has done beyond its last checkpoint. */
+  readonly #progress = createProgress();
+  /** What the attempt that walks is doing; `undefined` before the first. */
+  #activity: Activity | undefined;
+  #callbacks: RunCallbacks | undefined;
+  /** Its graph calls our loop: then its readers are told of the conversation. */
+  #callsLoop = false;
+
+  constructor(active: ActiveRun, parts: AgentParts, runs: RunStarter) {
+    this.#active = active;
+    this.#parts = parts;
+    this.#runs = runs;
+  }
+
+  /** What it is doing now; `undefined` before it walks. */
+  get live(): LiveActivity | undefined {
+    if (this.#activity === undefined) return undefined;
+    const answer = this.#progress.unfinished().at(-1);
+    return { activity: this.#activity, text: answer?.text ?? "", writing: answer?.calls.at(-1)?.name || null };
+  }
+
+  begins(resumes: boolean): void {
+    const { callBack } = this.#parts;
+    this.#callbacks = callBack && createRunCallbacks(this.#active.run, callBack);
+    this.#callbacks?.begins(resumes);
+  }
+
+  /** Whatever the last attempt has left half done, the conversation begins at rest. */
+  walks(graph: ServedGraph, resumes: boolean): void {
+    this.#activity = new Activity();
+    this.#callsLoop = hasLoop(graph);
+    if (this.#callsLoop) this.#tell({ type: "workflow_locked" });
+    this.#tellState(this.#activity.conversation);
+    this.#tellConversation({ kind: "sent" });
+    this.#callbacks?.walks(resumes);
+  }
+
+  async lend(signal: AbortSignal): Promise<JsonObject> {
+    const { storage, logger } = this.#parts;
+    const { run, told } = this.#active;
+    const lent = this.#parts.services(run.session_id);
+    const { toolSources = [] } = lent;
+    const [allowedTools, ...added] = await Promise.all([
+      allowedToolsOf(lent, run, storage),
+      ...toolSources.map((source) => source.tools(signal)),
+    ]);
+    const services: RunServices = {
+      ...lent,
+      tasks: tasksOf(run, lent.tasks),
+      allowedTools,
+      addedTools: added.flat(),
+      progress: this.#progress,
+      onEvent: (event) => {
+        logEvent(logger, this.#active.run, event);
+        this.#callbacks?.noted(event);
+        if (!this.#isStreamed && !this.#active.ended) this.#activity?.noted(event);
+      },
+      // What a session for one run has sent would outlive it, and nobody would hear of it.
+      background: run.kwargs.temporary ? undefined : backgroundOf(told, storage, this.#background()),
+    };
+    return { [servicesKey]: services };
+  }
+
+  replaces(graph: ServedGraph, saver: BaseCheckpointSaver, resume: boolean): ReplaceChunk | undefined {
+    if (!hasLoop(graph)) return undefined;
+    const { run } = this.#active;
+    const services = this.#parts.services(run.session_id);
+    return replaceWithCalls({ run, graph, services, saver, resume });
+  }
+
+  /** What a graph that calls our loop tells gets its time; all else goes on as it came. */
+  asTold(event: EventBody): EventBody {
+    if (event.event !== "custom" || !this.#callsLoop || !isEvent(event.data)) return event;
+    return { ...event, data: stamped(event.data) };
+  }
+
+  heard(mode: string, payload: unknown): void {
+    if (mode === "custom" && this.#callsLoop) {
+      // What a graph that calls our loop tells is ours, or of a type that is left alone.
+      if (isEvent(payload)) this.#tellState(this.#activity?.noted(payload as CustomEvent));
+    } else if (mode === "messages") {
+      // LangGraph's `messages` mode always gives a pair of message and metadata.
+      const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
+      const path = metadata["langgraph_checkpoint_ns"];
+      if (typeof path === "string") this.#progress.heard(path, message);
+      this.#callbacks?.heard(message);
+      // What an agent says is no part of the reply, and of several at once each word would be a change.
+      if (!("sub_agent" in metadata)) this.#tellState(this.#activity?.heard(message));
+    }
+  }
+
+  stopRequested(reason: StopReason): void {
+    this.#tell({ type: "stop_requested", stop_reason: reason });
+  }
+
+  async stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<ToldTurn> {
+    const { run } = this.#active;
+    const services = { ...this.#parts.services(run.session_id), progress: this.#progress };
+    const kept = turn === undefined ? nothingKept : await keepTurn({ ...turn, run, services, reason });
+    return {
+      values: kept.values,
+      tell: () => {
+        this.#tell({
+          type: "stop_completed",
+          stop_reason: reason,
+          partial: kept.partial,
+          tool_calls_executed: kept.executed,
+          tool_calls_pending: kept.pending,
+        });
+        this.#end({ kind: "stopped", message_id: kept.reply_id });
+      },
+    };
+  }
+
+  ended(ending: Ending, values: Record<string, unknown> | undefined): void {
+    switch (ending.kind) {
+      case "done":
+        return this.#end({ kind: "replied", message_id: this.#replyId(values) });
+      case "stopped":
+        // Told already with what was kept, where that could be done.
+        return this.#end({ kind: "stopped", message_id: null });
+      case "failed":
+        return this.#end({ kind: "failed", error: ending.error });
+    }
+  }
+
+  over(run: Run): void {
+    this.#callbacks?.over(run);
+  }
+
+  /** Ends an attempt, once: calls that a stop has cut off are cancelled, nothing is locked, the conversation rests. */
+  #end(told: Told): void {
+    const activity = this.#activity;
+    if (activity === undefined || activity.isOver) return;
+    activity.isOver = true;
+    if (told.kind === "stopped") {
+      for (const call of activity.openCalls()) {
+        const event: CustomEvent = { type: "tool_status", ...call, status: "cancelled" };
+        if (this.#callsLoop) this.#tell(event);
+        this.#tellState(activity.noted(event));
+      }
+    }
+    if (this.#callsLoop) this.#tell({ type: "workflow_unlocked" });
+    const open = activity.openCalls().at(-1);
+    // A question is what the conversation rests at.
+    this.#tellConversation(told.kind === "replied" && open !== undefined ? { kind: "call", ...open } : told);
+  }
+
+  /** The id of the reply that an attempt ends with: in the state it left, else of what its loop calls said. */
+  #replyId(values: Record<string, unknown> | undefined): string | null {
+    const said = this.#progress.records.filter(({ silent }) => !silent).flatMap(({ messages }) => messages);
+    return lastReplyId(values?.["messages"]) ?? lastReplyId(said);
+  }
+
+  #background(): BackgroundRuns {
+    const { start, stop, companionOf } = this.#runs;
+    return { start, stop, activity: (sessionId) => activityOf(companionOf(sessionId)) };
+  }
+
+  get #isStreamed(): boolean {
+    return this.#active.run.kwargs.stream_mode.includes("custom");
+  }
+
+  /** Tells an event of ours on the run's `custom` stream, where the run has one and the log has room for one more. */
+  #tell(event: CustomEvent): void {
+    const { log } = this.#active;
+    if (!this.#isStreamed || log.room() !== undefined) return;
+    log.emit({ event: "custom", namespace: [], data: stamped(event) });
+  }
+
+  /** Takes the conversation on and tells it where it has changed: after what it was told for, never per token. */
+  #tellConversation(told: Told): void {
+    this.#tellState(this.#activity?.tell(told));
+  }
+
+  #tellState(state: ConversationState | undefined): void {
+    if (state !== undefined && this.#callsLoop) this.#tell({ type: "conversation_state", ...state });
+  }
+}
+
+const nothingKept: KeptTurn = { partial: null, reply_id: null, executed: [], pending: [], values: undefined };
+
+function stamped(event: object): object {
+  return { ...event, time: new Date().toISOString() };
+}
+
+function isEvent(data: unknown): data is object {
+  return typeof data === "object" && data !== null && "type" in data;
+}
+
+/** What the run is doing that a companion goes with; `undefined` before it walks. */
+export function activityOf(companion: RunCompanion | undefined): LiveActivity | undefined {
+  return companion instanceof AgentRun ? companion.live : undefined;
+}
+
+/** The id of the last reply in a list of messages. */
+export function lastReplyId(messages: unknown): string | null {
+  if (!Array.isArray(messages)) return null;
+  const reply: unknown = messages.findLast((message: unknown) => isBaseMessage(message) && isAIMessage(message));
+  return isBaseMessage(reply) ? (reply.id ?? null) : null;
+}
+
+function tasksOf({ session_id, kwargs: { owner } }: Run, tasks: RunServices["tasks"]): RunServices["tasks"] {
+  return owner === undefined ? tasks.ofSession(session_id) : tasks.ownedBy(owner);
+}
+
+/** What the owner of the run or its session may use; only looked up where somebody may not use everything. */
+async function allowedToolsOf(
+  { ownerTools, toolkits }: RunServices,
+  { session_id, kwargs }: Run,
+  { sessions }: Pick<Storage, "sessions">,
+): Promise<RunServices["allowedTools"]> {
+  if (ownerTools === undefined || Object.keys(ownerTools).length === 0) return undefined;
+  const owner = kwargs.owner ?? (await sessions.get(session_id))?.owner ?? null;
+  return toolsOfOwner(ownerTools, owner, toolkits ?? enabledToolkits());
+}
