@@ -3,7 +3,6 @@ import { configDefaults, defineConfig } from "vitest/config";
 
 /** Tests that start servers as processes, break them, or measure a process: each file needs a process of its own. */
 const system = [
-  "tests/faults/**/*.test.ts",
   "tests/models/text-calls/coverage.test.ts",
   "tests/recipes.test.ts",
   // How deep V8 goes back in a regular expression depends on what the process has run before.

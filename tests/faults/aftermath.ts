@@ -1,7 +1,7 @@
-import { readDatabase } from "./database.ts";
+import { finishedTools, readDatabase } from "./database.ts";
 import { readEffects } from "./effect-log.ts";
 import { atMost, noneOf, type Figure } from "./scenario.ts";
-import { shapes, type Shape } from "./script.ts";
+import { callsOf, shapes, type Shape } from "./script.ts";
 import { approveSubject, judge, noFindings, settled, type Findings, type Subject } from "./subject.ts";
 import type { World } from "./world.ts";
 
@@ -18,9 +18,25 @@ export class Aftermath {
   readonly #findings: Findings = noFindings();
   /** Milliseconds of each recovery, up to its slowest run. */
   readonly #recoveries: number[] = [];
+  /** Calls that had their end in the ledger when the server was killed, and how often each had had its effect. */
+  readonly #finished: { name: string; done: number }[] = [];
 
   constructor(world: World) {
     this.#world = world;
+  }
+
+  /** While the server is down: remembers which calls of these runs are over by its ledger. */
+  noteFinished(hit: readonly Subject[]): void {
+    const effects = readEffects(this.#world.effectsFile);
+    for (const { shape, item, threadId } of hit) {
+      const finished = finishedTools(this.#world.server.databaseFile, threadId);
+      const calls = callsOf(shape, item).flat();
+      // The ledger knows the tools but not the items: of a tool that a run calls twice it is not clear which one is over.
+      for (const call of calls.filter(({ name }) => calls.filter((other) => other.name === name).length === 1)) {
+        const name = `${call.name} ${call.item}`;
+        if (finished.includes(call.name)) this.#finished.push({ name, done: effects.get(name)?.done ?? 0 });
+      }
+    }
   }
 
   /** After a restart: waits until the runs are over or wait for an answer, which is then given. */
@@ -51,11 +67,17 @@ export class Aftermath {
     for (const subject of this.#subjects) await judge(this.#world, subject, effects, findings);
     await this.#world.server.stop();
     const database = readDatabase(this.#world.server.databaseFile);
+    const repeated = this.#finished.filter(({ name, done }) => done === 0 || effects.get(name)?.done !== done);
     const hidden = Math.max(0, database.ambiguousCalls - findings.unknown);
     const runs = this.#subjects.length;
     return [
       noneOf(`accepted messages lost in ${deaths}`, findings.lost, runs),
       noneOf("duplicate unsafe effects", findings.duplicates, runs),
+      noneOf(
+        "calls over by the ledger whose effect was missing, or came again",
+        repeated.map(({ name, done }) => `${name} happened ${done} times, and ${effects.get(name)?.done} in the end`),
+        this.#finished.length,
+      ),
       noneOf("runs not at their right end or waiting within 10 s", findings.unended, runs),
       noneOf("ambiguous outcomes not reported", findings.unreported, findings.unknown),
       {

@@ -13,7 +13,7 @@ import { programEnvironment } from "../support/program.ts";
 
 const runsAtOnce = 20;
 /** Milliseconds between two runs of one worker: with none the machine is measured, and a round takes half a minute. */
-const pause = 300;
+const pause = 1000;
 const shapesUsed: Shape[] = ["single", "long", "parallel", "streaming"];
 
 /** Backups while runs write: each restores, is sound, and the runs that it caught in the middle go on (reliability R10). */

@@ -47,10 +47,16 @@ async function crashRound(): Promise<string[]> {
     if (end?.status !== "error") problems.push(`the run ended with ${end?.status} after ${restarts} restarts`);
     if (!told.includes("crash_loop")) problems.push(`its readers are not told crash_loop: ${told.slice(-300)}`);
     if (attempts !== budget) problems.push(`it was attempted ${attempts} times`);
+    // The session of the run that was set aside takes the next message.
+    const next = await startRun(world.server, threadId, {
+      assistant_id: "one",
+      input: { messages: [{ role: "user", content: "please do single next" }] },
+    });
+    subjects.push({ shape: "single", item: "next", threadId, runId: next.run_id });
     subjects.push(await beginSubject(world, "single", "afterwards"));
     for (const subject of subjects) {
       const other = await settled(world, subject, 10_000);
-      if (other?.status !== "success") problems.push(`${subject.item} ended with ${other?.status}`);
+      if (other?.status !== "success" || other.waiting) problems.push(`${subject.item} ended with ${other?.status}`);
     }
     return problems.length === 0 ? [] : [problems.join("; ")];
   } finally {

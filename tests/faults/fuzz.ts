@@ -17,7 +17,7 @@ const assistants = ["one", "nested", "talker", "retrying", "nobody"];
 export const fuzz: Scenario = {
   name: "fuzz",
   async run({ long, seed }) {
-    const count = long ? 5000 : 300;
+    const count = long ? 5000 : 500;
     const world = await openWorld(answer);
     const { server } = world;
     try {

@@ -27,8 +27,8 @@ export const hostile: Scenario = {
         {
           what: "they reached the tools and the person",
           measured: `${effects} effects, ${questions} questions`,
-          target: `at least ${models / 20} of each`,
-          holds: Math.min(effects, questions) >= models / 20,
+          target: `more than ${models / 10} effects and ${models / 20} questions`,
+          holds: effects > models / 10 && questions > models / 20,
         },
       ];
     } finally {

@@ -70,6 +70,18 @@ export async function sweepFaults({ bench, faults, sqlite, points }: SweepOption
   return outcome;
 }
 
+/** Makes some writes from the k-th on find the database busy, for each k: what is waited for fails no run; those it failed. */
+export async function sweepBusy(bench: StorageBench, faults: Faults, points: readonly number[]): Promise<string[]> {
+  const failed: string[] = [];
+  for (const k of points) {
+    faults.set("SQLITE_BUSY", k, 1 + (k % 3), () => undefined);
+    const ended = await bench.runs.wait((await bench.start()).run_id, never);
+    if (ended.status !== "success" || ended.error !== null) failed.push(`k = ${k}: the run ended with ${ended.status}`);
+    faults.lift();
+  }
+  return failed;
+}
+
 /** Starts runs until one has met the fault, which is then lifted: that run, and the code it was told. */
 async function meetFault(
   bench: StorageBench,
