@@ -33,7 +33,7 @@ const Origin = z.object({
   }),
 });
 
-/** Where agents in the background are found; a door has the same, with what is its owner's. */
+/** Where agents in the background are found; a scope has the same, with what is its owner's. */
 export interface BackgroundSources {
   sessions: Pick<Storage["sessions"], "search">;
   runs: Pick<Storage["runs"], "list">;

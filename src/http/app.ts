@@ -1,4 +1,4 @@
-import { Hono, type MiddlewareHandler } from "hono";
+import { Hono } from "hono";
 import type { AgentSource } from "../agents/agent-folders.ts";
 import type { Config } from "@millrace/engine/config/config";
 import type { TokenCounter } from "../context/tokens/token-counter.ts";
@@ -15,20 +15,19 @@ import type { OllamaService } from "../models/ollama/service.ts";
 import type { ModelRegistry } from "../models/registry/registry.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { Runs } from "../runs/runs.ts";
-import { openDoor } from "../sessions/door.ts";
+import { scopeFor } from "../sessions/owner-scope.ts";
 import type { Guard } from "../sessions/guard.ts";
 import type { ManualTools } from "../sessions/manual-run.ts";
-import { createMeetingPoints, type MeetingPoints } from "../sessions/meeting-points.ts";
+import { createSharedLocks } from "../sessions/shared-locks.ts";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { adminName, ownerOfUser, type ApiKey } from "@millrace/engine/config/api-keys";
 import type { Operations } from "../tools/undo/operations.ts";
 import type { FileWatch } from "../watching/file-watch.ts";
-import { mountCustomApp, tellUser, withoutResources } from "./custom-app.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "./environment.ts";
+import { mountCustomApp, withoutResources } from "./custom-app.ts";
+import type { HttpApp, HttpEnvironment, HttpServices, SharedServices } from "./environment.ts";
 import { answerError } from "./errors.ts";
-import { requireKey, type Caller } from "./middleware/api-key.ts";
 import { contentTypes, gate } from "./middleware/gate.ts";
-import { identifyBy } from "./middleware/identify.ts";
+import { identifyCaller, type Caller } from "./middleware/identify.ts";
 import { packAnswers } from "./middleware/pack-answers.ts";
 import { requestBasics } from "./middleware/request-basics.ts";
 import { limitRequests } from "./middleware/request-limit.ts";
@@ -89,7 +88,7 @@ import { uiRoutes } from "./routes/ui.ts";
 import { webSearchRoutes } from "./routes/web-search.ts";
 
 /** Every resource of the API. A new one is a file in `routes/` and a line here. */
-const resources: readonly ((services: HttpServices) => HttpApp)[] = [
+const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
   metaRoutes,
   assistantRoutes,
   assistantChangeRoutes,
@@ -167,75 +166,14 @@ export interface ServerParts {
   logger: Logger;
 }
 
-/** The whole HTTP API; it does not listen. */
-export interface Api {
-  fetch(request: Request, bindings: object): Response | Promise<Response>;
-}
-
 /**
- * The API for all callers. Each owner has an app of their own, whose routes were given that owner's door: no route sees
- * who calls, and none can reach what is not the caller's. Apps are made at an owner's first request.
+ * The whole HTTP API; it does not listen. One app serves all callers: each request gets the services of its caller's scope,
+ * and routes have no other way to sessions and runs.
  */
-export function createApi(parts: ServerParts): Api {
-  const { apiKeys, host, maxRequests, corsOrigins } = parts.config;
-  const shared = {
-    limit: limitRequests(maxRequests),
-    meeting: createMeetingPoints(),
-    onRefused: tellOnce(parts.logger),
-  };
-  const { auth, cors } = parts.custom;
-  const identify = identifyBy({ apiKeys, auth, host, origins: [...corsOrigins, ...(cors?.allow_origins ?? [])] });
-  if (apiKeys.length === 0 && auth === undefined) return createApp(parts, shared, { kind: "anyone" });
-  const apps = new Map<string, HttpApp>();
-  const appOf = (caller: Caller): HttpApp => {
-    const name = JSON.stringify(caller);
-    const app = apps.get(name) ?? createApp(parts, shared, caller);
-    // The one that was used last stands at the end.
-    apps.delete(name);
-    apps.set(name, app);
-    const [oldest] = apps.keys();
-    if (apps.size > mostApps && oldest !== undefined) apps.delete(oldest);
-    return app;
-  };
-  // What of the parts cannot be used is told at the start, and not to whoever calls first.
-  appOf({ kind: "nobody", hasKey: false });
-  return {
-    fetch: (request, bindings) => {
-      const caller = identify(request);
-      if (!(caller instanceof Promise)) return appOf(caller).fetch(request, bindings);
-      return caller.then((known) => appOf(known).fetch(request, bindings));
-    },
-  };
-}
-
-/** Apps of callers that are kept, of less than a megabyte each: users may be any number, and what is said of each may change. */
-const mostApps = 100;
-
-/** What the apps of one server have in common, however many callers there are. */
-interface SharedByCallers {
-  limit: MiddlewareHandler<HttpEnvironment>;
-  meeting: MeetingPoints;
-  onRefused: (origin: string) => void;
-}
-
-/** Refused pages that the log names: each once, and anybody can make up any number of them. */
-const mostRefused = 100;
-
-/** Logs a page that may not call, the first time it tries: its own user is told nothing that would help. */
-function tellOnce(logger: ServerParts["logger"]): (origin: string) => void {
-  const told = new Set<string>();
-  return (origin) => {
-    if (told.has(origin) || told.size >= mostRefused) return;
-    told.add(origin);
-    const setting = "MILLRACE_CORS_ORIGINS, or http.cors.allow_origins of langgraph.json";
-    logger.warn({ origin, allowed_by: setting }, "origin_refused");
-  };
-}
-
-/** The app of one caller. Nothing passes the gate and the key check but what they let through. */
-function createApp(parts: ServerParts, { limit, meeting, onRefused }: SharedByCallers, caller: Caller): HttpApp {
-  const { storage, runs, operations, manual, custom, ...shared } = parts;
-  const { config, logger } = shared;
+export function createApi(parts: ServerParts): HttpApp {
+  const { config, custom, logger } = parts;
+  const { host, allowedHosts, corsOrigins, localPages, apiKeys } = config;
+  const { auth, cors } = custom;
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.onError((error, context) =>
     openAiPaths.test(context.req.path)
@@ -244,27 +182,72 @@ function createApp(parts: ServerParts, { limit, meeting, onRefused }: SharedByCa
   );
   app.notFound((context) => context.text("404 Not Found", 404));
   app.use(requestBasics(config.bodyLimit));
-  app.use(limit);
-  const { host, allowedHosts, corsOrigins, localPages } = config;
-  app.use(gate({ host, allowedHosts, corsOrigins, cors: custom.cors, localPages, onRefused }));
-  app.use(requireKey(caller));
-  if (caller.kind === "user") app.use(tellUser(caller.context));
+  app.use(limitRequests(config.maxRequests));
+  app.use(gate({ host, allowedHosts, corsOrigins, cors, localPages, onRefused: logRefusedOrigins(logger) }));
+  app.use(identifyCaller({ apiKeys, auth, host, origins: [...corsOrigins, ...(cors?.allow_origins ?? [])] }));
   mountCustomApp(app, custom.httpApp);
-  // After it: whoever brings routes may stream what looks like a plain answer.
+  // After it: routes of users may stream what looks like a plain answer.
   app.use(packAnswers);
   app.use(contentTypes());
   if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
-  const guard = guardOf(caller, custom.auth);
-  const door = openDoor({ storage, runs, operations, manual, meeting }, ownerOf(caller), guard);
-  const mayAdminister = caller.kind !== "user" && administers(ownerOf(caller), config.apiKeys);
-  const crons =
-    guard === undefined
-      ? ownCrons(storage, ownerOf(caller))
-      : guardedCrons(ownCrons(storage, null, ownerOf(caller)), storage, guard);
-  const services = { ...door, ...shared, crons, mayAdminister, interfaces: custom.interfaces };
-  for (const routes of resources) app.route("/", routes(services));
-  app.route("/", openApiRoutes(app, config.apiKeys.length > 0));
+  const shared = sharedServices(parts);
+  const servicesFor = createServices(parts, shared);
+  app.use(async (context, next) => {
+    context.set("scope", servicesFor(context.get("caller")));
+    return next();
+  });
+  for (const routes of resources) app.route("/", routes(shared));
+  app.route("/", openApiRoutes(app, apiKeys.length > 0));
   return app;
+}
+
+/** What of the parts does not belong to owners; the rest is reached through a scope only. */
+function sharedServices({ custom, ...parts }: ServerParts): SharedServices {
+  const { config, graphs, logger, prompts, tokens, documentation } = parts;
+  const { agents, models, modelServices, ollama, settings, files } = parts;
+  return {
+    config,
+    graphs,
+    logger,
+    prompts,
+    tokens,
+    documentation,
+    agents,
+    models,
+    modelServices,
+    ollama,
+    settings,
+    files,
+    interfaces: custom.interfaces,
+  };
+}
+
+/** Refused pages that the log names: each once, and anybody can make up any number of them. */
+const mostRefused = 100;
+
+/** Logs a page that may not call, the first time it tries: its own user is told nothing that would help. */
+function logRefusedOrigins(logger: Logger): (origin: string) => void {
+  const known = new Set<string>();
+  return (origin) => {
+    if (known.has(origin) || known.size >= mostRefused) return;
+    known.add(origin);
+    const setting = "MILLRACE_CORS_ORIGINS, or http.cors.allow_origins of langgraph.json";
+    logger.warn({ origin, allowed_by: setting }, "origin_refused");
+  };
+}
+
+/** Makes the services of a request by its caller. */
+function createServices(parts: ServerParts, shared: SharedServices): (caller: Caller) => HttpServices {
+  const { storage, runs, operations, manual, config, custom } = parts;
+  const scopeParts = { storage, runs, operations, manual, locks: createSharedLocks() };
+  return (caller) => {
+    const owner = ownerOf(caller);
+    const guard = guardOf(caller, custom.auth);
+    const crons =
+      guard === undefined ? ownCrons(storage, owner) : guardedCrons(ownCrons(storage, null, owner), storage, guard);
+    const mayAdminister = caller.kind !== "user" && administers(owner, config.apiKeys);
+    return { ...shared, ...scopeFor(scopeParts, owner, guard), crons, mayAdminister };
+  };
 }
 
 /** What all owners share is changed by the owner `admin`, by the only one there is, or by anyone where there are no keys. */
@@ -272,7 +255,7 @@ function administers(owner: string | null, apiKeys: readonly ApiKey[]): boolean 
   return owner === null || owner === adminName || apiKeys.every((key) => key.owner === owner);
 }
 
-/** Behind nobody's door is nothing: no owner has an empty name. */
+/** Callers without a key have the owner `""`, who owns nothing. */
 function ownerOf(caller: Caller): string | null {
   switch (caller.kind) {
     case "anyone":
@@ -282,7 +265,6 @@ function ownerOf(caller: Caller): string | null {
     case "user":
       return ownerOfUser(caller.context.user.identity);
     case "nobody":
-    case "refused":
       return "";
   }
 }

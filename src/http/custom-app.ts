@@ -1,6 +1,5 @@
 import type { Hono, MiddlewareHandler } from "hono";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { AuthContext } from "@millrace/engine/manifest/auth";
 import type { Resource } from "@millrace/engine/manifest/custom-parts";
 import type { HttpApp, HttpEnvironment } from "./environment.ts";
 import { openAiPaths } from "./openai/problem.ts";
@@ -29,14 +28,6 @@ const keepSent: MiddlewareHandler<HttpEnvironment> = async (context, next) => {
   await next();
   if (context.env.outgoing.headersSent) markSent(context);
 };
-
-/** Tells routes of `http.app` who calls, as `context.get("auth")`. */
-export function tellUser(auth: AuthContext): MiddlewareHandler<HttpEnvironment> {
-  return async (context, next) => {
-    context.set("auth", auth);
-    return next();
-  };
-}
 
 /** A Hono app, also of another copy of Hono. */
 function isHono(value: unknown): value is Hono<HttpEnvironment> {

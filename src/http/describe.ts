@@ -66,10 +66,7 @@ const eventStream = [
 
 const text = { schema: { type: "string" as const } };
 
-/**
- * Describes a route: what it reads in headers, its answer, and its errors: plain texts, or JSON for whoever names it. The
- * answers are put together when somebody reads them: each caller has routes of their own, and objects by status are large.
- */
+/** Describes a route: what it reads in headers, its answer, and its errors: plain texts, or JSON for whoever names it. */
 export function describe(route: RouteDescription): MiddlewareHandler {
   const parameters = (route.headers ?? []).map((name) => ({
     in: "header" as const,
@@ -80,9 +77,7 @@ export function describe(route: RouteDescription): MiddlewareHandler {
   return describeRoute({
     tags: [route.tag],
     summary: route.summary,
-    get responses() {
-      return responsesOf(route);
-    },
+    responses: responsesOf(route),
     ...(parameters.length > 0 && { parameters }),
   });
 }

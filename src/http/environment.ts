@@ -16,14 +16,13 @@ import type { Logger } from "@millrace/engine/logger";
 import type { AuthContext } from "@millrace/engine/manifest/auth";
 import type { FileWatch } from "../watching/file-watch.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
-import type { Door } from "../sessions/door.ts";
+import type { OwnerScope } from "../sessions/owner-scope.ts";
+import type { Caller } from "./middleware/identify.ts";
 
-/** What the routes of one caller are given: sessions and runs behind the caller's own door. */
-export interface HttpServices extends Door {
+/** What routes use of the server that does not depend on the caller. */
+export interface SharedServices {
   /** Components that graphs bring. */
   interfaces: Interfaces;
-  /** The caller's runs by the clock. */
-  crons: OwnCrons;
   config: Config;
   graphs: Graphs;
   logger: Logger;
@@ -45,20 +44,42 @@ export interface HttpServices extends Door {
   settings: LiveSettings;
   /** The files of the workspace, where they are watched. */
   files: FileWatch | undefined;
+}
+
+/** What a handler works with: the caller's scope, and what all callers share. */
+export interface HttpServices extends OwnerScope, SharedServices {
+  /** The caller's runs by the clock. */
+  crons: OwnCrons;
   /** Whether the caller may change what all callers share: the only owner there is, or `admin`. */
   mayAdminister: boolean;
 }
 
 /**
  * What a handler finds on its context: node's own request and response, what takes the request over as a WebSocket where it
- * asks for one, the request's id, whether the answer is long enough to be packed, and whether the run waits for others.
+ * asks for one, the request's id, who calls and the services in the caller's scope, whether the answer is long enough to be
+ * packed, and whether the run waits for others.
  */
 export interface HttpEnvironment {
   Bindings: HttpBindings & { acceptSocket?: (serve: (socket: WebSocket) => void) => void };
-  Variables: { requestId: string; bodyLimit: number; isLong?: boolean; waits?: boolean; auth?: AuthContext };
+  Variables: {
+    requestId: string;
+    bodyLimit: number;
+    caller: Caller;
+    scope?: HttpServices;
+    isLong?: boolean;
+    waits?: boolean;
+    auth?: AuthContext;
+  };
 }
 
 /** A request under way. */
 export type HttpContext = Context<HttpEnvironment>;
 /** An app, or the routes of one resource. */
 export type HttpApp = Hono<HttpEnvironment>;
+
+/** The services of a request, in its caller's scope. Throws where no caller was identified. */
+export function servicesOf(context: HttpContext): HttpServices {
+  const services = context.get("scope");
+  if (services === undefined) throw new Error(`No caller was identified before ${context.req.path}.`);
+  return services;
+}

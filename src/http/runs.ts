@@ -89,7 +89,7 @@ export async function admitRun(
   try {
     return await admit(services, session, body, arrival);
   } catch (error) {
-    await services.fresh.discard(session);
+    await services.newSessions.discard(session);
     throw error;
   }
 }

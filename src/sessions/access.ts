@@ -1,6 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { Storage } from "@millrace/engine/storage/storage";
-import type { SessionStorage } from "./door.ts";
+import type { SessionStorage } from "./owner-scope.ts";
 import { guardedSession, type Guard } from "./guard.ts";
 
 /** What a caller may do with what hangs on a session. Who owns a session may do both; the rules of `auth.path` may part them. */

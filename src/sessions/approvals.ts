@@ -6,7 +6,7 @@ import type { RunRequest } from "../runs/runs.ts";
 import { notPending } from "@millrace/engine/storage/approvals";
 import { JsonObject, type Approval, type Session } from "@millrace/engine/storage/records";
 import type { ApprovalAnswer } from "@millrace/engine/storage/storage";
-import type { SessionRuns, SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
 import { lastRunOf } from "./last-run.ts";
 import { readQuestion, resumeValue, type ApprovalDecision } from "./questions.ts";
 import { requireSession } from "./sessions.ts";

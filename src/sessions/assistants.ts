@@ -5,7 +5,7 @@ import type { Graphs } from "../graph/load.ts";
 import type { AssistantPatch, AssistantStore, AssistantVersion } from "@millrace/engine/storage/assistants";
 import { contains } from "@millrace/engine/storage/items/contains";
 import type { Assistant } from "@millrace/engine/storage/records";
-import type { SessionRuns, SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
 import { deleteSession, isDone } from "./sessions.ts";
 
 /** What assistants are made of: those that are stored, as the caller sees them, and the graphs that are served. */

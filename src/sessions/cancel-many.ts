@@ -1,6 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { Run } from "@millrace/engine/storage/records";
-import type { SessionRuns, SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
 import { requireSession } from "./sessions.ts";
 
 /** Which runs are to be stopped at once; see `runsToCancel`. */

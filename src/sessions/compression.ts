@@ -8,7 +8,7 @@ import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, type CompressionRequest } from "../state.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { indexOfMessage, messagesIn } from "./conversation.ts";
-import type { Door } from "./door.ts";
+import type { OwnerScope } from "./owner-scope.ts";
 import { lastRunOf } from "./last-run.ts";
 import { roleOf, wordsOf } from "./message-fields.ts";
 import { readValues } from "./sessions.ts";
@@ -40,7 +40,7 @@ const Told = z.object({ conversation_summary: ConversationSummary.nullable() });
  * where the session's graph cannot compress, or there is nothing to compress.
  */
 export async function previewCompression(
-  { storage, runs }: Pick<Door, "storage" | "runs">,
+  { storage, runs }: Pick<OwnerScope, "storage" | "runs">,
   session: Session,
   request: CompressionRequest,
   server: UsualModel,

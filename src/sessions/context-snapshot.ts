@@ -8,7 +8,7 @@ import { systemMessage } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import type { ModelRequest } from "@millrace/engine/storage/model-requests";
-import type { Door } from "./door.ts";
+import type { OwnerScope } from "./owner-scope.ts";
 import { copiedContext } from "./last-run.ts";
 import { usualModel } from "./usual-model.ts";
 
@@ -70,7 +70,7 @@ interface ContextSources {
 
 /** The last request of a session, or of one node of it (`call`), taken apart. */
 export async function readContext(
-  { storage, ...server }: { storage: Pick<Door["storage"], "requests"> } & ContextSources,
+  { storage, ...server }: { storage: Pick<OwnerScope["storage"], "requests"> } & ContextSources,
   session: Session,
   call?: string,
 ): Promise<SessionContext> {

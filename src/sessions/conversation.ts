@@ -4,7 +4,7 @@ import { z } from "zod";
 import { isBaseMessage } from "@millrace/engine/message-kinds";
 import { repairToolPairs } from "../context/repair.ts";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { SessionStorage } from "./door.ts";
+import type { SessionStorage } from "./owner-scope.ts";
 import { readValues } from "./sessions.ts";
 
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });

@@ -4,7 +4,7 @@ import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langch
 import type { Graphs } from "../graph/load.ts";
 import { readPause } from "../runs/read-pause.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
-import type { SessionRuns, SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
 import { copiedConfig } from "./last-run.ts";
 import { createSession, requireSession } from "./sessions.ts";
 import { graphOf } from "./state.ts";

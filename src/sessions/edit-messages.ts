@@ -5,7 +5,7 @@ import type { Graphs } from "../graph/load.ts";
 import { JsonObject, type Session } from "@millrace/engine/storage/records";
 import { newestState, putValues } from "./checkpoint-chain.ts";
 import { indexOfMessage, messagesIn, validList } from "./conversation.ts";
-import type { SessionRuns, SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
 import { LlmMetadata, roleOf } from "./message-fields.ts";
 import { requireSession } from "./sessions.ts";
 import { fromStored, repeatedId, StoredMessage, toStored } from "./stored-message.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SessionQuery } from "@millrace/engine/storage/storage";
 import { messagesIn } from "./conversation.ts";
-import type { SessionStorage } from "./door.ts";
+import type { SessionStorage } from "./owner-scope.ts";
 import { toInfo, type SessionInfo } from "./info.ts";
 import { wordsOf } from "./message-fields.ts";
 import { readValues } from "./sessions.ts";

@@ -8,7 +8,7 @@ import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { isPrefix, putValues, readChain } from "./checkpoint-chain.ts";
 import { indexOfMessage, messagesIn, readMessages, validList } from "./conversation.ts";
 import { copyCheckpoint } from "./copy.ts";
-import type { SessionRuns, SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
 import { copiedConfig } from "./last-run.ts";
 import { createSession, requireSession } from "./sessions.ts";
 import { toStored } from "./stored-message.ts";

@@ -5,7 +5,7 @@ import { withoutUserKeys } from "../runs/user-of-run.ts";
 import { contains } from "@millrace/engine/storage/items/contains";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
-import type { SessionStorage } from "./door.ts";
+import type { SessionStorage } from "./owner-scope.ts";
 
 /** One user behind the rules of `auth.path`. */
 export interface Guard {

@@ -2,7 +2,7 @@ import type { RunRequest } from "../runs/draft.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { noSession } from "./access.ts";
-import type { SessionRuns } from "./door.ts";
+import type { SessionRuns } from "./owner-scope.ts";
 import { ask, guardedOwner, guardedSession, isAllowed, withUser, type Guard } from "./guard.ts";
 
 /** The runs as the rules show them: started, stopped and removed only where a handler allows it. `runs` checks reading. */

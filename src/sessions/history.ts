@@ -2,7 +2,7 @@ import type { StateSnapshot } from "@langchain/langgraph";
 import type { Graphs } from "../graph/load.ts";
 import { contains } from "@millrace/engine/storage/items/contains";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
-import type { SessionRuns } from "./door.ts";
+import type { SessionRuns } from "./owner-scope.ts";
 import { createRunMetadata } from "./run-metadata.ts";
 import { checkpointConfig, graphOf, type CheckpointReference } from "./state.ts";
 

@@ -10,7 +10,7 @@ import { ConversationSummary, WorkMode } from "../state.ts";
 import { JsonObject, type Session } from "@millrace/engine/storage/records";
 import { putValues, type NewValues } from "./checkpoint-chain.ts";
 import { validList } from "./conversation.ts";
-import type { SessionStorage } from "./door.ts";
+import type { SessionStorage } from "./owner-scope.ts";
 import { exportFormat } from "./export.ts";
 import { createSession } from "./sessions.ts";
 import { fromStored, readStoredList, repeatedId, type StoredMessage } from "./stored-message.ts";

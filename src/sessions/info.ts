@@ -10,7 +10,7 @@ import { SessionStatus, type Session } from "@millrace/engine/storage/records";
 import { CompressButton, compressButtons } from "./compress-button.ts";
 import { messagesIn } from "./conversation.ts";
 import { previewOf } from "./display.ts";
-import type { Door } from "./door.ts";
+import type { OwnerScope } from "./owner-scope.ts";
 import { copiedContext } from "./last-run.ts";
 import { LlmMetadata, readExtras, roleOf } from "./message-fields.ts";
 import { readValues } from "./sessions.ts";
@@ -84,7 +84,7 @@ export function toInfo(session: Session, values: unknown): SessionInfo {
 
 /** Everything about a session but its messages. The window is that of the model its last run asked. */
 export async function readDetails(
-  { storage, runs }: { storage: Door["storage"]; runs: Pick<Door["runs"], "list"> },
+  { storage, runs }: { storage: OwnerScope["storage"]; runs: Pick<OwnerScope["runs"], "list"> },
   session: Session,
   server: UsualModel,
 ): Promise<SessionDetails> {

@@ -1,7 +1,7 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import { askingRun, lastWorkedRun } from "../runs/asking-run.ts";
 import { JsonObject, type Run, type Session } from "@millrace/engine/storage/records";
-import type { SessionRuns } from "./door.ts";
+import type { SessionRuns } from "./owner-scope.ts";
 
 /** With what a session's next run goes on where the last one ended. */
 export interface LastRun {

@@ -1,9 +1,9 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
-import type { Door } from "./door.ts";
+import type { OwnerScope } from "./owner-scope.ts";
 import { createSession, requireSession } from "./sessions.ts";
 
-type Parts = Pick<Door, "storage" | "namespaces">;
+type Parts = Pick<OwnerScope, "storage" | "namespaces">;
 
 /** The current session of a namespace. Throws `not_found` while there is none. */
 export async function currentSession({ storage, namespaces }: Parts, namespace: string): Promise<Session> {

@@ -3,7 +3,7 @@ import { noAssistant } from "../runs/draft.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { AssistantStore } from "@millrace/engine/storage/assistants";
 import type { Run } from "@millrace/engine/storage/records";
-import type { SessionRuns, SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
 
 /**
  * The runs of an owner's sessions, by the owner's door; `everyAssistant` tells another's assistant from one that does
@@ -68,7 +68,7 @@ export function ownRuns(
   };
 }
 
-/** These are asked about a run, a session or an assistant that was found behind the door. */
+/** These are asked about a run, a session or an assistant that was found in the scope. */
 function askedOfFound(
   runs: Runs,
 ): Pick<SessionRuns, "removeOfAssistant" | "findGap" | "lastValues" | "position" | "stopOf" | "companionOf"> {

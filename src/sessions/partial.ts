@@ -3,7 +3,7 @@ import { z } from "zod";
 import { isBaseMessage } from "@millrace/engine/message-kinds";
 import { partialReply, replaceable } from "../nodes/partial-reply.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
-import type { Door } from "./door.ts";
+import type { OwnerScope } from "./owner-scope.ts";
 import { lastRunOf } from "./last-run.ts";
 import { readValues } from "./sessions.ts";
 
@@ -14,7 +14,7 @@ const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isB
  * `invalid_state` when the session does not end with a partial reply; to give one anew, the words of a stop are enough.
  */
 export async function partialRequest(
-  { storage, runs }: Pick<Door, "storage" | "runs">,
+  { storage, runs }: Pick<OwnerScope, "storage" | "runs">,
   session: Session,
   partial: "continue" | "regenerate",
 ): Promise<{ assistant_id: string; context: JsonObject }> {

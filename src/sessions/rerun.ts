@@ -5,7 +5,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { findStateBefore } from "./checkpoint-chain.ts";
 import { indexOfMessage, readMessages } from "./conversation.ts";
-import type { Door } from "./door.ts";
+import type { OwnerScope } from "./owner-scope.ts";
 import { lastRunOf } from "./last-run.ts";
 import type { StoredMessage } from "./stored-message.ts";
 
@@ -23,7 +23,7 @@ export interface Rerun {
  * history. Throws `not_found`, and `invalid_state` where there is no message of the user's or its state was pruned.
  */
 export async function rerunRequest(
-  { storage, runs }: Pick<Door, "storage" | "runs">,
+  { storage, runs }: Pick<OwnerScope, "storage" | "runs">,
   session: Session,
   messageId: string,
   content: StoredMessage["content"] | undefined,

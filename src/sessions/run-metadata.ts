@@ -1,6 +1,6 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { JsonObject } from "@millrace/engine/storage/records";
-import type { SessionRuns } from "./door.ts";
+import type { SessionRuns } from "./owner-scope.ts";
 
 /** Puts the metadata of the run that wrote a state beside the state's own. */
 export type WithRunMetadata = (state: StateSnapshot) => Promise<StateSnapshot>;

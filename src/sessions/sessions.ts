@@ -4,7 +4,7 @@ import { Refusal } from "@millrace/engine/manifest/refusal";
 import { readNewest } from "../runs/newest-state.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { noSession } from "./access.ts";
-import type { SessionRuns, SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
 
 /** What a new session is given. `metadata` stays as given: names and searches live there. */
 export interface NewSession {

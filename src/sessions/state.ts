@@ -8,7 +8,7 @@ import { requireCheckpoint } from "../runs/origin.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { keptConfigurable } from "./configuration.ts";
 import type { EditParts } from "./edit-messages.ts";
-import type { SessionRuns } from "./door.ts";
+import type { SessionRuns } from "./owner-scope.ts";
 import { createRunMetadata } from "./run-metadata.ts";
 import { readInputMessages } from "./run-input.ts";
 import { requireSession } from "./sessions.ts";

@@ -12,7 +12,7 @@ import { ConversationState, ConversationSummary, LoopPhase, Orchestration, WorkM
 import { RunError, type Run, type Session } from "@millrace/engine/storage/records";
 import { CompressButton, compressButtons } from "./compress-button.ts";
 import { messagesIn } from "./conversation.ts";
-import type { Door } from "./door.ts";
+import type { OwnerScope } from "./owner-scope.ts";
 import { readValues } from "./sessions.ts";
 
 /** Runs counted at most as waiting. */
@@ -78,7 +78,10 @@ const Told = z.object({
 
 /** What a session is doing now. Everything in it is found again after a restart. */
 export async function readActivity(
-  { storage, runs }: { storage: Door["storage"]; runs: Pick<Door["runs"], "list" | "stopOf" | "companionOf"> },
+  {
+    storage,
+    runs,
+  }: { storage: OwnerScope["storage"]; runs: Pick<OwnerScope["runs"], "list" | "stopOf" | "companionOf"> },
   session: Session,
   usual: UsualModel,
 ): Promise<SessionActivity> {

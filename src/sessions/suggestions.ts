@@ -6,7 +6,7 @@ import { textOf } from "../context/tokens/tokens.ts";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { readMessages } from "./conversation.ts";
-import type { Door } from "./door.ts";
+import type { OwnerScope } from "./owner-scope.ts";
 import { lastRunOf } from "./last-run.ts";
 import { wordsOf } from "./message-fields.ts";
 
@@ -78,7 +78,7 @@ export interface Choice {
  * id that nothing proposes, `conflict` when it was chosen before or something else was said.
  */
 export async function choiceRequest(
-  { storage, runs }: Pick<Door, "storage" | "runs">,
+  { storage, runs }: Pick<OwnerScope, "storage" | "runs">,
   session: Session,
   suggestionId: string,
 ): Promise<Choice> {

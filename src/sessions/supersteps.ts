@@ -5,7 +5,7 @@ import { toCommand } from "../runs/execute.ts";
 import { readPause } from "../runs/read-pause.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { noSession } from "./access.ts";
-import type { FillParts } from "./fresh-sessions.ts";
+import type { FillParts } from "./new-sessions.ts";
 import { readInputMessages } from "./run-input.ts";
 import { checkpointConfig, graphOf, noGraph, requireNodeName, throwRefusal } from "./state.ts";
 

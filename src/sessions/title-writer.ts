@@ -6,7 +6,7 @@ import type { Prompts } from "../prompts/prompts.ts";
 import { titlePrompt } from "../prompts/templates/title.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import { readMessages } from "./conversation.ts";
-import type { SessionStorage } from "./door.ts";
+import type { SessionStorage } from "./owner-scope.ts";
 import { roleOf, splitReasoning, wordsOf } from "./message-fields.ts";
 import { nameOf, shorten } from "./title.ts";
 

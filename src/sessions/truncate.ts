@@ -1,5 +1,5 @@
 import { deleteAssistant } from "./assistants.ts";
-import type { Door } from "./door.ts";
+import type { OwnerScope } from "./owner-scope.ts";
 import { deleteSession, isDone } from "./sessions.ts";
 
 /** What `truncate` is to remove. */
@@ -22,7 +22,10 @@ const page = 500;
  * Removes everything of some kinds that the caller has: for test suites of clients. What the caller may see and not
  * delete stays. Throws `permission`, before anything is removed, where the store is not the caller's alone.
  */
-export async function truncate(parts: Pick<Door, "storage" | "runs" | "items">, wanted: Truncation): Promise<void> {
+export async function truncate(
+  parts: Pick<OwnerScope, "storage" | "runs" | "items">,
+  wanted: Truncation,
+): Promise<void> {
   const { storage, runs, items } = parts;
   if (wanted.store) await items.clear();
   if (wanted.assistants) await deleteAssistants(parts);
@@ -34,12 +37,12 @@ export async function truncate(parts: Pick<Door, "storage" | "runs" | "items">, 
   }
 }
 
-async function deleteStates({ storage, runs }: Pick<Door, "storage" | "runs">, sessionId: string): Promise<void> {
+async function deleteStates({ storage, runs }: Pick<OwnerScope, "storage" | "runs">, sessionId: string): Promise<void> {
   await runs.cancelSession(sessionId);
   await runs.between(sessionId, () => storage.checkpointer.deleteThread(sessionId));
 }
 
-async function deleteAssistants(parts: Pick<Door, "storage" | "runs">): Promise<void> {
+async function deleteAssistants(parts: Pick<OwnerScope, "storage" | "runs">): Promise<void> {
   // Of the system none is brought along: only rows are found.
   const { assistants } = await parts.storage.assistants.search({ limit: Number.MAX_SAFE_INTEGER, offset: 0 }, []);
   for (const assistant of assistants) {
@@ -47,7 +50,7 @@ async function deleteAssistants(parts: Pick<Door, "storage" | "runs">): Promise<
   }
 }
 
-async function allSessions({ sessions }: Door["storage"]): Promise<string[]> {
+async function allSessions({ sessions }: OwnerScope["storage"]): Promise<string[]> {
   const ids: string[] = [];
   for (let total = Infinity; ids.length < total;) {
     const found = await sessions.search({ limit: page, offset: ids.length, sort_by: "thread_id", sort_order: "asc" });
@@ -58,7 +61,7 @@ async function allSessions({ sessions }: Door["storage"]): Promise<string[]> {
   return ids;
 }
 
-async function deleteRuns(runs: Door["runs"], sessionId: string): Promise<void> {
+async function deleteRuns(runs: OwnerScope["runs"], sessionId: string): Promise<void> {
   for (let kept = 0; ;) {
     const found = await runs.list(sessionId, { limit: page, offset: kept });
     if (found.length === 0) return;

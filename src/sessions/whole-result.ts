@@ -1,6 +1,6 @@
 import { resultText } from "../tools/runtime/result.ts";
 import type { ToolResult } from "../tools/runtime/tool.ts";
-import type { Door } from "./door.ts";
+import type { OwnerScope } from "./owner-scope.ts";
 
 /** All that a call of a tool gave, as the text of which the model may have read only the beginning and the end. */
 export interface WholeResult {
@@ -13,7 +13,7 @@ export interface WholeResult {
  * such call, and while the call has no result.
  */
 export async function readWholeResult(
-  { storage }: Pick<Door, "storage">,
+  { storage }: Pick<OwnerScope, "storage">,
   sessionId: string,
   resultId: string,
 ): Promise<WholeResult | undefined> {

@@ -7,6 +7,7 @@ import { measureInProcess } from "./in-process.ts";
 import { measureLongSession } from "./long-session.ts";
 import { measureLoopCost } from "./loop-cost.ts";
 import { measureMemory, measureStart, measureTurns } from "./over-http.ts";
+import { measureOwners } from "./owners.ts";
 import { measurePolicies } from "./policy-cost.ts";
 import { measureRuns, measureTokens } from "./runs.ts";
 import { measureSearch } from "./search.ts";
@@ -14,7 +15,7 @@ import { measureSimulationStop } from "./simulation-stop.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers.ts";
 import { measureTextCalls } from "./text-calls.ts";
 
-const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops]
+const usage = `npm run bench -- [--smoke | --full] [--peer --peer-dir <folder>] [--only runs,tokens,turns,memory,start,rest,process,loop,context,session,calls,policies,search,stops,owners]
 
 --smoke  everything once and tiny, to see that it works
 --full   memory from run 1,000 to 5,000 (takes minutes)
@@ -36,6 +37,8 @@ interface Amounts {
   policies: number;
   searched: number;
   stops: number;
+  owners: number[];
+  requests: number;
 }
 
 const smoke: Amounts = {
@@ -50,6 +53,8 @@ const smoke: Amounts = {
   policies: 2,
   searched: 300,
   stops: 3,
+  owners: [1, 3],
+  requests: 20,
 };
 const normal: Amounts = {
   runs: 100,
@@ -63,6 +68,8 @@ const normal: Amounts = {
   policies: 300,
   searched: 20_000,
   stops: 100,
+  owners: [1, 50, 150, 1000],
+  requests: 4000,
 };
 
 const { values: options } = parseArgs({
@@ -109,6 +116,7 @@ async function measure(
   const model = await startModel();
   try {
     await add("policies", () => measurePolicies(model.url, amounts.policies));
+    await add("owners", () => measureOwners(model.url, amounts.owners, amounts.requests));
     await add("start", () => measureStart(model.url, peerFolder, amounts.starts));
     await add("rest", () => measureRest(model.url, Math.min(3, amounts.starts), amounts.turns));
     const servers: ServerUnderTest[] = [];

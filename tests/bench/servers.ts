@@ -44,11 +44,12 @@ export const bundledServer = join(projectFolder, "dist", "server", "server.js");
 
 /**
  * Starts what `npm start` starts over the bench's graphs in an empty data folder, which `stop` removes. `bundled` starts
- * what `npm run build` made, with the graphs it bundled; `isFirst`, as if nothing were kept of an earlier start.
+ * what `npm run build` made, with the graphs it bundled; `isFirst`, as if nothing were kept of an earlier start;
+ * `apiKeys`, as MILLRACE_API_KEYS lists them.
  */
 export async function startMillrace(
   modelUrl: string,
-  { bundled = false, isFirst = false } = {},
+  { bundled = false, isFirst = false, apiKeys = "" } = {},
 ): Promise<ServerUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"));
   mkdirSync(join(folder, "workspace"));
@@ -64,6 +65,7 @@ export async function startMillrace(
     ...(isFirst ? { NODE_DISABLE_COMPILE_CACHE: "1" } : {}),
     MILLRACE_MODEL: "openai:bench",
     MILLRACE_LOG_LEVEL: "error",
+    MILLRACE_API_KEYS: apiKeys,
   };
   const inspectorPort = await freePort();
   const server = await startServer({

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { openDoor } from "../../src/sessions/door.ts";
+import { scopeFor } from "../../src/sessions/owner-scope.ts";
 import { currentSession, openNamespace } from "../../src/sessions/namespaces.ts";
-import { createMeetingPoints } from "../../src/sessions/meeting-points.ts";
+import { createSharedLocks } from "../../src/sessions/shared-locks.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createOperations } from "../../src/tools/undo/operations.ts";
 import { createBench, plainGraph } from "../runs/fixtures.ts";
@@ -16,10 +16,10 @@ test.each([null, "ada"])(
       statistics: () => undefined,
       run: () => Promise.reject(new Error("not run")),
     };
-    const door = openDoor({ storage, runs, operations, manual, meeting: createMeetingPoints() }, owner);
-    const opened = await Promise.all(["a", "b", "c"].map((name) => openNamespace(door, "default", { name })));
+    const scope = scopeFor({ storage, runs, operations, manual, locks: createSharedLocks() }, owner);
+    const opened = await Promise.all(["a", "b", "c"].map((name) => openNamespace(scope, "default", { name })));
     expect(new Set(opened.map(({ session_id }) => session_id)).size).toBe(1);
-    expect(await currentSession(door, "default")).toMatchObject({ metadata: { name: "a" } });
+    expect(await currentSession(scope, "default")).toMatchObject({ metadata: { name: "a" } });
     // The bench has a session of its own.
     expect(storage.rows.sessions.size).toBe(2);
   },

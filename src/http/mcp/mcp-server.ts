@@ -25,7 +25,7 @@ export interface ClientOfServer {
 }
 
 /** The MCP server for one client: each assistant that the caller sees is a tool. Connect it to a transport. */
-export function createMcpServer({ services, headers, language }: ClientOfServer): Server {
+export function createMcpServer(client: ClientOfServer): Server {
   const server = new Server(
     { name: "millrace", title: "Millrace", version: versions.millrace },
     {
@@ -35,11 +35,12 @@ export function createMcpServer({ services, headers, language }: ClientOfServer)
     },
   );
   server.setRequestHandler(ListToolsRequestSchema, async ({ params }, { signal }) =>
-    listTools(services, params?.cursor, signal),
+    listTools(client.services, params?.cursor, signal),
   );
   server.setRequestHandler(
     CallToolRequestSchema,
     async ({ params }, { signal, requestId, _meta, sendNotification }) => {
+      const { services, headers, language } = client;
       const assistant = await assistantOf(services, params.name);
       if (assistant === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
       const progressToken = _meta?.progressToken;

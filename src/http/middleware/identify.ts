@@ -1,8 +1,21 @@
+import { createHash } from "node:crypto";
+import type { MiddlewareHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
 import { AppError } from "@millrace/engine/errors/errors";
-import { studioUser, type CustomAuth } from "@millrace/engine/manifest/auth";
+import { studioUser, type AuthContext, type CustomAuth } from "@millrace/engine/manifest/auth";
 import type { ApiKey } from "@millrace/engine/config/api-keys";
-import { createIdentify, openPaths, refusals, type Caller } from "./api-key.ts";
+import type { HttpContext, HttpEnvironment } from "../environment.ts";
 import { isLoopbackHost, isLoopbackName, studioOrigin } from "./gate.ts";
+
+/**
+ * Who sends a request: the owner of its key, `anyone` where no key is asked for, a `user` of the rules of `auth.path`,
+ * `nobody` on a path that is open to all.
+ */
+export type Caller =
+  | { kind: "anyone" }
+  | { kind: "owner"; name: string }
+  | { kind: "user"; context: AuthContext }
+  | { kind: "nobody" };
 
 /** By what callers are told apart. */
 interface IdentifyOptions {
@@ -14,54 +27,73 @@ interface IdentifyOptions {
   origins: readonly string[];
 }
 
-/** What whoever passes a request on says of that. */
+/** Paths without data of any owner: health checks, the SDK's first look, and the description of the API. */
+const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?|ui\/[^/]+\/[^/]+)$/u;
+
+/** Headers by which a proxy says that it has passed a request on. */
 const forwarding = /^(forwarded|via|x-real-ip|x-forwarded-.+)$/u;
 
 /**
- * Tells who sends a request: by its key, then by the rules of `auth.path`. Throws `config` where nobody would be asked
- * although others can reach the server.
+ * Sets who sends a request: by its key, then by the rules of `auth.path`. Refuses with 401, or as those rules do, on all
+ * paths but the open ones. Throws `config` at the start for a server that others can reach and that asks nobody.
  */
-export function identifyBy(options: IdentifyOptions): (request: Request) => Caller | Promise<Caller> {
-  requireDoorkeeper(options);
-  const { apiKeys, auth, host } = options;
-  if (auth === undefined && apiKeys.length === 0) return () => ({ kind: "anyone" });
-  const byKey = createIdentify(apiKeys);
-  if (auth === undefined) return ({ headers }) => byKey(headers);
-  const pages = new Set([studioOrigin, ...options.origins]);
-  const believesStudio = (request: Request): boolean =>
-    auth.allowsStudio && isLoopbackName(host) && isStudio(request, pages);
-  return async (request) => {
-    const caller = apiKeys.length === 0 ? undefined : byKey(request.headers);
-    if (caller?.kind === "owner") return caller;
-    // A preflight carries no credentials, and what these paths say is for everybody.
-    if (request.method === "OPTIONS" || openPaths.test(new URL(request.url).pathname)) {
-      return { kind: "nobody", hasKey: false };
+export function identifyCaller(options: IdentifyOptions): MiddlewareHandler<HttpEnvironment> {
+  requireAuthentication(options);
+  const { apiKeys, auth } = options;
+  if (auth === undefined && apiKeys.length === 0) {
+    return async (context, next) => {
+      context.set("caller", { kind: "anyone" });
+      return next();
+    };
+  }
+  const ownerOf = keyLookup(apiKeys);
+  return async (context, next) => {
+    const key = keyOf(context);
+    const owner = key === undefined ? undefined : ownerOf(key);
+    if (owner !== undefined) context.set("caller", { kind: "owner", name: owner });
+    else if (openPaths.test(context.req.path)) context.set("caller", { kind: "nobody" });
+    else if (auth === undefined || context.req.method === "OPTIONS") throw noKey(key !== undefined);
+    else {
+      const user = believesStudio(context, options, auth) ? studioUser : await auth.authenticate(withoutBody(context));
+      context.set("caller", { kind: "user", context: user });
+      // Routes of `http.app` read it.
+      context.set("auth", user);
     }
-    if (believesStudio(request)) return { kind: "user", context: studioUser };
-    try {
-      return { kind: "user", context: await auth.authenticate(withoutBody(request)) };
-    } catch (error) {
-      refusals.set(request, error instanceof Error ? error : new Error(String(error)));
-      return { kind: "refused" };
-    }
+    return next();
   };
+}
+
+/** The owner of a key. It is looked up by its SHA-256, so that the time it takes says nothing about other keys. */
+function keyLookup(apiKeys: readonly ApiKey[]): (key: string) => string | undefined {
+  const digestOf = (key: string): string => createHash("sha256").update(key).digest("base64");
+  const owners = new Map(apiKeys.map(({ owner, key }) => [digestOf(key), owner]));
+  return owners.size === 0 ? () => undefined : (key) => owners.get(digestOf(key));
+}
+
+function keyOf({ req }: HttpContext): string | undefined {
+  return req.header("x-api-key") ?? /^Bearer (.+)$/i.exec(req.header("authorization") ?? "")?.[1];
+}
+
+function noKey(hasKey: boolean): HTTPException {
+  const message = hasKey ? "The API key is not valid." : "An API key is required. Send it in the x-api-key header.";
+  return new HTTPException(401, { message });
 }
 
 /**
  * Whether Studio asks, from this machine. Its header says nothing that could be checked, so it is believed only of
- * pages that are named as callers and of programs, and of requests that nobody has passed on from elsewhere. A proxy
- * that neither says so nor keeps `Host` cannot be told (docs/graphs.md).
+ * pages that are named as callers and of programs, and of requests that no proxy has passed on. A proxy that neither
+ * says so nor keeps `Host` cannot be told (docs/graphs.md).
  */
-function isStudio({ headers }: Request, pages: ReadonlySet<string>): boolean {
-  if (headers.get("x-auth-scheme") !== "langsmith") return false;
-  const origin = headers.get("origin");
+function believesStudio({ req }: HttpContext, { host, origins }: IdentifyOptions, auth: CustomAuth): boolean {
+  if (!auth.allowsStudio || !isLoopbackName(host) || req.header("x-auth-scheme") !== "langsmith") return false;
+  const origin = req.header("origin");
   // That all pages may call makes none of them Studio.
-  if (origin !== null && !pages.has(origin)) return false;
-  return isLoopbackHost(headers.get("host") ?? "") && ![...headers.keys()].some((name) => forwarding.test(name));
+  if (origin !== undefined && origin !== studioOrigin && !origins.includes(origin)) return false;
+  const names = [...req.raw.headers.keys()];
+  return isLoopbackHost(req.header("host") ?? "") && !names.some((name) => forwarding.test(name));
 }
 
-/** Throws `config` for a server that others can reach and that asks nobody who they are. */
-function requireDoorkeeper({ apiKeys, auth, host }: IdentifyOptions): void {
+function requireAuthentication({ apiKeys, auth, host }: IdentifyOptions): void {
   if (isLoopbackName(host) || apiKeys.length > 0 || auth !== undefined) return;
   throw new AppError("config", `HOST is ${host}, which others can reach, and MILLRACE_API_KEYS is empty.`, {
     suggestion:
@@ -70,6 +102,6 @@ function requireDoorkeeper({ apiKeys, auth, host }: IdentifyOptions): void {
 }
 
 /** The rules read what a request says of itself; its body is for the routes. */
-function withoutBody({ url, method, headers }: Request): Request {
-  return new Request(url, { method, headers });
+function withoutBody({ req }: HttpContext): Request {
+  return new Request(req.url, { method: req.method, headers: req.raw.headers });
 }

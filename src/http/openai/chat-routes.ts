@@ -2,7 +2,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import type { JsonObject } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { beginTurn, type BegunTurn, type TurnRequest } from "./begin-turn.ts";
 import { noteWaiting } from "./note-waiting.ts";
@@ -14,7 +14,7 @@ import { answerFailedRun } from "./problem.ts";
 import { openAiBody, starting } from "./route.ts";
 
 /** `/v1/chat/completions`: any assistant with messages as a model. */
-export function chatCompletionRoutes(services: HttpServices): HttpApp {
+export function chatCompletionRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(
     "/v1/chat/completions",
@@ -26,6 +26,7 @@ export function chatCompletionRoutes(services: HttpServices): HttpApp {
     }),
     openAiBody(ChatCompletionBody),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       const turn = await beginTurn(services, context, body, toTurnRequest(context, body));
       return body.stream === true

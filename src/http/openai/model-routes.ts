@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { Assistant } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { hasMessages, requireModel } from "./begin-turn.ts";
 import { failing } from "./route.ts";
@@ -23,13 +23,14 @@ const ModelList = z.object({ object: z.literal("list"), data: z.array(Model) });
 const mostModels = 1_000;
 
 /** `/v1/models`: the assistants that the caller may see and talk to. */
-export function modelListRoutes(services: HttpServices): HttpApp {
-  const { storage, graphs } = services;
+export function modelListRoutes(services: SharedServices): HttpApp {
+  const { graphs } = services;
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/v1/models",
     describe({ tag: "OpenAI", summary: "Assistants as models", answer: ModelList, ...failing }),
     async (context) => {
+      const { storage } = servicesOf(context);
       const { assistants } = await storage.assistants.search({ limit: mostModels, offset: 0 }, graphs.assistants());
       const served = new Set(graphs.ids());
       const data = assistants.filter((one) => served.has(one.graph_id) && hasMessages(graphs, one)).map(toModel);
@@ -40,7 +41,8 @@ export function modelListRoutes(services: HttpServices): HttpApp {
   routes.get(
     "/v1/models/:model",
     describe({ tag: "OpenAI", summary: "An assistant as a model", answer: Model, ...failing }),
-    async (context) => answerJson(context, toModel(await requireModel(services, context.req.param("model")))),
+    async (context) =>
+      answerJson(context, toModel(await requireModel(servicesOf(context), context.req.param("model")))),
   );
   return routes;
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { isOver } from "../../runs/status.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { beginTurn, type BegunTurn } from "./begin-turn.ts";
 import { choicesOf } from "./choices.ts";
@@ -20,7 +20,7 @@ const Deleted = z.object({ id: z.string(), object: z.literal("response"), delete
 const tag = "OpenAI";
 
 /** `/v1/responses`: turns that are kept, can be followed again, and go on from each other. */
-export function responseRoutes(services: HttpServices): HttpApp {
+export function responseRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(
     "/v1/responses",
@@ -31,7 +31,7 @@ export function responseRoutes(services: HttpServices): HttpApp {
       ...starting,
     }),
     openAiBody(ResponseBody),
-    async (context) => createResponse(services, context, context.req.valid("json")),
+    async (context) => createResponse(servicesOf(context), context, context.req.valid("json")),
   );
 
   routes.get(
@@ -43,6 +43,7 @@ export function responseRoutes(services: HttpServices): HttpApp {
       ...failing,
     }),
     async (context) => {
+      const services = servicesOf(context);
       const found = await requireResponse(services, context.req.param("response_id"));
       const { stream, starting_after } = RetrieveQuery.parse(context.req.query());
       if (stream === "true") return followResponse(services, context, found, { after: starting_after, cancels: false });
@@ -60,6 +61,7 @@ export function responseRoutes(services: HttpServices): HttpApp {
       ...failing,
     }),
     async (context) => {
+      const services = servicesOf(context);
       const id = context.req.param("response_id");
       const { run } = await requireResponse(services, id);
       if (!(await services.runs.delete(run.run_id))) throw noResponse(id, "response_id");
@@ -73,6 +75,7 @@ export function responseRoutes(services: HttpServices): HttpApp {
     "/v1/responses/:response_id/cancel",
     describe({ tag, summary: "Stop a response", answer: ResponseObject, ...failing }),
     async (context) => {
+      const services = servicesOf(context);
       const { run, kept } = await requireResponse(services, context.req.param("response_id"));
       const stopped = await services.runs.cancel(run.run_id, { action: "interrupt", wait: true });
       return answerJson(context, await wholeResponse(services, context, { run: stopped ?? run, kept }));

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { findAssistant } from "../../graph/find-assistant.ts";
 import type { Assistant } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { jsonBody, path, query } from "../validate.ts";
 
@@ -30,7 +30,7 @@ const tag = "A2A";
 const notThere = { 404: "No such assistant" };
 
 /** `/a2a/:assistant_id`: each assistant as an agent of the A2A protocol. The library is loaded with the first request. */
-export function a2aRoutes(services: HttpServices): HttpApp {
+export function a2aRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
   routes.get(
@@ -38,6 +38,7 @@ export function a2aRoutes(services: HttpServices): HttpApp {
     describe({ tag, summary: "Get the agent card of an assistant", answer: Card, errors: notThere }),
     query(z.object({ assistant_id: z.string().min(1) })),
     async (context) => {
+      const services = servicesOf(context);
       const assistant = await assistantFor(services, context.req.valid("query").assistant_id);
       const { answerCard } = await import("../a2a/answer.ts");
       return answerCard(services, context, assistant);
@@ -49,6 +50,7 @@ export function a2aRoutes(services: HttpServices): HttpApp {
     describe({ tag, summary: "Get the agent card of an assistant, below its address", answer: Card, errors: notThere }),
     path(AssistantPath),
     async (context) => {
+      const services = servicesOf(context);
       const assistant = await assistantFor(services, context.req.valid("param").assistant_id);
       const { answerCard } = await import("../a2a/answer.ts");
       return answerCard(services, context, assistant);
@@ -73,6 +75,7 @@ export function a2aRoutes(services: HttpServices): HttpApp {
     // What is no request is answered as the protocol has it.
     jsonBody(z.unknown(), RpcRequest),
     async (context) => {
+      const services = servicesOf(context);
       const assistant = await assistantFor(services, context.req.valid("param").assistant_id);
       const { answerRpc } = await import("../a2a/answer.ts");
       return answerRpc(services, context, assistant, context.req.valid("json"));

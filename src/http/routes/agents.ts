@@ -4,7 +4,7 @@ import { backgroundStatuses } from "../../agents/background.ts";
 import { listBackground } from "../../agent-runs/background.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { Id, path } from "../validate.ts";
 
@@ -44,7 +44,7 @@ const AgentShape = z
  * `/agents`: the agents that work can be handed to. `/threads/:id/agents`: those that a thread has sent to the
  * background.
  */
-export function agentRoutes({ storage, runs, agents: known }: HttpServices): HttpApp {
+export function agentRoutes({ agents: known }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/agents",
@@ -72,6 +72,7 @@ export function agentRoutes({ storage, runs, agents: known }: HttpServices): Htt
     }),
     path(z.object({ thread_id: Id })),
     async (context) => {
+      const { storage, runs } = servicesOf(context);
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const { sessions, checkpointer } = storage;
       const agents = await listBackground({ sessions, checkpointer, runs }, session);

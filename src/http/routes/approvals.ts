@@ -6,7 +6,7 @@ import { ApprovalDecision, readQuestion } from "../../sessions/questions.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { Grant, JsonObject, type Approval } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
@@ -53,15 +53,19 @@ const tag = "Approvals";
 const unknownThread = { 404: "No such thread" };
 
 /** `/threads/:id/approvals` and `/grants`: what waits for a person, answered one by one, and remembered yeses. */
-export function approvalRoutes(services: HttpServices): HttpApp {
+export function approvalRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  const { storage, runs, config } = services;
-  questionRoutes(routes, { storage, runs, timeoutHours: config.approvalTimeoutHours });
-  grantRoutes(routes, services);
+  questionRoutes(routes);
+  grantRoutes(routes);
   return routes;
 }
 
-function questionRoutes(routes: HttpApp, services: ApprovalServices): void {
+function approvalServices(context: HttpContext): ApprovalServices {
+  const { storage, runs, config } = servicesOf(context);
+  return { storage, runs, timeoutHours: config.approvalTimeoutHours };
+}
+
+function questionRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/approvals",
     describe({
@@ -72,6 +76,7 @@ function questionRoutes(routes: HttpApp, services: ApprovalServices): void {
     }),
     path(ThreadPath),
     async (context) => {
+      const services = approvalServices(context);
       const waiting = await listApprovals(services, context.req.valid("param").thread_id);
       const language = languageOf(context);
       return answerJson(
@@ -93,6 +98,7 @@ function questionRoutes(routes: HttpApp, services: ApprovalServices): void {
     jsonBody(ApprovalDecision),
     async (context) => {
       const { thread_id, interrupt_id } = context.req.valid("param");
+      const services = approvalServices(context);
       const { approval, repeated } = await answerApproval(services, thread_id, interrupt_id, context.req.valid("json"));
       const { decision, decided_by, decided_at, run_id } = approval;
       return answerJson(context, {
@@ -108,12 +114,13 @@ function questionRoutes(routes: HttpApp, services: ApprovalServices): void {
   );
 }
 
-function grantRoutes(routes: HttpApp, { storage }: HttpServices): void {
+function grantRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/grants",
     describe({ tag, summary: "The yeses a thread remembers", answer: z.array(GrantShape), errors: unknownThread }),
     path(ThreadPath),
     async (context) => {
+      const { storage } = servicesOf(context);
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const grants = await storage.approvals.grants(session.session_id);
       return answerJson(context, grants.map(toWireGrant));
@@ -125,6 +132,7 @@ function grantRoutes(routes: HttpApp, { storage }: HttpServices): void {
     describe({ tag, summary: "Forget a yes", empty: true, errors: { 404: "No such thread or grant" } }),
     path(GrantPath),
     async (context) => {
+      const { storage } = servicesOf(context);
       const { thread_id, grant_id } = context.req.valid("param");
       const session = await requireSession(storage, thread_id);
       const revoked = await storage.approvals.revoke(session.session_id, grant_id);

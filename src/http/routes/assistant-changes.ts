@@ -12,7 +12,7 @@ import {
 import { JsonObject, type Assistant } from "@millrace/engine/storage/records";
 import { toWireAssistant } from "../assistant.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
@@ -52,18 +52,18 @@ const notThere = { 404: "No such assistant, or a graph that is not served" };
 const notAllowed = { 403: "It is a graph's own, and the caller may not change what all owners share" };
 
 /** `/assistants`: what users make of graphs, in versions. */
-export function assistantChangeRoutes(services: HttpServices): HttpApp {
+export function assistantChangeRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  creatingRoutes(routes, services);
-  deletingRoute(routes, services);
-  versionRoutes(routes, services);
+  creatingRoutes(routes);
+  deletingRoute(routes);
+  versionRoutes(routes);
   return routes;
 }
 
 /** An assistant that this caller may change. */
-async function requireOwn(services: HttpServices, idOrGraphId: string): Promise<Assistant> {
-  const assistant = await requireAssistant(services, idOrGraphId);
-  if (assistant.is_system) requireAdministration(services.mayAdminister);
+async function requireOwn(context: HttpContext, idOrGraphId: string): Promise<Assistant> {
+  const assistant = await requireAssistant(servicesOf(context), idOrGraphId);
+  if (assistant.is_system) requireAdministration(context);
   return assistant;
 }
 
@@ -74,7 +74,7 @@ function given<Fields extends object>(fields: Fields): { [Name in keyof Fields]:
   return Object.fromEntries(entries) as { [Name in keyof Fields]: NonNullable<Fields[Name]> };
 }
 
-function creatingRoutes(routes: HttpApp, services: HttpServices): void {
+function creatingRoutes(routes: HttpApp): void {
   routes.post(
     "/assistants",
     describe({
@@ -85,7 +85,10 @@ function creatingRoutes(routes: HttpApp, services: HttpServices): void {
     }),
     jsonBody(AssistantCreate),
     async (context) =>
-      answerJson(context, toWireAssistant(await createAssistant(services, given(context.req.valid("json"))))),
+      answerJson(
+        context,
+        toWireAssistant(await createAssistant(servicesOf(context), given(context.req.valid("json")))),
+      ),
   );
 
   routes.patch(
@@ -94,7 +97,8 @@ function creatingRoutes(routes: HttpApp, services: HttpServices): void {
     path(AssistantPath),
     jsonBody(AssistantPatch),
     async (context) => {
-      const assistant = await requireOwn(services, context.req.valid("param").assistant_id);
+      const services = servicesOf(context);
+      const assistant = await requireOwn(context, context.req.valid("param").assistant_id);
       return answerJson(
         context,
         toWireAssistant(await changeAssistant(services, assistant, given(context.req.valid("json")))),
@@ -103,7 +107,7 @@ function creatingRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function deletingRoute(routes: HttpApp, services: HttpServices): void {
+function deletingRoute(routes: HttpApp): void {
   routes.delete(
     "/assistants/:assistant_id",
     describe({
@@ -115,7 +119,8 @@ function deletingRoute(routes: HttpApp, services: HttpServices): void {
     path(AssistantPath),
     query(DeleteQuery),
     async (context) => {
-      const assistant = await requireOwn(services, context.req.valid("param").assistant_id);
+      const services = servicesOf(context);
+      const assistant = await requireOwn(context, context.req.valid("param").assistant_id);
       await deleteCrons(services, assistant);
       await deleteAssistant(services, assistant, context.req.valid("query").delete_threads ?? false);
       return context.json([assistant.assistant_id]);
@@ -133,7 +138,7 @@ async function deleteCrons({ crons }: HttpServices, { assistant_id, is_system }:
   }
 }
 
-function versionRoutes(routes: HttpApp, services: HttpServices): void {
+function versionRoutes(routes: HttpApp): void {
   routes.post(
     "/assistants/:assistant_id/versions",
     describe({
@@ -145,6 +150,7 @@ function versionRoutes(routes: HttpApp, services: HttpServices): void {
     path(AssistantPath),
     jsonBody(VersionSearch),
     async (context) => {
+      const services = servicesOf(context);
       const { assistant_id: id } = context.req.valid("param");
       const { limit, offset, metadata } = context.req.valid("json");
       const assistant = await findAssistant(services.storage, services.graphs, id);
@@ -165,7 +171,8 @@ function versionRoutes(routes: HttpApp, services: HttpServices): void {
     path(AssistantPath),
     jsonBody(Latest),
     async (context) => {
-      const assistant = await requireOwn(services, context.req.valid("param").assistant_id);
+      const services = servicesOf(context);
+      const assistant = await requireOwn(context, context.req.valid("param").assistant_id);
       return answerJson(
         context,
         toWireAssistant(await useVersion(services, assistant, context.req.valid("json").version)),

@@ -6,7 +6,7 @@ import type { AssistantQuery } from "@millrace/engine/storage/assistants";
 import { JsonObject, type Assistant } from "@millrace/engine/storage/records";
 import { toWireAssistant } from "../assistant.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../environment.ts";
 import { answerJson, pageHeaders, selected } from "../json.ts";
 import { AssistantShape } from "../shapes.ts";
 import { FieldNames, jsonBody, path, query, QueryFlag } from "../validate.ts";
@@ -31,7 +31,7 @@ const errors = { 404: "No such assistant" };
 const JsonSchemas = z.record(z.string(), z.unknown());
 
 /** `/assistants`: the graphs this server offers, their drawings and their schemas. */
-export function assistantRoutes(services: HttpServices): HttpApp {
+export function assistantRoutes(services: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   collectionRoutes(routes, services);
   itemRoutes(routes, services);
@@ -39,12 +39,13 @@ export function assistantRoutes(services: HttpServices): HttpApp {
   return routes;
 }
 
-function collectionRoutes(routes: HttpApp, { storage, graphs }: HttpServices): void {
+function collectionRoutes(routes: HttpApp, { graphs }: SharedServices): void {
   routes.post(
     "/assistants/search",
     describe({ tag: "Assistants", summary: "Find assistants", answer: z.array(AssistantShape) }),
     jsonBody(AssistantSearch),
     async (context) => {
+      const { storage } = servicesOf(context);
       const body = context.req.valid("json");
       const query = { ...queryOf(body), limit: body.limit ?? 10, offset: body.offset ?? 0 };
       if (body.sort_by) query.sort_by = body.sort_by;
@@ -63,6 +64,7 @@ function collectionRoutes(routes: HttpApp, { storage, graphs }: HttpServices): v
     describe({ tag: "Assistants", summary: "Count assistants", answer: z.number().int() }),
     jsonBody(AssistantFilter),
     async (context) => {
+      const { storage } = servicesOf(context);
       const query = { ...queryOf(context.req.valid("json")), limit: 1, offset: 0 };
       return context.json((await storage.assistants.search(query, graphs.assistants())).total);
     },
@@ -77,14 +79,17 @@ function queryOf(filter: z.infer<typeof AssistantFilter>): Omit<AssistantQuery, 
   };
 }
 
-function itemRoutes(routes: HttpApp, services: HttpServices): void {
+function itemRoutes(routes: HttpApp, services: SharedServices): void {
   const { graphs } = services;
   routes.get(
     "/assistants/:assistant_id",
     describe({ tag: "Assistants", summary: "Get an assistant", answer: AssistantShape, errors }),
     path(AssistantPath),
     async (context) =>
-      answerJson(context, toWireAssistant(await requireAssistant(services, context.req.valid("param").assistant_id))),
+      answerJson(
+        context,
+        toWireAssistant(await requireAssistant(servicesOf(context), context.req.valid("param").assistant_id)),
+      ),
   );
 
   routes.get(
@@ -93,6 +98,7 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
     path(AssistantPath),
     query(GraphQuery),
     async (context) => {
+      const services = servicesOf(context);
       const assistant = await requireAssistant(services, context.req.valid("param").assistant_id);
       return answerJson(context, await graphs.drawing(assistant, context.req.valid("query").xray ?? false));
     },
@@ -108,13 +114,14 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
     }),
     path(AssistantPath),
     async (context) => {
+      const services = servicesOf(context);
       const { graph_id } = await requireAssistant(services, context.req.valid("param").assistant_id);
       return answerJson(context, { graph_id, ...(await graphs.schemas(graph_id, context.req.raw.signal)) });
     },
   );
 }
 
-function subgraphRoutes(routes: HttpApp, services: HttpServices): void {
+function subgraphRoutes(routes: HttpApp, services: SharedServices): void {
   const { graphs } = services;
   const subgraphs = describe({ tag: "Assistants", summary: "Schemas of the subgraphs", answer: JsonSchemas, errors });
   routes.get(
@@ -123,6 +130,7 @@ function subgraphRoutes(routes: HttpApp, services: HttpServices): void {
     path(AssistantPath),
     query(RecurseQuery),
     async (context) => {
+      const services = servicesOf(context);
       const assistant = await requireAssistant(services, context.req.valid("param").assistant_id);
       return answerJson(
         context,
@@ -136,6 +144,7 @@ function subgraphRoutes(routes: HttpApp, services: HttpServices): void {
     path(SubgraphPath),
     query(RecurseQuery),
     async (context) => {
+      const services = servicesOf(context);
       const { assistant_id, namespace } = context.req.valid("param");
       const assistant = await requireAssistant(services, assistant_id);
       const { recurse } = context.req.valid("query");

@@ -14,7 +14,7 @@ import { ChatUsage, wholeAnswer, type ChatEvent } from "../chat-answer.ts";
 import { chatFrame, createChatReader, questionItem, type ChatItem } from "../chat-items.ts";
 import { ChatBody, toRunBody, type ChatPlace } from "../chat-request.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { frameLength, gapFrame } from "../frames.ts";
 import { answerJson } from "../json.ts";
@@ -41,7 +41,7 @@ const starting = {
 } as const;
 
 /** `/api/ai/chat`: a conversation in two shapes of their own, carried by runs like any other. */
-export function chatRoutes(services: HttpServices): HttpApp {
+export function chatRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
   routes.post(
@@ -57,8 +57,8 @@ export function chatRoutes(services: HttpServices): HttpApp {
       const body = context.req.valid("json");
       if (body.stream === false)
         throw wrongStream("stream is false: an answer in one piece comes from POST /api/ai/chat.");
-      const run = await startChat(services, context, body);
-      return streamChat(services, context, run, { after: -1, cancels: body.on_disconnect === "cancel" });
+      const run = await startChat(context, body);
+      return streamChat(context, run, { after: -1, cancels: body.on_disconnect === "cancel" });
     },
   );
 
@@ -73,9 +73,9 @@ export function chatRoutes(services: HttpServices): HttpApp {
     }),
     path(z.object({ run_id: Id })),
     async (context) => {
-      const run = await services.runs.get(context.req.valid("param").run_id);
+      const run = await servicesOf(context).runs.get(context.req.valid("param").run_id);
       if (run === undefined) throw notFound("Run not found");
-      return streamChat(services, context, run, { after: lastEventId(context), cancels: false });
+      return streamChat(context, run, { after: lastEventId(context), cancels: false });
     },
   );
 
@@ -84,22 +84,20 @@ export function chatRoutes(services: HttpServices): HttpApp {
     describe({ tag, summary: "Say something and wait for the answer", answer: ChatAnswer, ...starting }),
     jsonBody(ChatBody),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       if (body.stream === true) throw wrongStream("stream is true: a stream comes from POST /api/ai/chat/stream.");
       const begun = performance.now();
-      const run = await startChat(services, context, body);
+      const run = await startChat(context, body);
       tellPlace(context, run);
       const told = await wholeAnswer(context, {
         events: (signal) => chatEvents(services, context, run, signal),
         ...(body.on_disconnect === "cancel" && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
       });
       if (told === undefined) return RESPONSE_ALREADY_SENT;
-      const answer: z.infer<typeof ChatAnswer> = {
-        ...told,
-        model: await modelOf(services, run),
-        response_time_ms: Math.round(performance.now() - begun),
-      };
-      return answerJson(context, answer);
+      const model = await modelOf(services, run);
+      const response_time_ms = Math.round(performance.now() - begun);
+      return answerJson(context, { ...told, model, response_time_ms } satisfies z.infer<typeof ChatAnswer>);
     },
   );
   return routes;
@@ -110,7 +108,8 @@ function wrongStream(message: string): AppError {
 }
 
 /** Starts the run of a chat: in the conversation it names, or in a new one, which stays. */
-async function startChat(services: HttpServices, context: HttpContext, body: ChatBody): Promise<Run> {
+async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
+  const services = servicesOf(context);
   const { storage, owner } = services;
   const submission = submissionOf(context, body);
   const session = body.thread_id
@@ -154,11 +153,11 @@ function placeHeaders({ session_id, run_id }: Run): Record<string, string> {
 }
 
 async function streamChat(
-  services: HttpServices,
   context: HttpContext,
   run: Run,
   { after, cancels }: { after: number; cancels: boolean },
 ): Promise<Response> {
+  const services = servicesOf(context);
   const gap = await services.runs.findGap(run, after);
   const read = createChatReader(languageOf(context));
   const from = gap?.after ?? after;

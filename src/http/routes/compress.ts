@@ -8,7 +8,7 @@ import { readValues, requireSession } from "../../sessions/sessions.ts";
 import { ChatSummaries, summariesOf } from "../../sessions/summaries.ts";
 import { CompressionRequest } from "../../state.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { startRun, toWireRun } from "../runs.ts";
 import { RunShape } from "../shapes.ts";
@@ -23,9 +23,8 @@ const errors = { 404: "No such thread or message", 409: "There is nothing to com
  * `/threads/:id/compress`: what a compression would do, and the run that does it; `…/summaries`: what the conversation
  * came to. Messages are never deleted.
  */
-export function compressRoutes(services: HttpServices): HttpApp {
+export function compressRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  const { storage } = services;
 
   routes.get(
     "/threads/:thread_id/summaries",
@@ -37,8 +36,9 @@ export function compressRoutes(services: HttpServices): HttpApp {
     }),
     path(ThreadPath),
     async (context) => {
-      const { session_id } = await requireSession(storage, context.req.valid("param").thread_id);
-      return answerJson(context, await summariesOf(session_id, await readValues(storage, session_id)));
+      const { storage } = servicesOf(context);
+      const { session_id: id } = await requireSession(storage, context.req.valid("param").thread_id);
+      return answerJson(context, await summariesOf(id, await readValues(storage, id)));
     },
   );
 
@@ -48,7 +48,8 @@ export function compressRoutes(services: HttpServices): HttpApp {
     path(ThreadPath),
     jsonBody(CompressBody),
     async (context) => {
-      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const services = servicesOf(context);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const request = { ...context.req.valid("json"), only: true };
       return answerJson(context, await previewCompression(services, session, request, usualModel(services)));
     },
@@ -66,18 +67,19 @@ export function compressRoutes(services: HttpServices): HttpApp {
     path(ThreadPath),
     jsonBody(CompressBody),
     async (context) => {
-      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const services = servicesOf(context);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const request = { ...context.req.valid("json"), only: true };
       // Says what is wrong before a run is made of it.
       await previewCompression(services, session, request, usualModel(services));
       const { assistant, run: last } = await lastRunOf(services.runs, session);
       const { partial: _partial, ...known } = last?.kwargs.context ?? {};
-      const keep_message_ids = keptIds(await readMessages(storage, session.session_id), request.keep_message_ids);
+      const kept = keptIds(await readMessages(services.storage, session.session_id), request.keep_message_ids);
       const run = await startRun(services, context, session, {
         assistant_id: assistant,
         // Without an input the run would go on from where the last one ended, instead of beginning.
         input: { messages: [] },
-        context: { ...known, compress: { ...request, keep_message_ids } },
+        context: { ...known, compress: { ...request, keep_message_ids: kept } },
         multitask_strategy: "reject",
       });
       context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { readContext, SessionContext } from "../../sessions/context-snapshot.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { Id, path, query } from "../validate.ts";
 
@@ -19,7 +19,7 @@ const Which = z.object({
 const ContextShape = SessionContext.meta({ ref: "ThreadContext" });
 
 /** `/threads/:id/context`: what the model was last sent, byte for byte, and what fills its window. */
-export function contextRoutes(services: HttpServices): HttpApp {
+export function contextRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/threads/:thread_id/context",
@@ -32,6 +32,7 @@ export function contextRoutes(services: HttpServices): HttpApp {
     path(ThreadPath),
     query(Which),
     async (context) => {
+      const services = servicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       return answerJson(context, await readContext(services, session, context.req.valid("query").call));
     },

@@ -10,7 +10,7 @@ import type { JsonObject } from "@millrace/engine/storage/records";
 import { checkWebhook } from "../check-webhook.ts";
 import { CronCreate, CronFilter, CronPatch, CronPayload, CronSearch, CronShape } from "../cron-shapes.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { answerJson, pageHeaders, selected } from "../json.ts";
 import { checkedBody } from "../runs.ts";
 import { Id, jsonBody, path } from "../validate.ts";
@@ -21,15 +21,15 @@ const unknownAssistant = { 404: "No such assistant" };
 const unknownCron = { 404: "No such cron" };
 
 /** `/runs/crons`: runs that the clock starts, on a thread or each on one of its own. */
-export function cronRoutes(services: HttpServices): HttpApp {
+export function cronRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  createRoutes(routes, services);
-  searchRoutes(routes, services);
-  changeRoutes(routes, services);
+  createRoutes(routes);
+  searchRoutes(routes);
+  changeRoutes(routes);
   return routes;
 }
 
-function createRoutes(routes: HttpApp, services: HttpServices): void {
+function createRoutes(routes: HttpApp): void {
   routes.post(
     "/runs/crons",
     describe({
@@ -42,7 +42,9 @@ function createRoutes(routes: HttpApp, services: HttpServices): void {
     async (context) =>
       answerJson(
         context,
-        toWireCron(await services.crons.create(await newCron(services, context.req.valid("json"), null))),
+        toWireCron(
+          await servicesOf(context).crons.create(await newCron(servicesOf(context), context.req.valid("json"), null)),
+        ),
       ),
   );
 
@@ -57,6 +59,7 @@ function createRoutes(routes: HttpApp, services: HttpServices): void {
     path(z.object({ thread_id: Id })),
     jsonBody(CronCreate),
     async (context) => {
+      const services = servicesOf(context);
       const { session_id } = await requireSession(services.storage, context.req.valid("param").thread_id);
       const cron = await newCron(services, context.req.valid("json"), session_id);
       return answerJson(context, toWireCron(await services.crons.create(cron)));
@@ -64,16 +67,16 @@ function createRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function searchRoutes(routes: HttpApp, services: HttpServices): void {
-  const { crons } = services;
+function searchRoutes(routes: HttpApp): void {
   routes.post(
     "/runs/crons/search",
     describe({ tag, summary: "Find crons, newest first", answer: z.array(CronShape) }),
     jsonBody(CronSearch),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       const page = { limit: body.limit ?? 10, offset: body.offset ?? 0 };
-      const found = await crons.search({
+      const found = await services.crons.search({
         ...(await filterOf(services, body)),
         ...page,
         ...(body.sort_by && { sort_by: body.sort_by }),
@@ -90,7 +93,8 @@ function searchRoutes(routes: HttpApp, services: HttpServices): void {
     describe({ tag, summary: "Count crons", answer: z.number().int() }),
     jsonBody(CronFilter),
     async (context) => {
-      const { total } = await crons.search({
+      const services = servicesOf(context);
+      const { total } = await services.crons.search({
         ...(await filterOf(services, context.req.valid("json"))),
         limit: 1,
         offset: 0,
@@ -100,13 +104,14 @@ function searchRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function changeRoutes(routes: HttpApp, services: HttpServices): void {
+function changeRoutes(routes: HttpApp): void {
   routes.patch(
     "/runs/crons/:cron_id",
     describe({ tag, summary: "Change a cron", answer: CronShape, errors: { 404: "No such cron or assistant" } }),
     path(CronPath),
     jsonBody(CronPatch),
     async (context) => {
+      const services = servicesOf(context);
       const { cron_id } = context.req.valid("param");
       const change = await changeOf(services, context.req.valid("json"));
       const check = (payload: JsonObject) => checkedPayload(services, payload);
@@ -119,6 +124,7 @@ function changeRoutes(routes: HttpApp, services: HttpServices): void {
     describe({ tag, summary: "Delete a cron; a run that it has started goes on", empty: true, errors: unknownCron }),
     path(CronPath),
     async (context) => {
+      const services = servicesOf(context);
       await services.crons.delete(context.req.valid("param").cron_id);
       return context.body(null, 204);
     },

@@ -8,7 +8,7 @@ import { readValues, requireSession } from "../../sessions/sessions.ts";
 import { nameOf } from "../../sessions/title.ts";
 import { withOperations } from "../../sessions/with-operations.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../environment.ts";
 import { answerBody, answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { ThreadShape } from "../shapes.ts";
@@ -33,14 +33,14 @@ const ImportQuery = z.object({
 const contentTypes = { markdown: "text/markdown; charset=utf-8", text: "text/plain; charset=utf-8" } as const;
 
 /** `/threads/:id/export` and `/threads/import`: a thread as a file, and back. */
-export function exportRoutes(services: HttpServices): HttpApp {
+export function exportRoutes(services: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  exportRoute(routes, services);
+  exportRoute(routes);
   importRoute(routes, services);
   return routes;
 }
 
-function exportRoute(routes: HttpApp, { storage, operations }: HttpServices): void {
+function exportRoute(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/export",
     describe({
@@ -53,6 +53,7 @@ function exportRoute(routes: HttpApp, { storage, operations }: HttpServices): vo
     path(ThreadPath),
     query(ExportQuery),
     async (context) => {
+      const { storage, operations } = servicesOf(context);
       const { format, tools = false } = context.req.valid("query");
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const values = await readValues(storage, session.session_id);
@@ -70,7 +71,7 @@ function exportRoute(routes: HttpApp, { storage, operations }: HttpServices): vo
   );
 }
 
-function importRoute(routes: HttpApp, { storage, graphs }: HttpServices): void {
+function importRoute(routes: HttpApp, { graphs }: SharedServices): void {
   routes.post(
     "/threads/import",
     describe({
@@ -82,6 +83,7 @@ function importRoute(routes: HttpApp, { storage, graphs }: HttpServices): void {
     query(ImportQuery),
     jsonBody(z.unknown().describe("What GET /threads/:id/export gives")),
     async (context) => {
+      const { storage } = servicesOf(context);
       const { graph_id } = context.req.valid("query");
       const session = await importSession({ storage, graphs }, context.req.valid("json"), graph_id);
       return answerJson(context, toThread(session, await readValues(storage, session.session_id)));

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { LoadedTools } from "../../external-tools/tool-folders.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 
@@ -24,7 +24,7 @@ const ExternalToolsShape = z
   .meta({ ref: "ExternalTools" });
 
 /** `/external-tools`: the user's own programs as models are told of them. */
-export function externalToolRoutes({ documentation: { externalTools }, mayAdminister }: HttpServices): HttpApp {
+export function externalToolRoutes({ documentation: { externalTools } }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/external-tools",
@@ -40,7 +40,7 @@ export function externalToolRoutes({ documentation: { externalTools }, mayAdmini
       errors: { 403: "The caller may not change it" },
     }),
     async (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       return answerJson(context, shapeOf(await externalTools.load({ signal: context.req.raw.signal, force: true })));
     },
   );

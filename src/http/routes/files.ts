@@ -4,11 +4,11 @@ import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
 import type { FileWatch } from "../../watching/file-watch.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { newsFrame, sendNews } from "../news.ts";
 
 /** `/files/stream`: `file_watch` and `file_changed`, for whoever shows the files of the workspace. */
-export function fileRoutes(services: HttpServices): HttpApp {
+export function fileRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/files/stream",
@@ -22,6 +22,7 @@ export function fileRoutes(services: HttpServices): HttpApp {
       },
     }),
     (context) => {
+      const services = servicesOf(context);
       requireListing(services);
       const files = requireWatch(services.files);
       return sendNews(context, {

@@ -7,7 +7,7 @@ import { readValues, requireSession } from "../../sessions/sessions.ts";
 import { StoredMessage } from "../../sessions/stored-message.ts";
 import { SessionName } from "../../sessions/title.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { RunBody } from "../run-request.ts";
 import { startRun, toWireRun } from "../runs.ts";
@@ -31,9 +31,8 @@ const RerunBody = RunBody.pick({
 }).extend({ content: StoredMessage.shape.content.nullish().describe("What is said instead; without it, the same") });
 
 /** `/threads/:id/fork` and `…/messages/:id/rerun`: another way on from a message, in a copy or in place. */
-export function forkRoutes(services: HttpServices): HttpApp {
+export function forkRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  const { storage } = services;
 
   routes.post(
     "/threads/:thread_id/fork",
@@ -46,13 +45,14 @@ export function forkRoutes(services: HttpServices): HttpApp {
     path(ThreadPath),
     jsonBody(ForkBody),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id } = context.req.valid("param");
       const { message_id, name } = context.req.valid("json");
       const metadata = name ? { name } : {};
       const fork = message_id
         ? await forkSession(services, thread_id, { messageId: message_id, metadata })
         : await copySession(services, thread_id, metadata);
-      return answerJson(context, toThread(fork, await readValues(storage, fork.session_id)));
+      return answerJson(context, toThread(fork, await readValues(services.storage, fork.session_id)));
     },
   );
 
@@ -73,9 +73,10 @@ export function forkRoutes(services: HttpServices): HttpApp {
     path(MessagePath),
     jsonBody(RerunBody),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id, message_id } = context.req.valid("param");
       const { content, ...body } = context.req.valid("json");
-      const session = await requireSession(storage, thread_id);
+      const session = await requireSession(services.storage, thread_id);
       const { context: known, ...rerun } = await rerunRequest(services, session, message_id, content ?? undefined);
       const run = await startRun(services, context, session, {
         ...body,

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { Profile } from "../../state.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "../shapes.ts";
@@ -43,7 +43,7 @@ const IdentityShape = z
 const errors = { 403: "The caller may not change it", 507: "The disk is full" };
 
 /** `/identity`: who the assistant is, for each profile. */
-export function identityRoutes({ prompts: { identities }, mayAdminister }: HttpServices): HttpApp {
+export function identityRoutes({ prompts: { identities } }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/identity",
@@ -63,7 +63,7 @@ export function identityRoutes({ prompts: { identities }, mayAdminister }: HttpS
     query(IdentityQuery),
     jsonBody(IdentityChange),
     (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       const { profile } = context.req.valid("query");
       return answerJson(context, identities.save(profile, context.req.valid("json"), new Date()));
     },
@@ -74,7 +74,7 @@ export function identityRoutes({ prompts: { identities }, mayAdminister }: HttpS
     describe({ tag: "Prompts", summary: "Go back to the built-in identity", answer: IdentityShape, errors }),
     query(IdentityQuery),
     (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       return answerJson(context, identities.reset(context.req.valid("query").profile));
     },
   );

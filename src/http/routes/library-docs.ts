@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { LoadedLibraries } from "../../library-docs/libraries.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { jsonBody, query } from "../validate.ts";
@@ -30,7 +30,7 @@ const LibrariesShape = z
 const errors = { 403: "The caller may not change it", 404: "No such library" };
 
 /** `/library-docs`: the documentation of libraries that models are given to read. */
-export function libraryDocsRoutes({ documentation: { libraries }, mayAdminister }: HttpServices): HttpApp {
+export function libraryDocsRoutes({ documentation: { libraries } }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/library-docs",
@@ -51,7 +51,7 @@ export function libraryDocsRoutes({ documentation: { libraries }, mayAdminister 
     }),
     jsonBody(Named),
     async (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       const { name } = context.req.valid("json");
       return answerJson(context, shapeOf(await libraries.add(name, context.req.raw.signal)));
     },
@@ -61,7 +61,7 @@ export function libraryDocsRoutes({ documentation: { libraries }, mayAdminister 
     describe({ tag: "Prompts", summary: "Remove a library", answer: LibrariesShape, errors }),
     query(Named),
     async (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       return answerJson(context, shapeOf(await libraries.remove(context.req.valid("query").name)));
     },
   );
@@ -69,7 +69,7 @@ export function libraryDocsRoutes({ documentation: { libraries }, mayAdminister 
     "/library-docs/refresh",
     describe({ tag: "Prompts", summary: "Clone the repository again", answer: LibrariesShape, errors }),
     async (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       return answerJson(context, shapeOf(await libraries.refresh(context.req.raw.signal)));
     },
   );
@@ -83,7 +83,7 @@ export function libraryDocsRoutes({ documentation: { libraries }, mayAdminister 
     }),
     jsonBody(Repository),
     async (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       return answerJson(context, shapeOf(await libraries.setRepository(context.req.valid("json").url)));
     },
   );

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { pruneSessions } from "../../sessions/prune.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
 import { Id, jsonBody } from "../validate.ts";
 
 const Prune = z.object({
@@ -15,13 +15,14 @@ const Prune = z.object({
 const Pruned = z.object({ pruned_count: z.number().int() });
 
 /** `/threads/prune`: frees what many threads take, while the server runs. */
-export function maintenanceRoutes(services: HttpServices): HttpApp {
+export function maintenanceRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(
     "/threads/prune",
     describe({ tag: "Threads", summary: "Delete threads, or their former states", answer: Pruned }),
     jsonBody(Prune),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_ids: ids, strategy } = context.req.valid("json");
       const count = await pruneSessions(services, { ids, strategy: strategy ?? "delete" });
       return context.json({ pruned_count: count });

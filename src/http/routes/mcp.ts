@@ -3,38 +3,53 @@ import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprot
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { Hono } from "hono";
 import { z } from "zod";
+import type { Logger } from "@millrace/engine/logger";
 import { readJson } from "../body.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import {
+  servicesOf,
+  type HttpApp,
+  type HttpContext,
+  type HttpEnvironment,
+  type SharedServices,
+} from "../environment.ts";
 import { languageOf } from "../language.ts";
 import { createEventStore } from "../mcp/event-store.ts";
+import type { ClientOfServer } from "../mcp/mcp-server.ts";
 
-/** Clients of one caller that are kept; then the one that was heard of longest ago has to begin anew. */
-const mostClients = 100;
+/** Clients that are kept: of one owner, and of all. Then the one that was heard of longest ago has to begin anew. */
+const mostOfOwner = 100;
+const mostOfAll = 10_000;
 
 const Initialize = z.looseObject({ method: z.literal("initialize") });
 
 interface Client {
+  owner: string;
+  /** Of its newest request: the rules of `auth.path` may have changed what its user may do. */
+  of: ClientOfServer;
   server: Server;
   transport: WebStandardStreamableHTTPServerTransport;
 }
 
 const errors = { 404: "No such MCP session: initialize again", 406: "Accept must name JSON and event streams" };
 
-/** The MCP clients of one caller. */
+/** The MCP clients of all callers, by their sessions; each is found by its own owner only. */
 class Clients {
-  readonly #services: HttpServices;
+  readonly #logger: Logger;
   readonly #clients = new Map<string, Client>();
 
-  constructor(services: HttpServices) {
-    this.#services = services;
+  constructor(logger: Logger) {
+    this.#logger = logger;
   }
 
-  /** The client of the session that a request names; `undefined` where there is none. */
+  /** The caller's client of the session that a request names; `undefined` where there is none. */
   of(context: HttpContext): Client | undefined {
     const id = context.req.header("mcp-session-id") ?? "";
+    const services = servicesOf(context);
     const client = this.#clients.get(id);
-    if (client !== undefined) this.#keep(id, client);
+    if (client?.owner !== services.owner) return undefined;
+    client.of.services = services;
+    this.#keep(id, client);
     return client;
   }
 
@@ -45,28 +60,32 @@ class Clients {
       import("../mcp/mcp-server.ts"),
       import("@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js"),
     ]);
-    const services = this.#services;
-    const server = createMcpServer({ services, headers: context.req.header(), language: languageOf(context) });
+    const services = servicesOf(context);
+    const of: ClientOfServer = { services, headers: context.req.header(), language: languageOf(context) };
     const transport: WebStandardStreamableHTTPServerTransport = stays
       ? new WebStandardStreamableHTTPServerTransport({
           sessionIdGenerator: newId,
           eventStore: createEventStore(),
-          onsessioninitialized: (id): void => this.#keep(id, { server, transport }),
+          onsessioninitialized: (id): void => this.#keep(id, client),
           onsessionclosed: (id) => void this.#clients.delete(id),
         })
       : new WebStandardStreamableHTTPServerTransport();
-    await server.connect(transport);
-    return { server, transport };
+    const client: Client = { owner: services.owner, of, server: createMcpServer(of), transport };
+    await client.server.connect(transport);
+    return client;
   }
 
   #keep(id: string, client: Client): void {
-    this.#clients.delete(id);
+    const isNew = !this.#clients.delete(id);
     this.#clients.set(id, client);
-    const [oldest] = this.#clients;
-    if (this.#clients.size <= mostClients || oldest === undefined) return;
+    if (!isNew) return;
+    const own = [...this.#clients].filter(([, { owner }]) => owner === client.owner);
+    const oldest =
+      own.length > mostOfOwner ? own[0] : this.#clients.size > mostOfAll ? [...this.#clients][0] : undefined;
+    if (oldest === undefined) return;
     this.#clients.delete(oldest[0]);
     oldest[1].server.close().catch((error: unknown) => {
-      this.#services.logger.warn({ err: error }, "mcp_close_failed");
+      this.#logger.warn({ err: error }, "mcp_close_failed");
     });
   }
 }
@@ -79,9 +98,9 @@ function noSession(context: HttpContext): Response {
  * `/mcp`: the assistants as tools of the Model Context Protocol, over its streamable HTTP. A client that initializes has a
  * session, in which it can be asked questions and come back to a stream; one that does not is answered request by request.
  */
-export function mcpRoutes(services: HttpServices): HttpApp {
+export function mcpRoutes({ logger }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  const clients = new Clients(services);
+  const clients = new Clients(logger);
   const summary = "A message of the Model Context Protocol: assistants as tools";
   routes.post("/mcp", describe({ tag: "MCP", summary, events: true, errors }), async (context) => {
     const message = await readJson(context);

@@ -9,7 +9,7 @@ import { isHidden, StoredMessage } from "../../sessions/stored-message.ts";
 import { withOperations } from "../../sessions/with-operations.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { Id, jsonBody, path, query, QueryFlag } from "../validate.ts";
@@ -39,20 +39,21 @@ const unknownMessage = { 404: "No such thread or message" };
 const notIdle = "A run works in the thread, or a question waits";
 
 /** `/threads/:id/messages`: what was said, page by page, and changes of it without a run. */
-export function messageRoutes(services: HttpServices): HttpApp {
+export function messageRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  readingRoutes(routes, services);
-  changingRoutes(routes, services);
+  readingRoutes(routes);
+  changingRoutes(routes);
   return routes;
 }
 
-function readingRoutes(routes: HttpApp, services: HttpServices): void {
+function readingRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/messages",
     describe({ tag, summary: "The last messages, or those before one", answer: PageShape, errors: unknownMessage }),
     path(ThreadPath),
     query(PageQuery),
     async (context) => {
+      const services = servicesOf(context);
       const { limit, before, hidden } = context.req.valid("query");
       const conversation = await conversationOf(services, context.req.valid("param").thread_id);
       const { all } = conversation;
@@ -67,6 +68,7 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     describe({ tag, summary: "One message", answer: MessageShape, errors: unknownMessage }),
     path(MessagePath),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id, message_id } = context.req.valid("param");
       const conversation = await conversationOf(services, thread_id);
       const message = conversation.all[indexOfMessage(conversation.all, message_id)];
@@ -76,8 +78,7 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function changingRoutes(routes: HttpApp, services: HttpServices): void {
-  const { storage } = services;
+function changingRoutes(routes: HttpApp): void {
   routes.post(
     "/threads/:thread_id/messages",
     describe({
@@ -89,8 +90,9 @@ function changingRoutes(routes: HttpApp, services: HttpServices): void {
     path(ThreadPath),
     jsonBody(Append),
     async (context) => {
+      const services = servicesOf(context);
       const { messages, graph_id } = context.req.valid("json");
-      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const added = await appendMessages(services, session, messages, graph_id ?? undefined);
       return answerJson(context, await written(services, context, session, added));
     },
@@ -107,8 +109,9 @@ function changingRoutes(routes: HttpApp, services: HttpServices): void {
     path(MessagePath),
     jsonBody(MessageChange),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id, message_id } = context.req.valid("param");
-      const session = await requireSession(storage, thread_id);
+      const session = await requireSession(services.storage, thread_id);
       const changed = await updateMessage(services, session, message_id, context.req.valid("json"));
       return answerJson(context, (await written(services, context, session, [changed]))[0]);
     },
@@ -125,7 +128,8 @@ function changingRoutes(routes: HttpApp, services: HttpServices): void {
     path(ThreadPath),
     query(z.object({ keep_system: QueryFlag.optional() })),
     async (context) => {
-      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const services = servicesOf(context);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const { keep_system } = context.req.valid("query");
       const removed = await clearMessages(services, session, keep_system ?? true);
       services.logger.info({ session_id: session.session_id, removed }, "messages_cleared");

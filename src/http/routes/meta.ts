@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
 import { versions } from "../versions.ts";
 
 const Ok = z.object({ ok: z.literal(true) });
@@ -21,7 +21,7 @@ const Info = z.object({
 });
 
 /** `/ok` and `/info`: health, and what this server is. */
-export function metaRoutes({ config }: HttpServices): HttpApp {
+export function metaRoutes({ config }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get("/ok", describe({ tag: "Meta", summary: "Whether the server is up", answer: Ok }), (context) =>
     context.json({ ok: true }),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { errorCodes } from "@millrace/engine/errors/errors";
 import type { ServiceStatus } from "../../models/resilience/model-services.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerBody, answerJson } from "../json.ts";
 import { path, query } from "../validate.ts";
@@ -42,7 +42,7 @@ const Format = z.object({ format: z.enum(["json", "csv"]).default("json") });
 const tag = "Models";
 
 /** How models do: whether they are left alone, and how the requests to them went. */
-export function modelServiceRoutes({ models, modelServices }: HttpServices): HttpApp {
+export function modelServiceRoutes({ models, modelServices }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/providers/:name/status",

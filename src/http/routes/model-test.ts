@@ -7,7 +7,7 @@ import { adviceOf } from "@millrace/engine/errors/advice";
 import { connectionKinds, testConnection, type ConnectionVerdict } from "../../models/resilience/connection-test.ts";
 import { ModelName } from "../../models/registry/model-profile.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { requireAdministration } from "../require-administration.ts";
@@ -32,7 +32,7 @@ const TestShape = z
 const answers: Record<Language, string> = { en: "The model answers.", zh: "模型连接正常。" };
 
 /** `POST /models/:name/test`: whether a model answers within 10 s, and if not, why. */
-export function modelTestRoutes({ models, mayAdminister }: HttpServices): HttpApp {
+export function modelTestRoutes({ models }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(
     "/models/:name/test",
@@ -44,7 +44,7 @@ export function modelTestRoutes({ models, mayAdminister }: HttpServices): HttpAp
     }),
     path(ModelPath),
     async (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       const { name } = context.req.valid("param");
       const verdict = await testConnection(models, name, { signal: context.req.raw.signal });
       const verifiedAt = models.verified()?.at(name, models.reach(name).provider) ?? null;

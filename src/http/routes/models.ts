@@ -8,7 +8,7 @@ import { isOneModel } from "../../models/registry/profiles.ts";
 import type { ModelRegistry } from "../../models/registry/registry.ts";
 import { modelRoles, Roles } from "../../models/registry/roles.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { jsonBody, path } from "../validate.ts";
@@ -44,7 +44,7 @@ const tag = "Models";
 const errors = { 403: "The caller may not change it", 409: "models.yaml is broken", 507: "The disk is full" };
 
 /** `/models`: what is known of models, and who has which role. */
-export function modelRoutes(services: HttpServices): HttpApp {
+export function modelRoutes(services: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const { models } = services;
   routes.get(
@@ -63,20 +63,20 @@ export function modelRoutes(services: HttpServices): HttpApp {
   return routes;
 }
 
-function roleRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): void {
+function roleRoutes(routes: HttpApp, { models }: SharedServices): void {
   routes.put(
     "/models/roles",
     describe({ tag, summary: "Say who has which role; a role that is left out has none", answer: ModelsShape, errors }),
     jsonBody(Roles),
     (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       setRoles(models, context.req.valid("json"));
       return answerJson(context, allOf(models));
     },
   );
 }
 
-function rowRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): void {
+function rowRoutes(routes: HttpApp, { models }: SharedServices): void {
   const changed = (name: string): z.infer<typeof ModelsShape> | z.infer<typeof ModelShape> =>
     isOneModel(name) ? knownModel(models, name) : allOf(models);
   routes.post(
@@ -89,7 +89,7 @@ function rowRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): vo
     }),
     jsonBody(ModelAdd),
     (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       const { name, ...part } = context.req.valid("json");
       addModel(models, name, part);
       return answerJson(context, changed(name));
@@ -106,7 +106,7 @@ function rowRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): vo
     path(RowPath),
     jsonBody(ModelChange),
     (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       const { name } = context.req.valid("param");
       changeModel(models, name, context.req.valid("json"));
       return answerJson(context, changed(name));
@@ -122,7 +122,7 @@ function rowRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): vo
     }),
     path(RowPath),
     (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       removeModel(models, context.req.valid("param").name);
       return context.body(null, 204);
     },

@@ -6,7 +6,13 @@ import { readDetails, SessionDetails } from "../../sessions/info.ts";
 import { currentSession, openNamespace, switchSession } from "../../sessions/namespaces.ts";
 import { JsonObject, type Namespace, type Session } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import {
+  servicesOf,
+  type HttpApp,
+  type HttpContext,
+  type HttpEnvironment,
+  type SharedServices,
+} from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { sendNews } from "../news.ts";
 import { Id, jsonBody, path } from "../validate.ts";
@@ -19,12 +25,13 @@ const DetailsShape = SessionDetails.meta({ ref: "ThreadDetails" });
 const tag = "Threads";
 
 /** `/namespaces`: which thread is the current one, for each of several projects. */
-export function namespaceRoutes(services: HttpServices): HttpApp {
+export function namespaceRoutes(shared: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/namespaces",
     describe({ tag, summary: "The namespaces that have a current thread", answer: z.array(NamespaceShape) }),
     async (context) => {
+      const services = servicesOf(context);
       const all = await services.namespaces.list();
       const rows = all.map(({ namespace, session_id, updated_at }) => ({
         namespace,
@@ -34,13 +41,13 @@ export function namespaceRoutes(services: HttpServices): HttpApp {
       return answerJson(context, rows);
     },
   );
-  currentRoutes(routes, services);
-  changeRoutes(routes, services);
+  currentRoutes(routes);
+  changeRoutes(routes, shared);
   return routes;
 }
 
 /** `/namespaces/:namespace/stream`: `session_changed` for whoever shows the current thread. */
-function changeRoutes(routes: HttpApp, { namespaces, logger }: HttpServices): void {
+function changeRoutes(routes: HttpApp, { logger }: SharedServices): void {
   routes.get(
     "/namespaces/:namespace/stream",
     describe({
@@ -51,6 +58,7 @@ function changeRoutes(routes: HttpApp, { namespaces, logger }: HttpServices): vo
     }),
     path(NamespacePath),
     (context) => {
+      const { namespaces } = servicesOf(context);
       const { namespace } = context.req.valid("param");
       async function* changes(signal: AbortSignal): AsyncGenerator<string[]> {
         let had = context.req.header("last-event-id");
@@ -80,15 +88,17 @@ function changeFrame(namespace: string, current: Namespace | undefined): string 
   return `id: ${thread_id ?? nothing}\nevent: session_changed\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-function currentRoutes(routes: HttpApp, services: HttpServices): void {
-  const answer = async (context: HttpContext, session: Session): Promise<Response> =>
-    answerJson(context, await readDetails(services, session, usualModel(services)));
+function currentRoutes(routes: HttpApp): void {
+  const answer = async (context: HttpContext, session: Session): Promise<Response> => {
+    const services = servicesOf(context);
+    return answerJson(context, await readDetails(services, session, usualModel(services)));
+  };
 
   routes.get(
     "/namespaces/:namespace/current",
     describe({ tag, summary: "The current thread", answer: DetailsShape, errors: { 404: "There is none" } }),
     path(NamespacePath),
-    async (context) => answer(context, await currentSession(services, context.req.valid("param").namespace)),
+    async (context) => answer(context, await currentSession(servicesOf(context), context.req.valid("param").namespace)),
   );
 
   routes.put(
@@ -97,6 +107,7 @@ function currentRoutes(routes: HttpApp, services: HttpServices): void {
     path(NamespacePath),
     jsonBody(z.object({ thread_id: Id })),
     async (context) => {
+      const services = servicesOf(context);
       const { namespace } = context.req.valid("param");
       return answer(context, await switchSession(services, namespace, context.req.valid("json").thread_id));
     },
@@ -108,6 +119,7 @@ function currentRoutes(routes: HttpApp, services: HttpServices): void {
     path(NamespacePath),
     jsonBody(z.object({ metadata: JsonObject.nullish().describe("Of a new thread") })),
     async (context) => {
+      const services = servicesOf(context);
       const { namespace } = context.req.valid("param");
       return answer(context, await openNamespace(services, namespace, context.req.valid("json").metadata ?? {}));
     },

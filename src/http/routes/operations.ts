@@ -5,7 +5,7 @@ import { operationText } from "../../tools/undo/operation-text.ts";
 import type { OperationCard } from "../../tools/undo/operations.ts";
 import { toolHistory, toolStatistics } from "../../tools/runtime/tool-history.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
@@ -102,14 +102,14 @@ const tag = "Operations";
 const unknownOperation = "No such thread or operation";
 
 /** What tools changed in the workspace, with the way back, and every call of a tool. */
-export function operationRoutes(services: HttpServices): HttpApp {
+export function operationRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  listRoutes(routes, services);
-  itemRoutes(routes, services);
+  listRoutes(routes);
+  itemRoutes(routes);
   return routes;
 }
 
-function listRoutes(routes: HttpApp, { storage, runs, operations }: HttpServices): void {
+function listRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/operations",
     describe({
@@ -121,14 +121,12 @@ function listRoutes(routes: HttpApp, { storage, runs, operations }: HttpServices
     path(ThreadPath),
     query(OperationQuery),
     async (context) => {
+      const { storage, operations } = servicesOf(context);
       const { session_id } = await requireSession(storage, context.req.valid("param").thread_id);
       const asked = context.req.valid("query");
       const { operations: found, total } = await operations.list(session_id, asked);
-      return answerJson(context, {
-        operations: found.map((card) => toWire(card, context)),
-        total,
-        more: Math.max(0, total - asked.offset - found.length),
-      });
+      const more = Math.max(0, total - asked.offset - found.length);
+      return answerJson(context, { operations: found.map((card) => toWire(card, context)), total, more });
     },
   );
 
@@ -142,6 +140,7 @@ function listRoutes(routes: HttpApp, { storage, runs, operations }: HttpServices
     }),
     path(ThreadPath.extend({ run_id: Id })),
     async (context) => {
+      const { storage, runs, operations } = servicesOf(context);
       const { thread_id, run_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
       const changes = await operations.changes(session_id, run_id);
@@ -159,6 +158,7 @@ function listRoutes(routes: HttpApp, { storage, runs, operations }: HttpServices
     path(ThreadPath),
     query(z.object({ limit: Count(1000).default(100), offset: OperationQuery.shape.offset })),
     async (context) => {
+      const { storage, runs } = servicesOf(context);
       const { session_id } = await requireSession(storage, context.req.valid("param").thread_id);
       const { limit, offset } = context.req.valid("query");
       const [running] = await runs.list(session_id, { limit: 1, offset: 0, status: "running" });
@@ -172,7 +172,7 @@ function listRoutes(routes: HttpApp, { storage, runs, operations }: HttpServices
   );
 }
 
-function itemRoutes(routes: HttpApp, { storage, operations }: HttpServices): void {
+function itemRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/operations/:operation_id/diff",
     describe({
@@ -184,6 +184,7 @@ function itemRoutes(routes: HttpApp, { storage, operations }: HttpServices): voi
     path(OperationPath),
     query(z.object({ limit: Count(5000).default(20) })),
     async (context) => {
+      const { storage, operations } = servicesOf(context);
       const { thread_id, operation_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
       const { limit } = context.req.valid("query");
@@ -201,6 +202,7 @@ function itemRoutes(routes: HttpApp, { storage, operations }: HttpServices): voi
     }),
     path(OperationPath),
     async (context) => {
+      const { storage, operations } = servicesOf(context);
       const { thread_id, operation_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
       const card = await operations.undo(session_id, operation_id, context.req.raw.signal);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { partialRequest } from "../../sessions/partial.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { RunBody } from "../run-request.ts";
 import { startRun, toWireRun } from "../runs.ts";
@@ -34,7 +34,7 @@ const starting = {
 } as const;
 
 /** `/threads/:id/partial/…`: takes up a reply that a stop left unfinished. */
-export function partialRoutes(services: HttpServices): HttpApp {
+export function partialRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
   routes.post(
@@ -43,7 +43,7 @@ export function partialRoutes(services: HttpServices): HttpApp {
     path(ThreadPath),
     jsonBody(PartialBody),
     async (context) =>
-      takeUp(services, context, {
+      takeUp(servicesOf(context), context, {
         sessionId: context.req.valid("param").thread_id,
         partial: "continue",
         body: context.req.valid("json"),
@@ -56,7 +56,7 @@ export function partialRoutes(services: HttpServices): HttpApp {
     path(ThreadPath),
     jsonBody(PartialBody),
     async (context) =>
-      takeUp(services, context, {
+      takeUp(servicesOf(context), context, {
         sessionId: context.req.valid("param").thread_id,
         partial: "regenerate",
         body: context.req.valid("json"),

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { templatesOfNode } from "../../prompts/node-templates.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "../shapes.ts";
@@ -49,14 +49,14 @@ const changeErrors = {
 };
 
 /** `/prompts`: the templates, what users put in their place, and whether a text can be used. */
-export function promptRoutes(services: HttpServices): HttpApp {
+export function promptRoutes(services: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   readingRoutes(routes, services);
   changingRoutes(routes, services);
   return routes;
 }
 
-function readingRoutes(routes: HttpApp, { prompts: { templates } }: HttpServices): void {
+function readingRoutes(routes: HttpApp, { prompts: { templates } }: SharedServices): void {
   routes.get(
     "/prompts",
     describe({ tag: "Prompts", summary: "List the prompt templates", answer: z.array(ListedShape) }),
@@ -96,7 +96,7 @@ function readingRoutes(routes: HttpApp, { prompts: { templates } }: HttpServices
   );
 }
 
-function changingRoutes(routes: HttpApp, { prompts: { templates, identities }, mayAdminister }: HttpServices): void {
+function changingRoutes(routes: HttpApp, { prompts: { templates, identities } }: SharedServices): void {
   routes.post(
     "/prompts/reload",
     describe({
@@ -106,7 +106,7 @@ function changingRoutes(routes: HttpApp, { prompts: { templates, identities }, m
       errors: { 403: changeErrors[403] },
     }),
     (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       templates.reload();
       identities.reload();
       return context.json({ reloaded: templates.names().length });
@@ -124,7 +124,7 @@ function changingRoutes(routes: HttpApp, { prompts: { templates, identities }, m
     path(PromptPath),
     jsonBody(PromptSave),
     (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       const { name } = context.req.valid("param");
       return answerJson(context, templates.save(name, context.req.valid("json").content));
     },
@@ -135,7 +135,7 @@ function changingRoutes(routes: HttpApp, { prompts: { templates, identities }, m
     describe({ tag: "Prompts", summary: "Go back to the built-in text", answer: PromptShape, errors: changeErrors }),
     path(PromptPath),
     (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       return answerJson(context, templates.reset(context.req.valid("param").name));
     },
   );

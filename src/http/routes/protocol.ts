@@ -3,7 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
 import type { RunEvent } from "@millrace/engine/run-events";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { frameLength } from "../frames.ts";
 import { handleCommand, ProtocolCommand } from "../protocol/commands.ts";
 import { EventFilter } from "../protocol/event-filter.ts";
@@ -20,15 +20,15 @@ const ThreadPath = z.object({ thread_id: Id });
 const tag = "Event protocol";
 
 /** `/threads/:id/commands` and `/threads/:id/stream/events`: the event protocol. */
-export function protocolRoutes(services: HttpServices): HttpApp {
+export function protocolRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  commandRoute(routes, services);
-  recordRoute(routes, services);
-  socketRoute(routes, services);
+  commandRoute(routes);
+  recordRoute(routes);
+  socketRoute(routes);
   return routes;
 }
 
-function commandRoute(routes: HttpApp, services: HttpServices): void {
+function commandRoute(routes: HttpApp): void {
   routes.post(
     "/threads/:thread_id/commands",
     describe({
@@ -40,6 +40,7 @@ function commandRoute(routes: HttpApp, services: HttpServices): void {
     path(ThreadPath),
     jsonBody(ProtocolCommand),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id: threadId } = context.req.valid("param");
       const command = context.req.valid("json");
       const submission = submissionOf(context, command);
@@ -49,7 +50,7 @@ function commandRoute(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function recordRoute(routes: HttpApp, services: HttpServices): void {
+function recordRoute(routes: HttpApp): void {
   routes.post(
     "/threads/:thread_id/stream/events",
     describe({
@@ -61,6 +62,7 @@ function recordRoute(routes: HttpApp, services: HttpServices): void {
     path(ThreadPath),
     jsonBody(EventFilter),
     (context) => {
+      const services = servicesOf(context);
       const { thread_id } = context.req.valid("param");
       const filter = { since: sinceOf(context), ...context.req.valid("json") };
       return sendEvents<ProtocolEvent | RunEvent>(context, {
@@ -76,7 +78,7 @@ function recordRoute(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function socketRoute(routes: HttpApp, services: HttpServices): void {
+function socketRoute(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/stream/events",
     describe({
@@ -86,6 +88,7 @@ function socketRoute(routes: HttpApp, services: HttpServices): void {
     }),
     path(ThreadPath),
     (context) => {
+      const services = servicesOf(context);
       const { acceptSocket } = context.env;
       if (acceptSocket === undefined) {
         context.header("Upgrade", "websocket");

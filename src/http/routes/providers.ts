@@ -5,7 +5,7 @@ import { isLocal } from "../../models/registry/known-models.ts";
 import { ProviderName, ProviderSetting } from "../../models/registry/model-settings.ts";
 import type { ModelRegistry } from "../../models/registry/registry.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { KeySave, storedKeyShape, StoredKeyShape } from "../stored-key.ts";
@@ -35,21 +35,21 @@ const errors = { 403: "The caller may not change it", 409: "The file is broken",
 const named = { ...errors, 404: "No such provider" };
 
 /** `/providers`: where models are reached and with which keys, which go in and never come out. */
-export function providerRoutes(services: HttpServices): HttpApp {
+export function providerRoutes(services: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   settingRoutes(routes, services);
   keyRoutes(routes, services);
   return routes;
 }
 
-function settingRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): void {
+function settingRoutes(routes: HttpApp, { models }: SharedServices): void {
   routes.get(
     "/providers",
     describe({ tag, summary: "List the providers", answer: z.array(ProviderShape) }),
     (context) =>
       answerJson(
         context,
-        models.providerNames().map((name) => shapeOf(models, name, mayAdminister)),
+        models.providerNames().map((name) => shapeOf(models, name, servicesOf(context).mayAdminister)),
       ),
   );
   routes.put(
@@ -63,7 +63,8 @@ function settingRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices)
     path(ProviderPath),
     jsonBody(ProviderSave),
     (context) => {
-      requireAdministration(mayAdminister);
+      const { mayAdminister } = servicesOf(context);
+      requireAdministration(context);
       const { name } = context.req.valid("param");
       setProvider(models, name, context.req.valid("json"));
       return answerJson(context, shapeOf(models, name, mayAdminister));
@@ -79,14 +80,14 @@ function settingRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices)
     }),
     path(ProviderPath),
     (context) => {
-      requireAdministration(mayAdminister);
+      requireAdministration(context);
       removeProvider(models, context.req.valid("param").name);
       return context.body(null, 204);
     },
   );
 }
 
-function keyRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): void {
+function keyRoutes(routes: HttpApp, { models }: SharedServices): void {
   routes.put(
     "/providers/:name/key",
     describe({
@@ -98,7 +99,8 @@ function keyRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): vo
     path(ProviderPath),
     jsonBody(KeySave),
     (context) => {
-      requireAdministration(mayAdminister);
+      const { mayAdminister } = servicesOf(context);
+      requireAdministration(context);
       const { name } = context.req.valid("param");
       setKey(models, name, context.req.valid("json").key);
       return answerJson(context, shapeOf(models, name, mayAdminister));
@@ -109,7 +111,8 @@ function keyRoutes(routes: HttpApp, { models, mayAdminister }: HttpServices): vo
     describe({ tag, summary: "Forget the stored key of a provider", answer: ProviderShape, errors: named }),
     path(ProviderPath),
     (context) => {
-      requireAdministration(mayAdminister);
+      const { mayAdminister } = servicesOf(context);
+      requireAdministration(context);
       const { name } = context.req.valid("param");
       setKey(models, name, undefined);
       return answerJson(context, shapeOf(models, name, mayAdminister));

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { requireSession } from "../../sessions/sessions.ts";
 import { readWholeResult } from "../../sessions/whole-result.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerBody, answerJson, pageHeaders } from "../json.ts";
 import { Id, path, query } from "../validate.ts";
@@ -32,7 +32,7 @@ const ResultShape = z
 const plainText = "text/plain; charset=utf-8";
 
 /** `/threads/:id/results/:result_id`: all of a tool's result of which the message holds only a part. */
-export function resultRoutes({ storage }: HttpServices): HttpApp {
+export function resultRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/threads/:thread_id/results/:result_id",
@@ -46,6 +46,7 @@ export function resultRoutes({ storage }: HttpServices): HttpApp {
     path(ResultPath),
     query(ResultQuery),
     async (context) => {
+      const { storage } = servicesOf(context);
       const { thread_id, result_id } = context.req.valid("param");
       const { format, offset, limit } = context.req.valid("query");
       const { session_id } = await requireSession(storage, thread_id);

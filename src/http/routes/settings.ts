@@ -6,7 +6,13 @@ import { changeable } from "../../live-settings/changeable.ts";
 import { masked } from "../../models/registry/credentials.ts";
 import { isSecret } from "@millrace/engine/config/is-secret";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import {
+  servicesOf,
+  type HttpApp,
+  type HttpEnvironment,
+  type HttpServices,
+  type SharedServices,
+} from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { jsonBody } from "../validate.ts";
@@ -29,14 +35,15 @@ const tag = "Meta";
 const errors = { 403: "The caller does not administer the server" };
 
 /** `/settings`: what the server was told and by whom, and a change of what can change while it runs. */
-export function settingRoutes(services: HttpServices): HttpApp {
-  const { settings, logger, mayAdminister } = services;
+export function settingRoutes(services: SharedServices): HttpApp {
+  const { settings, logger } = services;
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/settings",
     describe({ tag, summary: "What the server was told, and by whom", answer: SettingsShape, errors }),
     (context) => {
-      requireAdministration(mayAdminister);
+      const services = servicesOf(context);
+      requireAdministration(context);
       return answerJson(context, listOf(services));
     },
   );
@@ -50,7 +57,8 @@ export function settingRoutes(services: HttpServices): HttpApp {
     }),
     jsonBody(Change),
     (context) => {
-      requireAdministration(mayAdminister);
+      const services = servicesOf(context);
+      requireAdministration(context);
       const changes = context.req.valid("json");
       for (const name of Object.keys(changes)) requireChangeable(name);
       settings.change(Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, textOf(value)])));

@@ -4,7 +4,7 @@ import { runsToCancel } from "../../sessions/cancel-many.ts";
 import { createSession, deleteSession, isDone } from "../../sessions/sessions.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson } from "../json.ts";
 import { knownModes, namespacesInQuery } from "../named-modes.ts";
@@ -40,20 +40,21 @@ const starting = {
 } as const;
 
 /** `/runs`: runs on a session of their own, which goes when the run is over unless `on_completion` is `keep`. */
-export function statelessRunRoutes(services: HttpServices): HttpApp {
+export function statelessRunRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  startingRoutes(routes, services);
-  manyRoutes(routes, services);
-  followingRoute(routes, services);
+  startingRoutes(routes);
+  manyRoutes(routes);
+  followingRoute(routes);
   return routes;
 }
 
-function startingRoutes(routes: HttpApp, services: HttpServices): void {
+function startingRoutes(routes: HttpApp): void {
   routes.post(
     "/runs",
     describe({ tag, summary: "Start a run in the background", answer: RunShape, ...starting }),
     jsonBody(RunBody),
     async (context) => {
+      const services = servicesOf(context);
       const run = await startAlone(services, context, context.req.valid("json"));
       context.header("Content-Location", locationOf(run));
       return answerJson(context, toWireRun(run));
@@ -66,6 +67,7 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
     query(NamespaceQuery),
     jsonBody(RunBody),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       const run = await startAlone(services, context, body);
       return streamRun(services, context, run, {
@@ -82,6 +84,7 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
     describe({ tag, summary: "Start a run and wait for its values", answer: FinalValuesShape, ...starting }),
     jsonBody(RunBody),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       // Nobody follows the run but for its values, so whatever modes are asked for, these are enough.
       const run = await startAlone(services, context, { ...body, stream_mode: "values" });
@@ -94,12 +97,13 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function manyRoutes(routes: HttpApp, services: HttpServices): void {
+function manyRoutes(routes: HttpApp): void {
   routes.post(
     "/runs/batch",
     describe({ tag, summary: "Start several runs in the background", answer: z.array(RunShape), ...starting }),
     jsonBody(z.array(RunBody).min(1).max(100)),
     async (context) => {
+      const services = servicesOf(context);
       const started = await startAll(services, context, context.req.valid("json"));
       return answerJson(context, started.map(toWireRun));
     },
@@ -116,6 +120,7 @@ function manyRoutes(routes: HttpApp, services: HttpServices): void {
     query(z.object({ action: z.enum(["interrupt", "rollback"]).default("interrupt") })),
     jsonBody(CancelMany),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id, run_ids, status } = context.req.valid("json");
       const { action } = context.req.valid("query");
       const wanted = { session_id: thread_id ?? undefined, run_ids: run_ids ?? undefined, status: status ?? "all" };
@@ -131,7 +136,7 @@ function manyRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function followingRoute(routes: HttpApp, services: HttpServices): void {
+function followingRoute(routes: HttpApp): void {
   routes.get(
     "/runs/:run_id/stream",
     describe({
@@ -144,6 +149,7 @@ function followingRoute(routes: HttpApp, services: HttpServices): void {
     path(RunPath),
     query(JoinQuery),
     async (context) => {
+      const services = servicesOf(context);
       const run = await services.runs.get(context.req.valid("param").run_id);
       if (run === undefined) throw notFound("Run not found");
       return streamRun(services, context, run, {

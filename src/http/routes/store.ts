@@ -5,7 +5,7 @@ import { Minutes } from "@millrace/engine/config/default-times";
 import { checkFilter } from "@millrace/engine/storage/items/item-filter";
 import { JsonObject } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { jsonBody, query, QueryFlag } from "../validate.ts";
 
@@ -70,19 +70,20 @@ const tag = "Store";
 const wrongLabel = { 422: "A label of the namespace is empty or holds a dot" };
 
 /** `/store`: what graphs and clients keep beside threads, by namespace and key. */
-export function storeRoutes(services: HttpServices): HttpApp {
+export function storeRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  itemRoutes(routes, services);
-  searchRoutes(routes, services);
+  itemRoutes(routes);
+  searchRoutes(routes);
   return routes;
 }
 
-function itemRoutes(routes: HttpApp, { items }: HttpServices): void {
+function itemRoutes(routes: HttpApp): void {
   routes.put(
     "/store/items",
     describe({ tag, summary: "Write an item", empty: true, errors: wrongLabel }),
     jsonBody(ItemPut),
     async (context) => {
+      const { items } = servicesOf(context);
       const { namespace, key, value, index, ttl } = context.req.valid("json");
       if (namespace.length === 0) throw new HTTPException(400, { message: "Namespace is required" });
       checkLabels(namespace);
@@ -96,6 +97,7 @@ function itemRoutes(routes: HttpApp, { items }: HttpServices): void {
     describe({ tag, summary: "Read an item; null where there is none", answer: ItemShape.nullable() }),
     query(ItemQuery),
     async (context) => {
+      const { items } = servicesOf(context);
       const { namespace = "", key, refresh_ttl: refresh } = context.req.valid("query");
       const labels = namespace === "" ? [] : namespace.split(".");
       return answerJson(context, (await items.get(labels, key, refresh)) ?? null);
@@ -107,6 +109,7 @@ function itemRoutes(routes: HttpApp, { items }: HttpServices): void {
     describe({ tag, summary: "Delete an item, if it is there", empty: true, errors: wrongLabel }),
     jsonBody(ItemDelete),
     async (context) => {
+      const { items } = servicesOf(context);
       const { namespace, key } = context.req.valid("json");
       checkLabels(namespace ?? []);
       await items.change([{ namespace: namespace ?? [], key, value: null }]);
@@ -115,7 +118,7 @@ function itemRoutes(routes: HttpApp, { items }: HttpServices): void {
   );
 }
 
-function searchRoutes(routes: HttpApp, { items }: HttpServices): void {
+function searchRoutes(routes: HttpApp): void {
   routes.post(
     "/store/items/search",
     describe({
@@ -126,6 +129,7 @@ function searchRoutes(routes: HttpApp, { items }: HttpServices): void {
     }),
     jsonBody(ItemSearch),
     async (context) => {
+      const { items } = servicesOf(context);
       const { namespace_prefix, filter, query: words, ...body } = context.req.valid("json");
       const prefix = namespace_prefix ?? [];
       checkLabels(prefix);
@@ -152,6 +156,7 @@ function searchRoutes(routes: HttpApp, { items }: HttpServices): void {
     }),
     jsonBody(NamespaceSearch),
     async (context) => {
+      const { items } = servicesOf(context);
       const body = context.req.valid("json");
       const { prefix, suffix } = { prefix: body.prefix ?? [], suffix: body.suffix ?? [] };
       for (const labels of [prefix, suffix]) checkLabels(labels);

@@ -4,7 +4,7 @@ import { readMessages } from "../../sessions/conversation.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { choiceRequest, readSuggestions, Suggestions } from "../../sessions/suggestions.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { startRun, toWireRun } from "../runs.ts";
 import { RunShape } from "../shapes.ts";
@@ -16,9 +16,8 @@ const SuggestionsShape = Suggestions.meta({ ref: "Suggestions" });
 const tag = "Messages";
 
 /** `/threads/:id/suggestions`: what the assistant has proposed, and the choice of it. */
-export function suggestionRoutes(services: HttpServices): HttpApp {
+export function suggestionRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  const { storage } = services;
 
   routes.get(
     "/threads/:thread_id/suggestions",
@@ -30,6 +29,7 @@ export function suggestionRoutes(services: HttpServices): HttpApp {
     }),
     path(ThreadPath),
     async (context) => {
+      const { storage } = servicesOf(context);
       const { session_id } = await requireSession(storage, context.req.valid("param").thread_id);
       return answerJson(context, readSuggestions(await readMessages(storage, session_id)));
     },
@@ -51,8 +51,9 @@ export function suggestionRoutes(services: HttpServices): HttpApp {
     }),
     path(SuggestionPath),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id, suggestion_id } = context.req.valid("param");
-      const session = await requireSession(storage, thread_id);
+      const session = await requireSession(services.storage, thread_id);
       const run = await startRun(services, context, session, await choiceRequest(services, session, suggestion_id));
       context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
       return answerJson(context, toWireRun(run));

@@ -20,7 +20,7 @@ import {
 import { countTasks, TaskStatistics } from "../../tools/planner/task-statistics.ts";
 import { ViewContext, viewOf } from "../../tools/planner/view-context.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { submissionOf } from "../submission.ts";
 import { jsonBody, path, query } from "../validate.ts";
@@ -47,31 +47,27 @@ const refused = { 403: "The planner is switched off, or the owner of the key may
 const notThere = { ...refused, 404: "No such task" };
 
 /** `/api/tasks` and `/api/views`: the planner's tasks, of the caller alone. */
-export function taskRoutes(services: HttpServices): HttpApp {
+export function taskRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  const requireTool = toolCheck(services);
-  readingRoutes(routes, services, requireTool);
-  changingRoutes(routes, services, requireTool);
-  schedulingRoutes(routes, services, requireTool);
+  readingRoutes(routes);
+  changingRoutes(routes);
+  schedulingRoutes(routes);
   return routes;
 }
 
-/** Throws `permission` where the planner's tool for the same work is not there for the caller. */
-type ToolCheck = (tool: string) => void;
-
-function toolCheck({ config, owner }: HttpServices): ToolCheck {
+/** The caller's tasks. Throws `permission` where the planner's tool for the same work is not there for the caller. */
+function tasksFor(context: HttpContext, tool: string): HttpServices["storage"]["tasks"] {
+  const { config, owner, storage } = servicesOf(context);
   const enabled = enabledToolkits(config.toolkits);
   const allowed = toolsOfOwner(config.ownerTools, owner === "" ? null : owner, enabled);
-  const there = new Set(enabled.flatMap(({ tools }) => tools.map(({ name }) => name)));
-  return (tool) => {
-    if (there.has(tool) && (allowed === undefined || allowed.has(tool))) return;
-    throw new AppError("permission", "The planner is switched off here, or may not be used with this key.", {
-      suggestion: "Ask whoever runs the server to switch the toolkit planner on, for everybody or for this key.",
-    });
-  };
+  const isThere = enabled.some(({ tools }) => tools.some(({ name }) => name === tool));
+  if (isThere && (allowed === undefined || allowed.has(tool))) return storage.tasks;
+  throw new AppError("permission", "The planner is switched off here, or may not be used with this key.", {
+    suggestion: "Ask whoever runs the server to switch the toolkit planner on, for everybody or for this key.",
+  });
 }
 
-function readingRoutes(routes: HttpApp, { storage: { tasks } }: HttpServices, requireTool: ToolCheck): void {
+function readingRoutes(routes: HttpApp): void {
   routes.get(
     "/api/views/:context/tasks",
     describe({
@@ -82,7 +78,7 @@ function readingRoutes(routes: HttpApp, { storage: { tasks } }: HttpServices, re
     }),
     path(ViewPath),
     async (context) => {
-      requireTool("read_tasks");
+      const tasks = tasksFor(context, "read_tasks");
       const found = await tasks.find(viewOf(context.req.valid("param").context), context.req.raw.signal);
       return answerJson(context, { data: found.map(taskData) });
     },
@@ -98,7 +94,7 @@ function readingRoutes(routes: HttpApp, { storage: { tasks } }: HttpServices, re
     }),
     query(z.object({ today: Day.optional() })),
     async (context) => {
-      requireTool("task_statistics");
+      const tasks = tasksFor(context, "task_statistics");
       const { today = new Date().toISOString().slice(0, 10) } = context.req.valid("query");
       return context.json({ data: countTasks(await tasks.find({}, context.req.raw.signal), today) });
     },
@@ -109,14 +105,14 @@ function readingRoutes(routes: HttpApp, { storage: { tasks } }: HttpServices, re
     describe({ tag, summary: "Get a task", answer: wrapped(TaskData), errors: notThere }),
     path(TaskPath),
     async (context) => {
-      requireTool("read_tasks");
+      const tasks = tasksFor(context, "read_tasks");
       const { task_id } = context.req.valid("param");
       return answerTask(context, task_id, await tasks.get(task_id, context.req.raw.signal));
     },
   );
 }
 
-function changingRoutes(routes: HttpApp, { storage: { tasks }, owner }: HttpServices, requireTool: ToolCheck): void {
+function changingRoutes(routes: HttpApp): void {
   routes.post(
     "/api/tasks",
     describe({
@@ -128,7 +124,8 @@ function changingRoutes(routes: HttpApp, { storage: { tasks }, owner }: HttpServ
     }),
     jsonBody(NewTask),
     async (context) => {
-      requireTool("create_task");
+      const tasks = tasksFor(context, "create_task");
+      const { owner } = servicesOf(context);
       const body = context.req.valid("json");
       const submission = submissionOf(context, body);
       const id = submission === undefined ? newId() : stableId("task", owner, submission.key, submission.hash);
@@ -153,7 +150,7 @@ function changingRoutes(routes: HttpApp, { storage: { tasks }, owner }: HttpServ
     path(TaskPath),
     jsonBody(TaskChange),
     async (context) => {
-      requireTool("update_task");
+      const tasks = tasksFor(context, "update_task");
       const { task_id } = context.req.valid("param");
       const { title, completed, area_id } = context.req.valid("json");
       const change = {
@@ -170,7 +167,7 @@ function changingRoutes(routes: HttpApp, { storage: { tasks }, owner }: HttpServ
     describe({ tag, summary: "Delete a task with its dates", answer: wrapped(z.null()), errors: notThere }),
     path(TaskPath),
     async (context) => {
-      requireTool("delete_task");
+      const tasks = tasksFor(context, "delete_task");
       const { task_id } = context.req.valid("param");
       if (!(await tasks.delete(task_id, context.req.raw.signal))) throw noTask(task_id);
       return context.json({ data: null });
@@ -178,7 +175,7 @@ function changingRoutes(routes: HttpApp, { storage: { tasks }, owner }: HttpServ
   );
 }
 
-function schedulingRoutes(routes: HttpApp, { storage: { tasks } }: HttpServices, requireTool: ToolCheck): void {
+function schedulingRoutes(routes: HttpApp): void {
   routes.post(
     "/api/tasks/:task_id/schedules",
     describe({
@@ -190,7 +187,7 @@ function schedulingRoutes(routes: HttpApp, { storage: { tasks } }: HttpServices,
     path(TaskPath),
     jsonBody(NewSchedule),
     async (context) => {
-      requireTool("create_schedule");
+      const tasks = tasksFor(context, "create_schedule");
       const { task_id } = context.req.valid("param");
       const { scheduled_date } = context.req.valid("json");
       const task = await tasks.schedule(task_id, scheduled_date, context.req.raw.signal);
@@ -209,7 +206,7 @@ function schedulingRoutes(routes: HttpApp, { storage: { tasks } }: HttpServices,
     }),
     path(SchedulePath),
     async (context) => {
-      requireTool("create_schedule");
+      const tasks = tasksFor(context, "create_schedule");
       const { task_id, schedule_id } = context.req.valid("param");
       const task = await tasks.get(task_id, context.req.raw.signal);
       if (task === undefined) throw noTask(task_id);

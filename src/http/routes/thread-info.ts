@@ -8,7 +8,7 @@ import { requireSession } from "../../sessions/sessions.ts";
 import { SessionName } from "../../sessions/title.ts";
 import { JsonObject, SessionStatus } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { Id, jsonBody, path } from "../validate.ts";
 
@@ -35,9 +35,9 @@ const PageShape = z.object({
 const unknownThread = { 404: "No such thread" };
 
 /** `/threads/:id/info`: what a thread is called and about; the list of threads with it, and the text they are found by. */
-export function threadInfoRoutes(services: HttpServices): HttpApp {
+export function threadInfoRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  listRoute(routes, services);
+  listRoute(routes);
 
   routes.get(
     "/threads/:thread_id/info",
@@ -48,7 +48,7 @@ export function threadInfoRoutes(services: HttpServices): HttpApp {
       errors: unknownThread,
     }),
     path(ThreadPath),
-    async (context) => answerDetails(services, context, context.req.valid("param").thread_id),
+    async (context) => answerDetails(servicesOf(context), context, context.req.valid("param").thread_id),
   );
 
   routes.patch(
@@ -57,6 +57,7 @@ export function threadInfoRoutes(services: HttpServices): HttpApp {
     path(ThreadPath),
     jsonBody(InfoPatch),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id: id } = context.req.valid("param");
       const { name, description } = context.req.valid("json");
       const metadata = {
@@ -71,12 +72,13 @@ export function threadInfoRoutes(services: HttpServices): HttpApp {
   return routes;
 }
 
-function listRoute(routes: HttpApp, { storage }: HttpServices): void {
+function listRoute(routes: HttpApp): void {
   routes.post(
     "/threads/info/search",
     describe({ tag: "Threads", summary: "List threads by name and words, the last changed first", answer: PageShape }),
     jsonBody(InfoSearch),
     async (context) => {
+      const { storage } = servicesOf(context);
       const { query, limit, cursor, metadata, status, sort_by, sort_order } = context.req.valid("json");
       const found = await findSessions(
         storage,

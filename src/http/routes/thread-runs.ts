@@ -3,7 +3,7 @@ import { z } from "zod";
 import { createSession, requireSession } from "../../sessions/sessions.ts";
 import { RunStatus, type Run, type Session } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson, selected } from "../json.ts";
 import { knownModes, namesInQuery, namespacesInQuery } from "../named-modes.ts";
@@ -44,21 +44,22 @@ const starting = {
 } as const;
 
 /** `/threads/:id/runs`: runs of a session, started, followed, awaited, listed, cancelled and deleted. */
-export function threadRunRoutes(services: HttpServices): HttpApp {
+export function threadRunRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  startingRoutes(routes, services);
-  readingRoutes(routes, services);
-  joiningRoutes(routes, services);
+  startingRoutes(routes);
+  readingRoutes(routes);
+  joiningRoutes(routes);
   return routes;
 }
 
-function startingRoutes(routes: HttpApp, services: HttpServices): void {
+function startingRoutes(routes: HttpApp): void {
   routes.post(
     "/threads/:thread_id/runs",
     describe({ tag, summary: "Start a run in the background", answer: RunShape, ...starting }),
     path(ThreadPath),
     jsonBody(RunBody),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       const session = await sessionFor(services, context.req.valid("param").thread_id, body);
       const run = await startRun(services, context, session, body);
@@ -74,6 +75,7 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
     query(NamespaceQuery),
     jsonBody(RunBody),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       const session = await sessionFor(services, context.req.valid("param").thread_id, body);
       const run = await startRun(services, context, session, body);
@@ -93,6 +95,7 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
     path(ThreadPath),
     jsonBody(RunBody),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       const session = await sessionFor(services, context.req.valid("param").thread_id, body);
       // Nobody follows the run but for its values, so whatever modes are asked for, these are enough.
@@ -106,22 +109,20 @@ function startingRoutes(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function readingRoutes(routes: HttpApp, services: HttpServices): void {
-  const { storage, runs } = services;
+function readingRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/runs",
     describe({ tag, summary: "List runs, newest first", answer: z.array(RunShape), errors: notThere }),
     path(ThreadPath),
     query(ListQuery),
     async (context) => {
+      const { storage, runs } = servicesOf(context);
       const { limit, offset, status } = context.req.valid("query");
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const found = await runs.list(session.session_id, { limit, offset, ...(status && { status }) });
       const fields = namesInQuery(context, "select");
-      return answerJson(
-        context,
-        found.map((run) => selected(toWireRun(run), fields)),
-      );
+      const answer = found.map((run) => selected(toWireRun(run), fields));
+      return answerJson(context, answer);
     },
   );
 
@@ -130,6 +131,7 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     describe({ tag, summary: "Get a run", answer: RunShape, tellsPosition: true, errors: notThere }),
     path(RunPath),
     async (context) => {
+      const services = servicesOf(context);
       const run = await requireRun(services, context.req.valid("param"));
       tellPosition(services, context, run);
       return answerJson(context, toWireRun(run));
@@ -141,8 +143,9 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     describe({ tag, summary: "Stop a run and delete it with its checkpoints", empty: true, errors: notThere }),
     path(RunPath),
     async (context) => {
+      const services = servicesOf(context);
       const run = await requireRun(services, context.req.valid("param"));
-      if (!(await runs.delete(run.run_id))) throw notFound("Run not found");
+      if (!(await services.runs.delete(run.run_id))) throw notFound("Run not found");
       return context.body(null, 204);
     },
   );
@@ -159,22 +162,24 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     path(RunPath),
     query(CancelQuery),
     async (context) => {
+      const services = servicesOf(context);
       const { wait = false, action, reason: said, queue } = context.req.valid("query");
       const run = await requireRun(services, context.req.valid("param"));
-      const stopped = await runs.cancel(run.run_id, { action, said, wait, clearQueue: queue === "clear" });
+      const stopped = await services.runs.cancel(run.run_id, { action, said, wait, clearQueue: queue === "clear" });
       if (stopped === undefined) throw notFound("Run not found");
       return context.body(null, wait ? 204 : 202);
     },
   );
 }
 
-function joiningRoutes(routes: HttpApp, services: HttpServices): void {
+function joiningRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/runs/:run_id/join",
     describe({ tag, summary: "Wait for a run's values", answer: FinalValuesShape, errors: notThere }),
     path(RunPath),
     query(JoinQuery),
     async (context) => {
+      const services = servicesOf(context);
       const run = await requireRun(services, context.req.valid("param"));
       return waitForRun(services, context, run, {
         headers: { "content-location": locationOf(run) },
@@ -195,6 +200,7 @@ function joiningRoutes(routes: HttpApp, services: HttpServices): void {
     path(RunPath),
     query(JoinStreamQuery),
     async (context) => {
+      const services = servicesOf(context);
       const { cancel_on_disconnect = false } = context.req.valid("query");
       const run = await requireRun(services, context.req.valid("param"));
       return streamRun(services, context, run, {

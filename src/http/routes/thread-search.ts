@@ -6,7 +6,7 @@ import { contains } from "@millrace/engine/storage/items/contains";
 import { JsonObject, SessionStatus, type Session } from "@millrace/engine/storage/records";
 import type { SessionQuery } from "@millrace/engine/storage/storage";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { extractPath, isPath } from "../extract-path.ts";
 import { answerJson, pageHeaders, selected } from "../json.ts";
 import { ThreadShape } from "../shapes.ts";
@@ -42,13 +42,14 @@ const ThreadSearch = ThreadFilter.extend({
 type Search = z.infer<typeof ThreadSearch>;
 
 /** `/threads/search` and `/threads/count`: which sessions there are. */
-export function threadSearchRoutes(services: HttpServices): HttpApp {
+export function threadSearchRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(
     "/threads/search",
     describe({ tag: "Threads", summary: "Find threads, newest first", answer: z.array(ThreadShape) }),
     jsonBody(ThreadSearch),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       const { limit, offset } = { limit: body.limit ?? 10, offset: body.offset ?? 0 };
       const { sessions, total } = await findSessions(services, body, { limit, offset }, context.req.raw.signal);
@@ -68,6 +69,7 @@ export function threadSearchRoutes(services: HttpServices): HttpApp {
     describe({ tag: "Threads", summary: "Count threads", answer: z.number().int() }),
     jsonBody(ThreadFilter),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       const { total } = await findSessions(services, body, { limit: 1, offset: 0 }, context.req.raw.signal);
       return context.json(total);

@@ -5,7 +5,7 @@ import { requireSession } from "../../sessions/sessions.ts";
 import { readState, updateState, type CheckpointReference } from "../../sessions/state.ts";
 import { JsonObject } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson } from "../json.ts";
 import { namesInQuery } from "../named-modes.ts";
@@ -53,24 +53,24 @@ const MetadataPatch = z.object({ metadata: JsonObject });
 const errors = { 404: "No such thread, checkpoint or graph" };
 
 /** `/threads/:id/state` and `/history`: what a session knows now, knew before, and is told from outside. */
-export function threadStateRoutes(services: HttpServices): HttpApp {
+export function threadStateRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  readingRoutes(routes, services);
-  updateRoute(routes, services);
-  metadataRoute(routes, services);
-  historyRoutes(routes, services);
+  readingRoutes(routes);
+  updateRoute(routes);
+  metadataRoute(routes);
+  historyRoutes(routes);
   return routes;
 }
 
-function readingRoutes(routes: HttpApp, services: HttpServices): void {
-  const { storage } = services;
+function readingRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/state",
     describe({ tag: "Thread state", summary: "The newest state", answer: ThreadStateShape, errors }),
     path(ThreadPath),
     query(StateQuery),
     async (context) => {
-      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const services = servicesOf(context);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const state = await readState(services, session, {}, context.req.valid("query").subgraphs);
       return answerJson(context, selectState(toThreadState(state), namesInQuery(context, "select")));
     },
@@ -82,8 +82,9 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     path(CheckpointPath),
     query(StateQuery),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id, checkpoint_id } = context.req.valid("param");
-      const session = await requireSession(storage, thread_id);
+      const session = await requireSession(services.storage, thread_id);
       const state = await readState(services, session, { checkpoint_id }, context.req.valid("query").subgraphs);
       return answerJson(context, selectState(toThreadState(state), namesInQuery(context, "select")));
     },
@@ -100,15 +101,16 @@ function readingRoutes(routes: HttpApp, services: HttpServices): void {
     path(ThreadPath),
     jsonBody(StateAtCheckpoint),
     async (context) => {
+      const services = servicesOf(context);
       const { checkpoint, subgraphs, select } = context.req.valid("json");
-      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const state = await readState(services, session, toReference(checkpoint), subgraphs ?? false);
       return answerJson(context, selectState(toThreadState(state), select));
     },
   );
 }
 
-function updateRoute(routes: HttpApp, services: HttpServices): void {
+function updateRoute(routes: HttpApp): void {
   routes.post(
     "/threads/:thread_id/state",
     describe({
@@ -120,6 +122,7 @@ function updateRoute(routes: HttpApp, services: HttpServices): void {
     path(ThreadPath),
     jsonBody(StateUpdate),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const reference = toReference(body.checkpoint, body.checkpoint_id);
@@ -135,7 +138,7 @@ function updateRoute(routes: HttpApp, services: HttpServices): void {
 }
 
 /** What the SDK calls to patch the state patches the thread's metadata (SDK 1.15, `patchState`). */
-function metadataRoute(routes: HttpApp, services: HttpServices): void {
+function metadataRoute(routes: HttpApp): void {
   routes.patch(
     "/threads/:thread_id/state",
     describe({
@@ -147,6 +150,7 @@ function metadataRoute(routes: HttpApp, services: HttpServices): void {
     path(ThreadPath),
     jsonBody(MetadataPatch),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id: id } = context.req.valid("param");
       const session = await services.storage.sessions.update(id, context.req.valid("json"));
       if (session === undefined) throw notFound(`Thread with ID ${id} not found`);
@@ -155,15 +159,15 @@ function metadataRoute(routes: HttpApp, services: HttpServices): void {
   );
 }
 
-function historyRoutes(routes: HttpApp, services: HttpServices): void {
-  const { storage } = services;
+function historyRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/history",
     describe({ tag: "Thread state", summary: "The states, newest first", answer: z.array(ThreadStateShape), errors }),
     path(ThreadPath),
     query(HistoryQuery),
     async (context) => {
-      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const services = servicesOf(context);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const { limit = 10, before } = context.req.valid("query");
       const states = await readHistory(services, session, { limit, before, checkpoint: {} });
       return answerJson(context, states.map(toThreadState));
@@ -181,8 +185,9 @@ function historyRoutes(routes: HttpApp, services: HttpServices): void {
     path(ThreadPath),
     jsonBody(HistoryBody),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
-      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const states = await readHistory(services, session, {
         limit: body.limit ?? 10,
         before: idOf(body.before),

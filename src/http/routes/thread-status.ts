@@ -4,7 +4,7 @@ import { requireSession } from "../../sessions/sessions.ts";
 import { readActivity, SessionActivity } from "../../sessions/status.ts";
 import { usualModel } from "../../sessions/usual-model.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { Id, path } from "../validate.ts";
 
@@ -12,7 +12,7 @@ const ThreadPath = z.object({ thread_id: Id });
 const StatusShape = SessionActivity.meta({ ref: "ThreadActivity" });
 
 /** `/threads/:id/status`: what the thread is doing, as a chat window needs it. */
-export function threadStatusRoutes(services: HttpServices): HttpApp {
+export function threadStatusRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/threads/:thread_id/status",
@@ -24,6 +24,7 @@ export function threadStatusRoutes(services: HttpServices): HttpApp {
     }),
     path(ThreadPath),
     async (context) => {
+      const services = servicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       return answerJson(context, await readActivity(services, session, usualModel(services)));
     },

@@ -6,7 +6,7 @@ import { streamModes, type RunEvent, type StreamMode } from "@millrace/engine/ru
 import type { SessionPlace } from "../../runs/follow-session.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { createFrames, frameLength, gapFrame, type Frame } from "../frames.ts";
 import { languageOf } from "../language.ts";
 import { namedModes } from "../named-modes.ts";
@@ -24,7 +24,7 @@ const StreamQuery = z.object({
 });
 
 /** `/threads/:id/stream`: all runs of a thread on one stream. */
-export function threadStreamRoutes(services: HttpServices): HttpApp {
+export function threadStreamRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/threads/:thread_id/stream",
@@ -38,6 +38,7 @@ export function threadStreamRoutes(services: HttpServices): HttpApp {
     path(ThreadPath),
     query(StreamQuery),
     async (context) => {
+      const services = servicesOf(context);
       const { session_id } = await requireSession(services.storage, context.req.valid("param").thread_id);
       const modes = modesOf(namedModes(context));
       const { place, opening, had } = await startOf(services, session_id, context);

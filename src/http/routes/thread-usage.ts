@@ -5,7 +5,7 @@ import { messagesIn } from "../../sessions/conversation.ts";
 import { readValues, requireSession } from "../../sessions/sessions.ts";
 import { readUsage, SessionUsage } from "../../sessions/usage.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { Id, path, query } from "../validate.ts";
 
@@ -20,12 +20,13 @@ const tag = "Threads";
 const errors = { 404: "No such thread" };
 
 /** `/threads/:id/usage`: tokens, cost, and what the provider's cache saved. */
-export function threadUsageRoutes(services: HttpServices): HttpApp {
+export function threadUsageRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
   async function answer(context: HttpContext, id: string, wanted: z.infer<typeof UsageQuery>): Promise<Response> {
-    const session = await requireSession(services.storage, id);
-    const messages = messagesIn(await readValues(services.storage, id));
+    const { storage } = servicesOf(context);
+    const session = await requireSession(storage, id);
+    const messages = messagesIn(await readValues(storage, id));
     const since = Since.parse(session.metadata["usage_since"] ?? null);
     const { last, seconds } = wanted;
     return answerJson(context, readUsage(messages, { since, last, seconds, now: Date.now() }));
@@ -44,6 +45,7 @@ export function threadUsageRoutes(services: HttpServices): HttpApp {
     describe({ tag, summary: "Begin its statistics anew; no message is changed", answer: UsageShape, errors }),
     path(ThreadPath),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id: id } = context.req.valid("param");
       await requireSession(services.storage, id);
       const metadata = { usage_since: new Date().toISOString() };

@@ -8,7 +8,14 @@ import { createSession, deleteSession, requireSession } from "../../sessions/ses
 import { applySupersteps, type Superstep } from "../../sessions/supersteps.ts";
 import { JsonObject, type Session } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpContext, HttpEnvironment, HttpServices } from "../environment.ts";
+import {
+  servicesOf,
+  type HttpApp,
+  type HttpContext,
+  type HttpEnvironment,
+  type HttpServices,
+  type SharedServices,
+} from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerJson } from "../json.ts";
 import { ThreadShape } from "../shapes.ts";
@@ -38,25 +45,26 @@ const unknownThread = { 404: "No such thread" };
 const minimal = "return=minimal";
 
 /** `/threads`: sessions, created, found, changed, copied and deleted. */
-export function threadRoutes(services: HttpServices): HttpApp {
+export function threadRoutes(services: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   collectionRoutes(routes, services);
-  itemRoutes(routes, services);
+  itemRoutes(routes);
   return routes;
 }
 
-function collectionRoutes(routes: HttpApp, services: HttpServices): void {
+function collectionRoutes(routes: HttpApp, services: SharedServices): void {
   const { config } = services;
   routes.post(
     "/threads",
     describe({ tag: "Threads", summary: "Create a thread", answer: ThreadShape, errors: createErrors }),
     jsonBody(ThreadCreate),
     async (context) => {
+      const services = servicesOf(context);
       const body = context.req.valid("json");
       const session = await newSession(services, body);
       const { defaultNamespace } = config.conversations;
       if (defaultNamespace !== undefined) await switchSession(services, defaultNamespace, session.session_id);
-      const ttl = await setTtl((wanted) => services.fresh.setTtl(session, wanted), body.ttl);
+      const ttl = await setTtl((wanted) => services.newSessions.setTtl(session, wanted), body.ttl);
       return answerJson(context, { ...(await shownThread(services, session)), ...ttl });
     },
   );
@@ -64,7 +72,7 @@ function collectionRoutes(routes: HttpApp, services: HttpServices): void {
 
 /** A new session; with a past that happened elsewhere where the request brings one. */
 async function newSession(services: HttpServices, body: z.infer<typeof ThreadCreate>): Promise<Session> {
-  const { storage, fresh } = services;
+  const { storage, newSessions } = services;
   const session_id = body.thread_id ?? newId();
   const metadata = body.metadata ?? undefined;
   const supersteps: Superstep[] = (body.supersteps ?? []).map(({ updates }) => ({
@@ -75,27 +83,27 @@ async function newSession(services: HttpServices, body: z.infer<typeof ThreadCre
   if (isThere || supersteps.length === 0) return session;
   try {
     // Who may make a thread may make it with its past.
-    const parts = { graphs: services.graphs, ...fresh.lend(session, services) };
+    const parts = { graphs: services.graphs, ...newSessions.partsFor(session, services) };
     return await applySupersteps(parts, session, supersteps);
   } catch (error) {
     // Half a past is none.
-    await fresh.discard(session);
+    await newSessions.discard(session);
     throw error;
   }
 }
 
-function itemRoutes(routes: HttpApp, services: HttpServices): void {
-  const { storage } = services;
+function itemRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id",
     describe({ tag: "Threads", summary: "Get a thread", answer: ThreadShape, errors: unknownThread }),
     path(ThreadPath),
     query(ThreadQuery),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id: id } = context.req.valid("param");
-      const thread = await shownThread(services, await requireSession(storage, id));
+      const thread = await shownThread(services, await requireSession(services.storage, id));
       const wantsTtl = context.req.valid("query").include?.split(",").includes("ttl") ?? false;
-      return answerJson(context, wantsTtl ? { ...thread, ...toWireTtl(await storage.ttls.get(id)) } : thread);
+      return answerJson(context, wantsTtl ? { ...thread, ...toWireTtl(await services.storage.ttls.get(id)) } : thread);
     },
   );
 
@@ -111,11 +119,12 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
     path(ThreadPath),
     jsonBody(ThreadPatch),
     async (context) => {
+      const services = servicesOf(context);
       const { thread_id: id } = context.req.valid("param");
       const { metadata, ttl } = context.req.valid("json");
-      const session = await storage.sessions.update(id, { metadata: metadata ?? {} });
+      const session = await services.storage.sessions.update(id, { metadata: metadata ?? {} });
       if (session === undefined) throw notFound(`Thread with ID ${id} not found`);
-      const changed = await setTtl((wanted) => storage.ttls.set(id, wanted), ttl);
+      const changed = await setTtl((wanted) => services.storage.ttls.set(id, wanted), ttl);
       if (wantsLittle(context)) return context.body(null, 204, { "Preference-Applied": minimal });
       return answerJson(context, { ...(await shownThread(services, session)), ...changed });
     },
@@ -126,6 +135,7 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
     describe({ tag: "Threads", summary: "Stop a thread's runs and delete it", empty: true, errors: unknownThread }),
     path(ThreadPath),
     async (context) => {
+      const services = servicesOf(context);
       await deleteSession(services, context.req.valid("param").thread_id);
       return context.body(null, 204);
     },
@@ -136,7 +146,10 @@ function itemRoutes(routes: HttpApp, services: HttpServices): void {
     describe({ tag: "Threads", summary: "Copy a thread with its history", answer: ThreadShape, errors: unknownThread }),
     path(ThreadPath),
     async (context) =>
-      answerJson(context, toThread(await copySession(services, context.req.valid("param").thread_id), undefined)),
+      answerJson(
+        context,
+        toThread(await copySession(servicesOf(context), context.req.valid("param").thread_id), undefined),
+      ),
   );
 }
 

@@ -4,7 +4,7 @@ import { Profile } from "../../state.ts";
 import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import { toolkits } from "../../toolkits/index.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 
@@ -23,7 +23,7 @@ const ToolkitShape = z
   .meta({ ref: "Toolkit" });
 
 /** `/toolkits`: the kinds of work that a run may choose from, and what each brings. */
-export function toolkitRoutes({ config }: HttpServices): HttpApp {
+export function toolkitRoutes({ config }: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const enabled = new Set(enabledToolkits(config.toolkits));
 

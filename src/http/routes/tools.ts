@@ -8,7 +8,7 @@ import { describeTool } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { toolkitOf } from "../../toolkits/enabled-toolkits.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { submissionOf } from "../submission.ts";
@@ -76,10 +76,11 @@ const QuestionShape = z
 const tag = "Tools";
 
 /** `/tools`: what tools there are, and `/threads/:id/tools/:name/run`: one run by hand. */
-export function toolRoutes({ manual, mayAdminister }: HttpServices): HttpApp {
+export function toolRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
   routes.get("/tools", describe({ tag, summary: "Every tool", answer: z.array(ToolShape) }), async (context) => {
+    const { manual, mayAdminister } = servicesOf(context);
     const tools = await manual.list(context.req.raw.signal, null);
     return answerJson(
       context,
@@ -103,6 +104,7 @@ export function toolRoutes({ manual, mayAdminister }: HttpServices): HttpApp {
     path(RunPath),
     jsonBody(RunBody),
     async (context) => {
+      const { manual } = servicesOf(context);
       const { thread_id, name } = context.req.valid("param");
       const { args, approved_hash } = context.req.valid("json");
       const submission = submissionOf(context, { name, args });

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { truncate } from "../../sessions/truncate.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../environment.ts";
 import { jsonBody } from "../validate.ts";
 
 const flag = z.boolean().nullish();
@@ -20,7 +20,7 @@ const Ok = z.object({ ok: z.literal(true) });
  * `/internal/truncate`: removes all that the caller has, kind by kind, for test suites of clients. It is there only
  * where the server was told so: nobody else wants to meet it by mistake.
  */
-export function truncateRoutes(services: HttpServices): HttpApp {
+export function truncateRoutes(services: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   if (!services.config.allowTruncate) return routes;
   routes.post(
@@ -33,6 +33,7 @@ export function truncateRoutes(services: HttpServices): HttpApp {
     }),
     jsonBody(Truncate),
     async (context) => {
+      const services = servicesOf(context);
       const { runs, threads, assistants, checkpointer, store, crons } = context.req.valid("json");
       await truncate(services, {
         runs: runs ?? false,

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { findAssistant } from "../../graph/find-assistant.ts";
 import { globalOf, type InterfaceFile } from "@millrace/engine/manifest/interfaces";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "../environment.ts";
 import { notFound } from "../errors.ts";
 import { answerBody } from "../json.ts";
 import { jsonBody, path } from "../validate.ts";
@@ -19,13 +19,8 @@ const types: Record<string, string> = {
 };
 
 /** `/ui`: components that graphs bring for their messages, for pages to load. */
-export function uiRoutes(services: HttpServices): HttpApp {
+export function uiRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  const filesOf = async (agent: string): Promise<{ id: string; files: InterfaceFile[] } | undefined> => {
-    const id = (await findAssistant(services.runnable, services.graphs, agent))?.graph_id ?? agent;
-    const files = await services.interfaces.files(id);
-    return files === undefined ? undefined : { id, files };
-  };
   routes.post(
     "/ui/:agent",
     describe({ tag, summary: "How a page loads a component", texts: ["text/html"], errors: { 404: "It has none" } }),
@@ -33,7 +28,7 @@ export function uiRoutes(services: HttpServices): HttpApp {
     jsonBody(Component),
     async (context) => {
       const { agent } = context.req.valid("param");
-      const found = await filesOf(agent);
+      const found = await filesOf(context, agent);
       if (found === undefined) throw notFound(`UI not found for agent "${agent}"`);
       const { name } = context.req.valid("json");
       return context.html(tagsOf(found, { host: context.req.header("host") ?? "", name }));
@@ -51,7 +46,7 @@ export function uiRoutes(services: HttpServices): HttpApp {
     path(FilePath),
     async (context) => {
       const { agent, basename } = context.req.valid("param");
-      const file = (await filesOf(agent))?.files.find((one) => one.basename === basename);
+      const file = (await filesOf(context, agent))?.files.find((one) => one.basename === basename);
       if (file === undefined) throw notFound("File not found");
       const type = types[extname(basename)] ?? "application/octet-stream";
       const contents = typeof file.contents === "string" ? file.contents : new Uint8Array(file.contents);
@@ -59,6 +54,16 @@ export function uiRoutes(services: HttpServices): HttpApp {
     },
   );
   return routes;
+}
+
+async function filesOf(
+  context: HttpContext,
+  agent: string,
+): Promise<{ id: string; files: InterfaceFile[] } | undefined> {
+  const { runnable, graphs, interfaces } = servicesOf(context);
+  const id = (await findAssistant(runnable, graphs, agent))?.graph_id ?? agent;
+  const files = await interfaces.files(id);
+  return files === undefined ? undefined : { id, files };
 }
 
 /** A text within an attribute in single or double quotes. Of quotes only single ones are written otherwise: addresses have none. */

@@ -14,7 +14,13 @@ import {
 } from "@millrace/engine/config/web-settings";
 import { searchEngines } from "../../web/search-engines.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, HttpServices } from "../environment.ts";
+import {
+  servicesOf,
+  type HttpApp,
+  type HttpContext,
+  type HttpEnvironment,
+  type SharedServices,
+} from "../environment.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { requireAdministration } from "../require-administration.ts";
@@ -46,20 +52,21 @@ const WebSearchShape = z
 const tag = "Tools";
 
 /** `/web-search`: who may search the web for a model, what has to be done for the others, and their keys. */
-export function webSearchRoutes(services: HttpServices): HttpApp {
+export function webSearchRoutes(shared: SharedServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  choiceRoute(routes, services);
-  keyRoutes(routes, services);
+  choiceRoute(routes, shared);
+  keyRoutes(routes, shared);
   return routes;
 }
 
-function choiceRoute(routes: HttpApp, { config, settings, models, mayAdminister }: HttpServices): void {
+function choiceRoute(routes: HttpApp, { config, settings, models }: SharedServices): void {
   const isOn = enabledToolkits(config.toolkits).some(({ name }) => name === "web");
   routes.get(
     "/web-search",
     describe({ tag, summary: "Who searches the web, and what has to be done for it", answer: WebSearchShape }),
     query(Model),
     (context) => {
+      const { mayAdminister } = servicesOf(context);
       const language = languageOf(context);
       const model = context.req.valid("query").model ?? models.roles().main;
       const { web } = settings.current();
@@ -97,9 +104,14 @@ function choiceRoute(routes: HttpApp, { config, settings, models, mayAdminister 
 
 const errors = { 403: "The caller may not change it", 409: "The file of keys is broken", 507: "The disk is full" };
 
-function keyRoutes(routes: HttpApp, { settings, models, mayAdminister }: HttpServices): void {
-  const store = (engine: SearchEngineName, key: string | undefined): z.infer<typeof StoredKeyShape> | null => {
-    requireAdministration(mayAdminister);
+function keyRoutes(routes: HttpApp, { settings, models }: SharedServices): void {
+  const store = (
+    context: HttpContext,
+    engine: SearchEngineName,
+    key: string | undefined,
+  ): z.infer<typeof StoredKeyShape> | null => {
+    const { mayAdminister } = servicesOf(context);
+    requireAdministration(context);
     const name = searchKeyNames[engine];
     if (name === undefined) {
       throw new AppError("invalid_parameter", `The search engine ${engine} wants no key.`, {
@@ -120,13 +132,13 @@ function keyRoutes(routes: HttpApp, { settings, models, mayAdminister }: HttpSer
     }),
     path(EnginePath),
     jsonBody(KeySave),
-    (context) => answerJson(context, store(context.req.valid("param").engine, context.req.valid("json").key)),
+    (context) => answerJson(context, store(context, context.req.valid("param").engine, context.req.valid("json").key)),
   );
   routes.delete(
     "/web-search/:engine/key",
     describe({ tag, summary: "Forget the stored key of a search engine", answer, errors }),
     path(EnginePath),
-    (context) => answerJson(context, store(context.req.valid("param").engine, undefined)),
+    (context) => answerJson(context, store(context, context.req.valid("param").engine, undefined)),
   );
 }
 

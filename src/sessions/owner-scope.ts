@@ -8,13 +8,13 @@ import type { Ledger, Storage } from "@millrace/engine/storage/storage";
 import type { Operations } from "../tools/undo/operations.ts";
 import { accessTo, requireAccess, type Access } from "./access.ts";
 import type { CurrentChanges } from "./current-changes.ts";
-import { knowFresh, type FreshSessions } from "./fresh-sessions.ts";
+import { trackNewSessions, type NewSessions } from "./new-sessions.ts";
 import { guardedAssistants, runnableAssistants } from "./guarded-assistants.ts";
 import { guardedItems } from "./guarded-items.ts";
 import { guardedOwner, guardedSessions, type Guard } from "./guard.ts";
 import { guardedRuns } from "./guarded-runs.ts";
 import type { ManualTools } from "./manual-run.ts";
-import type { MeetingPoints } from "./meeting-points.ts";
+import type { SharedLocks } from "./shared-locks.ts";
 import { ownItems, type OwnItems } from "./own-items.ts";
 import { ownRuns } from "./own-runs.ts";
 import { ownManual, ownOperations } from "./own-tools.ts";
@@ -65,13 +65,13 @@ export interface OwnNamespaces {
   between<Result>(namespace: string, work: () => Promise<Result>): Promise<Result>;
 }
 
-/** One caller's way to the sessions and their runs. */
-export interface Door {
-  /** Whose door it is; empty where no key is asked for. */
+/** All that one caller may reach: everything of somebody else is as if it did not exist. */
+export interface OwnerScope {
+  /** Empty where no key is asked for. */
   owner: string;
   storage: SessionStorage;
   /** What may be done with sessions that were just made. */
-  fresh: FreshSessions;
+  newSessions: NewSessions;
   runs: SessionRuns;
   operations: Operations;
   manual: ManualTools;
@@ -82,50 +82,42 @@ export interface Door {
   runnable: { assistants: Pick<AssistantStore, "get"> };
 }
 
+/** What scopes are made of. */
+export interface ScopeParts {
+  storage: Storage;
+  runs: Runs;
+  operations: Operations;
+  manual: ManualTools;
+  locks: SharedLocks;
+}
+
 /**
- * The door of one owner: a session of somebody else, and what hangs on it, is for whoever comes through here as if it
- * did not exist, and new sessions are the owner's. There is no other check: routes are given a door and nothing beside
- * it. `null` is the door of a server without keys, which hides nothing. With a `guard` the rules of the user's own code
- * alone say what is shown.
+ * The scope of one owner: sessions of others, and what hangs on them, are missing from it, and new sessions are the
+ * owner's. There is no other check: routes are given a scope and nothing beside it. `null` is a server without keys, which
+ * hides nothing. With a `guard` the rules of the user's own code alone say what is shown.
  */
-export function openDoor(
-  everything: { storage: Storage; runs: Runs; operations: Operations; manual: ManualTools; meeting: MeetingPoints },
-  owner: string | null,
-  guard?: Guard,
-): Door {
-  const { storage: all, meeting } = everything;
-  const { changes } = meeting;
+export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Guard): OwnerScope {
+  const { storage: all, runs: allRuns, locks } = parts;
   const items =
     guard === undefined
       ? ownItems(all.items, ownerOfItems(owner))
-      : guardedItems(ownItems(all.items, ownerOfItems(null)), guard, meeting.items);
-  if (owner === null) {
-    const { sessions, fresh } = knowFresh(all.sessions, all.ttls, everything);
-    const storage = { ...all, sessions: tellDeletions(sessions, changes) };
-    return {
-      ...everything,
-      storage,
-      fresh,
-      owner: "",
-      namespaces: ownNamespaces(all, storage.sessions, "", meeting),
-      items,
-      runnable: all,
-    };
-  }
-  const own = guard === undefined ? ownStorage(all, owner) : guardedStorage(all, guard);
-  const { sessions, fresh } = knowFresh(own.sessions, own.ttls, everything);
-  const storage = { ...own, sessions: tellDeletions(sessions, changes) };
-  const access = accessTo(sessions, all, guard);
+      : guardedItems(ownItems(all.items, ownerOfItems(null)), guard, locks.items);
+  const own = owner === null ? all : guard === undefined ? ownStorage(all, owner) : guardedStorage(all, guard);
+  const { sessions: tracked, newSessions } = trackNewSessions(own.sessions, own.ttls, parts);
+  const storage = { ...own, sessions: tellDeletions(tracked, locks.changes) };
+  const namespaces = ownNamespaces(all, storage.sessions, owner ?? "", locks);
+  if (owner === null) return { ...parts, storage, newSessions, owner: "", namespaces, items, runnable: all };
+  const access = accessTo(tracked, all, guard);
   const runnable = guard === undefined ? storage : { assistants: runnableAssistants(all.assistants, guard) };
-  const runs = ownRuns(everything.runs, { sessions: storage.sessions, ...runnable }, all.assistants);
+  const runs = ownRuns(allRuns, { sessions: storage.sessions, ...runnable }, all.assistants);
   return {
     owner,
     storage,
-    fresh,
+    newSessions,
     runs: guard === undefined ? runs : guardedRuns(runs, all, guard),
-    operations: ownOperations(everything.operations, access),
-    manual: ownManual(everything.manual, owner, access, guard && guardedOwner(guard)),
-    namespaces: ownNamespaces(all, storage.sessions, owner, meeting),
+    operations: ownOperations(parts.operations, access),
+    manual: ownManual(parts.manual, owner, access, guard && guardedOwner(guard)),
+    namespaces,
     items,
     runnable,
   };
@@ -227,7 +219,7 @@ function ownNamespaces(
   { namespaces }: Pick<Storage, "namespaces">,
   sessions: Pick<SessionStorage["sessions"], "get">,
   owner: string,
-  { changes, namespaces: turns }: MeetingPoints,
+  { changes, namespaces: turns }: SharedLocks,
 ): OwnNamespaces {
   return {
     between: (namespace, work) => turns.next(JSON.stringify([owner, namespace]), work),

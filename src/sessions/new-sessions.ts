@@ -1,7 +1,7 @@
 import type { Session } from "@millrace/engine/storage/records";
 import type { SessionTtl, SessionTtlStore } from "@millrace/engine/storage/session-ttls";
 import type { Storage } from "@millrace/engine/storage/storage";
-import type { SessionRuns, SessionStorage } from "./door.ts";
+import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
 
 /** What a session's row and states are written with. */
 export interface FillParts {
@@ -10,24 +10,24 @@ export interface FillParts {
 }
 
 /**
- * What a caller may do with a session that the caller's door has just made, whatever may be done with others: the row
- * that `create` gave is the proof of that.
+ * What a caller may do with a session that this request has just made, whatever it may do with others: the row that
+ * `create` returned proves it.
  */
-export interface FreshSessions {
+export interface NewSessions {
   /** For any other session the caller must be allowed to change it. */
   setTtl(session: Session, ttl: Parameters<SessionTtlStore["set"]>[1]): Promise<SessionTtl | undefined>;
-  /** What it is filled with; for any other session what the caller has for that. A row that `update` gives is known as well. */
-  lend(session: Session, own: FillParts): FillParts;
+  /** What it is filled with; for any other session `own`. Rows that `update` returns count as new too. */
+  partsFor(session: Session, own: FillParts): FillParts;
   /** Removes it, because nothing came of it. Any other stays, and one in which somebody has begun a run meanwhile. */
   discard(session: Session): Promise<void>;
 }
 
-/** The sessions of a door, which from now on knows those that it makes. */
-export function knowFresh<Sessions extends Pick<SessionStorage["sessions"], "create">>(
+/** The sessions of a scope, which from now on remembers those that it makes. */
+export function trackNewSessions<Sessions extends Pick<SessionStorage["sessions"], "create">>(
   sessions: Sessions,
   ttls: SessionStorage["ttls"],
   { storage: all, runs }: { storage: Pick<Storage, "sessions" | "ttls">; runs: FillParts["runs"] },
-): { sessions: Sessions; fresh: FreshSessions } {
+): { sessions: Sessions; newSessions: NewSessions } {
   const made = new WeakSet<Session>();
   const update: FillParts["storage"]["sessions"]["update"] = async (id, patch) => {
     const updated = await all.sessions.update(id, patch);
@@ -43,9 +43,9 @@ export function knowFresh<Sessions extends Pick<SessionStorage["sessions"], "cre
         return created;
       },
     },
-    fresh: {
+    newSessions: {
       setTtl: (session, ttl) => (made.has(session) ? all.ttls : ttls).set(session.session_id, ttl),
-      lend: (session, own) => (made.has(session) ? { storage: { sessions: { update } }, runs } : own),
+      partsFor: (session, own) => (made.has(session) ? { storage: { sessions: { update } }, runs } : own),
       async discard(session) {
         if (made.has(session)) await all.sessions.deleteUnused(session.session_id);
       },
