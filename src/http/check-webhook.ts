@@ -1,5 +1,5 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import { isOwnPath } from "../runs/own-path.ts";
+import { isOwnPath } from "../runs/webhook-sender.ts";
 import type { WebhookSettings } from "@millrace/engine/config/webhook-settings";
 import { readWebAddress } from "../web/web-address.ts";
 

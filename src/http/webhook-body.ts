@@ -1,10 +1,10 @@
-import type { ToldEnd } from "../runs/webhook-of.ts";
+import type { RunEnd } from "../runs/write-end.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import { toWireRun } from "./runs.ts";
 import { toWireJson } from "./wire.ts";
 
 /** What is told of a run's end: the Run, its last values, how it failed, and when it worked. */
-export function webhookBody(run: Run, { values, started_at, ended_at }: ToldEnd): string {
+export function webhookBody(run: Run, { values, started_at, ended_at }: RunEnd): string {
   return toWireJson({
     ...toWireRun(run),
     run_started_at: started_at,

@@ -1,6 +1,7 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import { z } from "zod";
-import type { JsonObject, Session } from "@millrace/engine/storage/records";
+import type { JsonObject, Run, RunError, Session } from "@millrace/engine/storage/records";
+import type { ServedGraph } from "../graph/load.ts";
 
 /** An answer for each question, by the id that LangGraph gives it. */
 export const Addressed = z.record(z.string().regex(/^[0-9a-f]{32}$/u), z.unknown());
@@ -37,4 +38,20 @@ export function addressed(command: JsonObject, { status, interrupts }: Session):
   if (only?.id === undefined || others.length > 0) return command;
   const known = Addressed.safeParse({ [only.id]: resume });
   return known.success ? { ...command, resume: known.data } : command;
+}
+
+/**
+ * Why a run with `strict_resume` may not begin: it answers a question that is not open (SDK 1.15). `undefined` for any
+ * other run, and for one whose answers all have a question. Throws what the checkpointer throws.
+ */
+export async function refusedAnswer({ kwargs, session_id }: Run, graph: ServedGraph): Promise<RunError | undefined> {
+  const resume = kwargs.command?.["resume"];
+  if (kwargs.strict_resume !== true || resume === undefined || resume === null) return undefined;
+  const open = openQuestions(await graph.getState({ configurable: { thread_id: session_id } }, { subgraphs: true }));
+  const named = Object.keys(Addressed.safeParse(resume).data ?? {});
+  const unknown = named.filter((id) => !open.has(id));
+  if (unknown.length === 0 && (named.length > 0 || open.size > 0)) return undefined;
+  const what = unknown.length === 0 ? "No interrupt is waiting" : `No interrupt ${unknown.join(", ")} is waiting`;
+  const waiting = open.size === 0 ? "" : ` Those that wait: ${[...open].join(", ")}.`;
+  return { error: "UnknownInterruptError", message: `${what} for an answer.${waiting}` };
 }

@@ -1,10 +1,12 @@
+import { AppError } from "@millrace/engine/errors/errors";
 import type { StopReason } from "@millrace/engine/run-events";
 import type { Logger } from "@millrace/engine/logger";
 import type { Run, StopAction } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import type { ActiveRun } from "./active-run.ts";
 import type { Dispatch } from "./dispatch.ts";
-import { waitingBehind } from "./order.ts";
+import type { RunnerDeps } from "./options.ts";
+import { waitingBehind } from "./queue.ts";
 
 /** The key of a run's metadata with the session that has begun it for its own work: it is stopped with that one. */
 export const sentBy = "background_of";
@@ -86,4 +88,34 @@ export async function removeRunsOf(assistantId: string, cancelling: Cancelling):
   await Promise.all(runs.map((active) => cancelRun(active, order, cancelling)));
   await Promise.all(runs.map((active) => active.over));
   await storage.runs.deleteOfAssistant(assistantId);
+}
+
+/**
+ * Parks the runs that walk before their next step; what is still in a step after `graceMs` is aborted. Neither ends a
+ * run: its row stays `running` and the next start goes on with it, which counts as no crash.
+ */
+export async function drainRuns(dispatch: Dispatch, graceMs: number, deps: RunnerDeps): Promise<void> {
+  const ended = dispatch.close();
+  const reason = new AppError("server", "The server is stopping; the run goes on after its restart.");
+  for (const active of dispatch.active.values()) {
+    if (active.walking) active.stop.control.requestDrain();
+    else active.abandon(reason);
+  }
+  // Now, in case the stop is cut short, and again at the end for what was claimed at this moment.
+  await park(deps);
+  const grace = setTimeout(() => {
+    for (const active of dispatch.active.values()) if (active.walking) active.stop.request("app_shutdown");
+  }, graceMs);
+  await ended;
+  clearTimeout(grace);
+  await park(deps);
+}
+
+async function park({ storage, logger }: RunnerDeps): Promise<void> {
+  try {
+    await storage.runs.park();
+  } catch (error) {
+    // The next start then takes the runs for crashed ones, of which they may have some.
+    logger.error({ err: error }, "runs_not_parked");
+  }
 }

@@ -5,8 +5,8 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import { ActiveRun } from "./active-run.ts";
 import { Delays } from "./delays.ts";
 import type { RunStarter } from "./extension.ts";
-import { performRun } from "./perform.ts";
-import type { Performance } from "./performance.ts";
+import { runAttempt } from "./run-attempt.ts";
+import type { RunnerDeps } from "./options.ts";
 import { SessionQueue } from "./queue.ts";
 import { SessionFeeds } from "./session-feeds.ts";
 import { isOver } from "./status.ts";
@@ -18,7 +18,7 @@ export const keptForRepeats = 600_000;
 interface DispatchOptions {
   storage: Storage;
   logger: Logger;
-  performance: Performance;
+  performance: RunnerDeps;
   /** What the companions of runs start and stop others by. */
   starter: RunStarter;
   /** Runs that walk at the same time, over all sessions. */
@@ -87,7 +87,7 @@ export class Dispatch {
       if (active === undefined || active.ended || performance.stopping.aborted) return true;
       active.begin(run);
       this.feeds.begun(sessionId, run.run_id);
-      await performRun(active, performance);
+      await runAttempt(active, performance);
       this.#forget(active);
     } catch (error) {
       logger.error({ err: error, session_id: sessionId }, "run_queue_failed");
@@ -102,7 +102,7 @@ export class Dispatch {
     if (active.walking || active.ended) return;
     this.#delays.clear(active.run.run_id);
     this.feeds.begun(active.run.session_id, active.run.run_id, false);
-    await performRun(active, this.#options.performance);
+    await runAttempt(active, this.#options.performance);
     this.#forget(active);
     this.#queue.wake(active.run.session_id);
   }

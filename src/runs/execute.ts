@@ -12,8 +12,7 @@ import { answersLeft } from "./answers-left.ts";
 import type { ReplaceChunk } from "./extension.ts";
 import { createLifecycle, type LifecycleTeller } from "./lifecycle-events.ts";
 import type { EventBody } from "./log.ts";
-import { readPause } from "./read-pause.ts";
-import type { Ending } from "./status.ts";
+import { readPause, type Ending } from "./status.ts";
 import { answeredByTask } from "./former-command.ts";
 import { formerModes, readFormerStream } from "./former-stream.ts";
 import { toRunError } from "./run-error.ts";
@@ -49,7 +48,7 @@ export const RunCommand = z.object({
 });
 
 /** Everything one walk needs. `tell` gets its events in order; `room` is awaited before each chunk when it answers. */
-export interface Walk {
+export interface GraphStream {
   run: Run;
   graph: ServedGraph;
   /** It calls the agent's loop, whose words are the conversation's. */
@@ -83,7 +82,7 @@ export interface Walk {
 }
 
 /** How a walk ended: `paused` when it told of an interrupt; `values` are the root's last ones, where they were streamed. */
-export interface WalkResult {
+export interface StreamResult {
   ending: Ending;
   paused: boolean;
   values: Record<string, unknown> | undefined;
@@ -102,7 +101,7 @@ export function toCommand(command: unknown): Command {
   });
 }
 
-async function inputOf({ run, graph, resume }: Walk, lent: JsonObject): Promise<unknown> {
+async function inputOf({ run, graph, resume }: GraphStream, lent: JsonObject): Promise<unknown> {
   const { command, input } = run.kwargs;
   if (!resume) return command === undefined ? (input ?? null) : toCommand(await answeredByTask(graph, run, command));
   if (command?.["resume"] === undefined) return null;
@@ -116,7 +115,11 @@ function clientKeys(configurable: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith("__")));
 }
 
-function configurableOf({ run, graph, resume, saver }: Walk, configurable: JsonObject, lent: JsonObject): JsonObject {
+function configurableOf(
+  { run, graph, resume, saver }: GraphStream,
+  configurable: JsonObject,
+  lent: JsonObject,
+): JsonObject {
   const keys = clientKeys({ ...configurable, ...run.kwargs.checkpoint });
   // A resumed run goes on from its own newest checkpoint; the point it was forked at lies behind that.
   if (resume) for (const key of ["checkpoint_id", "checkpoint_ns", "checkpoint_map"]) delete keys[key];
@@ -132,7 +135,7 @@ function configurableOf({ run, graph, resume, saver }: Walk, configurable: JsonO
   };
 }
 
-function optionsOf(walk: Walk, plan: StreamPlan, lent: JsonObject) {
+function optionsOf(walk: GraphStream, plan: StreamPlan, lent: JsonObject) {
   const { run, graph, signal } = walk;
   const { kwargs } = run;
   const config = RunConfig.parse(kwargs.config);
@@ -170,7 +173,7 @@ function isStreamMode(mode: string): mode is StreamMode {
  * between. It costs half as much again, so no other run goes this way.
  */
 async function* chunksBetweenEvents(
-  { graph, run, tell, room }: Walk,
+  { graph, run, tell, room }: GraphStream,
   input: unknown,
   options: ReturnType<typeof optionsOf>,
 ): AsyncGenerator<unknown> {
@@ -188,7 +191,7 @@ async function* chunksBetweenEvents(
 
 /** What a graph streams, of whichever version of LangGraph it is; `onPause` hears of a pause that is not in the stream. */
 async function streamOf(
-  walk: Walk,
+  walk: GraphStream,
   plan: StreamPlan,
   options: ReturnType<typeof optionsOf>,
   lent: JsonObject,
@@ -207,7 +210,7 @@ async function streamOf(
 }
 
 /** What a walk tells: the events of its chunks, and those that are left when it is over. */
-function eventsOf({ run, toldMessages }: Walk, modes: StreamMode[]) {
+function eventsOf({ run, toldMessages }: GraphStream, modes: StreamMode[]) {
   const { stream_subgraphs, protocol } = run.kwargs;
   const translate = createTranslator(modes, stream_subgraphs, toldMessages, protocol !== undefined);
   const lifecycle = modes.includes("lifecycle") ? createLifecycle() : undefined;
@@ -219,14 +222,14 @@ function eventsOf({ run, toldMessages }: Walk, modes: StreamMode[]) {
 }
 
 /** Walks the graph for one attempt of a run and tells what happens. Never throws: a failure is an ending. */
-export async function walk(walk: Walk): Promise<WalkResult> {
+export async function streamGraph(walk: GraphStream): Promise<StreamResult> {
   const { run, signal, tell, room } = walk;
   const modes = run.kwargs.stream_mode.filter(isStreamMode);
   const events = eventsOf(walk, modes);
   const projections = projectionsOf(walk);
   let values: Record<string, unknown> | undefined;
   let interrupts: Interrupt[] | undefined;
-  const result = (ending: Ending): WalkResult => {
+  const result = (ending: Ending): StreamResult => {
     const paused = interrupts !== undefined;
     const error = ending.kind === "failed" ? ending.error : undefined;
     for (const event of events.atEnd({ error, paused: paused || ending.kind === "stopped" })) tell(event);
@@ -268,7 +271,7 @@ export async function walk(walk: Walk): Promise<WalkResult> {
 }
 
 /** The stream transformers of the graph at work; only the event protocol has channels for what they make. */
-function projectionsOf({ run, graph, signal, logger, tell, project }: Walk): Projections {
+function projectionsOf({ run, graph, signal, logger, tell, project }: GraphStream): Projections {
   if (run.kwargs.protocol === undefined || project === undefined) return noProjections;
   const { run_id, session_id } = run;
   const failed = (err: unknown): void => logger.warn({ err, run_id, session_id }, "stream_transformer_failed");

@@ -4,7 +4,7 @@ import { isFormerGraph } from "../graph/former-graph.ts";
 import type { ServedGraph } from "../graph/load.ts";
 import { isBefore } from "@millrace/engine/manifest/package-version";
 import type { JsonObject, Run } from "@millrace/engine/storage/records";
-import { readPause } from "./read-pause.ts";
+import { readPause } from "./status.ts";
 
 const ByTask = z.record(z.uuid(), z.unknown());
 /** The versions of LangGraph since which a command may answer, and may change the state or go to a node. */

@@ -1,13 +1,46 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
-import type { Graphs } from "../graph/load.ts";
+import type { Config } from "@millrace/engine/config/config";
 import type { Logger } from "@millrace/engine/logger";
-import type { RunExtension } from "./extension.ts";
 import type { StopReason } from "@millrace/engine/run-events";
-import type { Run, StopAction } from "@millrace/engine/storage/records";
+import type { Run, RunKwargs, StopAction } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
-import type { Performance } from "./performance.ts";
+import type { Graphs } from "../graph/load.ts";
+import type { RunExtension } from "./extension.ts";
 import type { Project } from "./to-events.ts";
-import type { ToldEnd } from "./webhook-of.ts";
+import type { RunEnd } from "./write-end.ts";
+
+/** What the attempts of runs need of the server. */
+export interface RunnerDeps {
+  storage: Storage;
+  graphs: Graphs;
+  logger: Logger;
+  /** What an agent adds to runs; absent where only other people's graphs are served. */
+  extension?: RunExtension | undefined;
+  /** Receives the spans of every run; absent where nobody traces. */
+  tracer?: BaseCallbackHandler | undefined;
+  /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
+  tracerFor?: ((place: NonNullable<RunKwargs["langsmith_tracer"]>) => BaseCallbackHandler) | undefined;
+  /** Attempts that may end with the process before a run is set aside. */
+  crashBudget: number;
+  /** Milliseconds that an attempt may take; absent: as long as it takes. */
+  runTimeout?: number | undefined;
+  /** Milliseconds between two tries of what the store refuses. */
+  retryDelay: number;
+  /** Aborted when the server stops. */
+  stopping: AbortSignal;
+  /** The last values of runs that have just ended, by the row they ended with. */
+  lastValues: WeakMap<Run, Record<string, unknown>>;
+  /** Where runs are judged (`feedback_keys`); absent where nobody traces. */
+  feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
+  /** What is told of a run's end to whoever asked for it; absent: nobody is told. */
+  webhookBody?: ((run: Run, end: RunEnd) => string) | undefined;
+  /** Runs the stream transformers of graphs; absent: nobody does. */
+  project?: Project | undefined;
+  /** Told of each run that is over; see `RunsOptions`. */
+  onOver?: (run: Run) => void;
+  /** Milliseconds a stop waits for what it stops. Default 5 s. */
+  stopPatience?: number;
+}
 
 /** What the runs of a server need. */
 export interface RunsOptions {
@@ -19,7 +52,7 @@ export interface RunsOptions {
   /** Receives the spans of every run; absent where nobody traces. */
   tracer?: BaseCallbackHandler | undefined;
   /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
-  tracerFor?: Performance["tracerFor"];
+  tracerFor?: RunnerDeps["tracerFor"];
   /** Runs that walk at the same time, over all sessions. */
   maxConcurrent: number;
   /** Attempts that may end with the process before a run is set aside as `crash_loop`. Default 3. */
@@ -37,7 +70,7 @@ export interface RunsOptions {
   /** Where runs are judged (`feedback_keys`); absent where nobody traces. */
   feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
   /** What is told of a run's end to whoever asked for it (`webhook`), as JSON of an object. Default: nobody is told. */
-  webhookBody?: ((run: Run, end: ToldEnd) => string) | undefined;
+  webhookBody?: ((run: Run, end: RunEnd) => string) | undefined;
   /** Runs the stream transformers of graphs, for runs of the event protocol. Default: nobody does. */
   project?: Project | undefined;
   /** Told of each run that is over, when its readers know it; must not throw and must not take long. */
@@ -53,4 +86,21 @@ export interface CancelOptions {
   said?: string | undefined;
   wait: boolean;
   clearQueue?: boolean;
+}
+
+/** What bounds the runs of a server, as its configuration says it. `auth`: the rules of a user, where there are any. */
+export function runLimits(
+  config: Config,
+  auth: object | undefined,
+): Pick<
+  RunsOptions,
+  "maxConcurrent" | "queueLimit" | "ownerQueueLimit" | "crashBudget" | "runTimeout" | "turnPatience"
+> {
+  const { maxConcurrentRuns, queueLimit, crashBudget, runSeconds, conversations } = config;
+  // One key or user must not keep the others out: half of the queue is for them.
+  const isShared = auth !== undefined || new Set(config.apiKeys.map(({ owner }) => owner)).size > 1;
+  const ownerQueueLimit = isShared ? Math.ceil(queueLimit / 2) : undefined;
+  const runTimeout = runSeconds === undefined ? undefined : runSeconds * 1000;
+  const turnPatience = conversations.lockSeconds * 1000;
+  return { maxConcurrent: maxConcurrentRuns, queueLimit, ownerQueueLimit, crashBudget, runTimeout, turnPatience };
 }

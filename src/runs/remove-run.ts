@@ -2,10 +2,8 @@ import type { Graphs } from "../graph/load.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { lastWorkedRun, otherWorkedRun } from "./asking-run.ts";
-import { readPause } from "./read-pause.ts";
-import type { Performance } from "./performance.ts";
-import { removeProgress } from "./recover.ts";
-import { noPause, outcomeOf, type Pause } from "./status.ts";
+import { readPause, noPause, outcomeOf, type Pause, removeProgress } from "./status.ts";
+import type { RunnerDeps } from "./options.ts";
 
 /**
  * Removes a run that is over, with its events, messages and checkpoints; when it was the last one, its session then
@@ -33,7 +31,7 @@ async function pauseLeftBy(run: Run, graphs: Graphs): Promise<Pause> {
 /** Removes a run that is over with all it has written. A failure is logged: the next start tries again. */
 export async function rollBack(
   run: Run,
-  performance: Pick<Performance, "storage" | "graphs" | "logger">,
+  performance: Pick<RunnerDeps, "storage" | "graphs" | "logger">,
 ): Promise<void> {
   try {
     await removeRun(run, performance);

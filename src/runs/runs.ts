@@ -7,19 +7,24 @@ import type { Logger } from "@millrace/engine/logger";
 import type { Run, RunStatus, Session } from "@millrace/engine/storage/records";
 import type { Admission, Page, Storage } from "@millrace/engine/storage/storage";
 import type { ActiveRun } from "./active-run.ts";
-import { cancelBehind, cancelEarlier, cancelRun, cancelSession, cancelSent, removeRunsOf } from "./cancel.ts";
+import {
+  cancelBehind,
+  cancelEarlier,
+  cancelRun,
+  cancelSession,
+  cancelSent,
+  removeRunsOf,
+  drainRuns,
+} from "./cancel.ts";
 import { Dispatch } from "./dispatch.ts";
-import { draftRun, noAssistant, withPausedContext, type RunRequest } from "./draft.ts";
-import { drainRuns } from "./drain.ts";
+import { draftRun, noAssistant, withPausedContext, type RunRequest, requireOrigin } from "./draft.ts";
 import type { RunCompanion, RunStarter } from "./extension.ts";
 import { findGap, followRun, followToEnd, waitForEnd, type Gap, type RunSources } from "./follow.ts";
 import { followRecord, type RecordItem } from "./follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow-session.ts";
-import type { CancelOptions, RunsOptions } from "./options.ts";
-import { positionOf } from "./order.ts";
-import type { Performance } from "./performance.ts";
-import { recoverRuns } from "./recover-runs.ts";
-import { requireOrigin } from "./origin.ts";
+import type { CancelOptions, RunsOptions, RunnerDeps } from "./options.ts";
+import { positionOf } from "./queue.ts";
+import { recoverRuns } from "./recover.ts";
 import { removeRun } from "./remove-run.ts";
 import type { Stop } from "./stop.ts";
 import { Turns } from "./turns.ts";
@@ -36,7 +41,7 @@ export class Runs {
   readonly #graphs: Graphs;
   readonly #logger: Logger;
   readonly #room: Pick<Admission, "queueLimit" | "ownerQueueLimit">;
-  readonly #performance: Performance;
+  readonly #performance: RunnerDeps;
   readonly #dispatch: Dispatch;
   readonly #sources: RunSources & { feeds: Dispatch["feeds"] };
   readonly #stopping = new AbortController();

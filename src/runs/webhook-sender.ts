@@ -7,7 +7,6 @@ import type { BusyReceivers, Webhook, WebhookStore } from "@millrace/engine/stor
 import type { WebRules } from "../web/web-get.ts";
 import { webPost } from "../web/web-post.ts";
 import { Alarm } from "./alarm.ts";
-import { isOwnPath } from "./own-path.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -172,4 +171,14 @@ function signed(id: string, sentAt: Date, body: string, secret: string | undefin
   const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : secret;
   const digest = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
   return { ...known, "webhook-signature": `v1,${digest}` };
+}
+
+const someBase = "http://millrace.invalid";
+
+/**
+ * Whether a webhook is a path of this server. It is judged as it will be read: to an address a backslash is a slash,
+ * and tabs and line breaks are nothing, so that a path may lead to any other host.
+ */
+export function isOwnPath(url: string): boolean {
+  return url.startsWith("/") && URL.canParse(url, someBase) && new URL(url, someBase).origin === someBase;
 }

@@ -2,7 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { Graphs, ServedGraph } from "../graph/load.ts";
 import { toCommand } from "../runs/execute.ts";
-import { readPause } from "../runs/read-pause.ts";
+import { readPause } from "../runs/status.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { noSession } from "./access.ts";
 import type { FillParts } from "./new-sessions.ts";

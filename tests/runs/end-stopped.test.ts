@@ -8,9 +8,9 @@ import { ActiveRun } from "../../src/runs/active-run.ts";
 import { systemAssistant } from "../../src/graph/assistants.ts";
 import { workflow } from "../../src/graph/workflow.ts";
 import { draftRun } from "../../src/runs/draft.ts";
-import { endsInTime } from "../../src/runs/end-stopped.ts";
+import { endsInTime } from "../../src/runs/keep-turn.ts";
 import { createFence } from "../../src/runs/fence.ts";
-import { performRun } from "../../src/runs/perform.ts";
+import { runAttempt } from "../../src/runs/run-attempt.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";
 import { createGate, createSession, gatedGraph, never, request, serve, settle } from "./fixtures.ts";
@@ -99,7 +99,7 @@ async function claimed(
   active.companion = extension.accompany(active, noOthers);
   active.walking = true;
   if (isStopped) active.stop.request("user_requested");
-  const walking = performRun(active, {
+  const walking = runAttempt(active, {
     storage,
     graphs: served,
     logger,
