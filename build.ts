@@ -31,7 +31,7 @@ await build({
     "simulation-worker": join(root, "src/simulation/simulation-worker.ts"),
     "plot-worker": join(root, "src/simulation/plot-worker.ts"),
     "page-worker": join(root, "src/web/page-worker.ts"),
-    "type-reader": join(root, "src/graph/schemas/type-reader.ts"),
+    "type-reader": join(root, "packages/engine/src/graphs/schemas/type-reader.ts"),
     ...Object.fromEntries(graphs.map(({ id, file }) => [`graph-${id}`, file])),
   },
   platform: "node",

@@ -83,7 +83,6 @@ const tooFull = new Set([
   "src/models/text-calls",
   "src/tools/files",
   "src/tools/documents",
-  "src/web",
 ]);
 /** The number of a requirement, or another document of those who wrote the program. */
 const citation =
@@ -270,7 +269,7 @@ describe("the architecture", () => {
       return isAsking || imports.some((name) => /^(undici|node:https?|node:net|node:tls|ws)$/.test(name));
     });
     const units = new Set(asking.map(({ path }) => unitOf(path)));
-    expect([...units].toSorted()).toEqual(["engine/manifest", "http", "models", "server", "tools", "web"]);
+    expect([...units].toSorted()).toEqual(["engine/manifest", "engine/net", "http", "models", "server", "tools"]);
     const tools = asking.map(({ path }) => path).filter((path) => path.startsWith("src/tools/"));
     expect(tools.filter((path) => !path.startsWith("src/tools/mcp/"))).toEqual([
       // It takes the network away from what reads a document.

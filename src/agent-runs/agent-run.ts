@@ -7,7 +7,7 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import type { Logger } from "@millrace/engine/logger";
 import type { CallBack } from "../callbacks/call-back.ts";
 import type { CustomEvent } from "../events.ts";
-import type { ServedGraph } from "../graph/load.ts";
+import type { ServedGraph } from "@millrace/engine/graphs/load";
 import { createProgress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import type { ActiveRun } from "../runs/active-run.ts";

@@ -1,4 +1,4 @@
-import type { GraphExtension } from "../graph/extension.ts";
+import type { GraphExtension } from "@millrace/engine/graphs/extension";
 import type { RunExtension } from "../runs/extension.ts";
 import { AgentRun, type AgentParts } from "./agent-run.ts";
 import { keepTurn, nodesWithLoop } from "./keep-turn.ts";

@@ -8,7 +8,7 @@ import { interruptedResult, repairToolPairs } from "../context/repair.ts";
 import { textOf } from "../context/tokens/tokens.ts";
 import type { PartialAnswer } from "../events.ts";
 import type { StopReason } from "@millrace/engine/run-events";
-import type { ServedGraph } from "../graph/load.ts";
+import type { ServedGraph } from "@millrace/engine/graphs/load";
 import { toToolMessage } from "../loop/tool-call/result-message.ts";
 import { loop } from "../loop/loop.ts";
 import { toPartial } from "../loop/reply/partial-answer.ts";

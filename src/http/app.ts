@@ -5,7 +5,7 @@ import type { TokenCounter } from "../context/tokens/token-counter.ts";
 import type { Documentation } from "../context/documentation/open-documentation.ts";
 import { guardedCrons } from "../crons/guarded-crons.ts";
 import { ownCrons } from "../crons/own-crons.ts";
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import type { LiveSettings } from "../live-settings/live-settings.ts";
 import type { Logger } from "@millrace/engine/logger";
 import type { CustomAuth } from "@millrace/engine/manifest/auth";

@@ -1,7 +1,7 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import { isOwnPath } from "../runs/webhook-sender.ts";
 import type { WebhookSettings } from "@millrace/engine/config/webhook-settings";
-import { readWebAddress } from "../web/web-address.ts";
+import { readWebAddress } from "@millrace/engine/net/web-address";
 
 /**
  * Refuses a webhook that would not be told: no address of the web and no path of this server, or a host that is not in

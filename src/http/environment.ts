@@ -9,7 +9,7 @@ import type { OllamaService } from "../models/ollama/service.ts";
 import type { ModelRegistry } from "../models/registry/registry.ts";
 import type { TokenCounter } from "../context/tokens/token-counter.ts";
 import type { Documentation } from "../context/documentation/open-documentation.ts";
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import type { Interfaces } from "@millrace/engine/manifest/interfaces";
 import type { LiveSettings } from "../live-settings/live-settings.ts";
 import type { Logger } from "@millrace/engine/logger";

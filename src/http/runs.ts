@@ -2,7 +2,7 @@ import { HTTPException } from "hono/http-exception";
 import type { Language } from "@millrace/engine/language";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { StreamMode } from "@millrace/engine/run-events";
-import { findAssistant } from "../graph/find-assistant.ts";
+import { findAssistant } from "@millrace/engine/graphs/find-assistant";
 import { noAssistant } from "../runs/draft.ts";
 import type { RunRequest } from "../runs/runs.ts";
 import { expireSession } from "../sessions/approvals.ts";

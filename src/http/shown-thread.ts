@@ -1,7 +1,7 @@
 import { askingRun } from "../runs/asking-run.ts";
 import { readNewest } from "../runs/newest-state.ts";
 import type { Session } from "@millrace/engine/storage/records";
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import type { HttpServices } from "./environment.ts";
 import { toThread } from "./thread.ts";
 

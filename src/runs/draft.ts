@@ -3,8 +3,8 @@ import { END } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { isFormerGraph } from "../graph/former-graph.ts";
-import type { Graphs, ServedGraph } from "../graph/load.ts";
+import { isFormerGraph } from "@millrace/engine/graphs/former-graph";
+import type { Graphs, ServedGraph } from "@millrace/engine/graphs/load";
 import type { CronTurn } from "@millrace/engine/storage/crons";
 import {
   JsonObject,

@@ -4,8 +4,8 @@ import { Command, Send, isGraphDrained, isInterrupted, type Interrupt, type RunC
 import { z } from "zod";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { streamModes, type StreamMode } from "@millrace/engine/run-events";
-import { checkpointerFor, isFormerGraph } from "../graph/former-graph.ts";
-import type { ServedGraph } from "../graph/load.ts";
+import { checkpointerFor, isFormerGraph } from "@millrace/engine/graphs/former-graph";
+import type { ServedGraph } from "@millrace/engine/graphs/load";
 import { JsonObject, type Run } from "@millrace/engine/storage/records";
 import type { Logger } from "@millrace/engine/logger";
 import { answersLeft } from "./answers-left.ts";

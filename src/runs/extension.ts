@@ -1,7 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { StopReason } from "@millrace/engine/run-events";
 import type { JsonObject, Run, Session } from "@millrace/engine/storage/records";
-import type { ServedGraph } from "../graph/load.ts";
+import type { ServedGraph } from "@millrace/engine/graphs/load";
 import type { ActiveRun } from "./active-run.ts";
 import type { RunRequest } from "./draft.ts";
 import type { EventBody } from "./log.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { isFormerGraph } from "../graph/former-graph.ts";
-import type { ServedGraph } from "../graph/load.ts";
+import { isFormerGraph } from "@millrace/engine/graphs/former-graph";
+import type { ServedGraph } from "@millrace/engine/graphs/load";
 import { isBefore } from "@millrace/engine/manifest/package-version";
 import type { JsonObject, Run } from "@millrace/engine/storage/records";
 import { readPause } from "./status.ts";

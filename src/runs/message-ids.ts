@@ -1,6 +1,6 @@
 import { v7 as uuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { holdsMessages, type WithChannels } from "../graph/message-channels.ts";
+import { holdsMessages, type WithChannels } from "@millrace/engine/graphs/message-channels";
 import { isBaseMessage } from "@millrace/engine/message-kinds";
 
 const Dictionary = z.record(z.string(), z.unknown());

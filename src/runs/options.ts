@@ -4,7 +4,7 @@ import type { Logger } from "@millrace/engine/logger";
 import type { StopReason } from "@millrace/engine/run-events";
 import type { Run, RunKwargs, StopAction } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import type { RunExtension } from "./extension.ts";
 import type { Project } from "./to-events.ts";
 import type { RunEnd } from "./write-end.ts";

@@ -1,4 +1,4 @@
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import type { Run } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { lastWorkedRun, otherWorkedRun } from "./asking-run.ts";

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { RunEvent, SessionNews } from "@millrace/engine/run-events";
-import { findAssistant } from "../graph/find-assistant.ts";
-import type { Graphs } from "../graph/load.ts";
+import { findAssistant } from "@millrace/engine/graphs/find-assistant";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import type { Logger } from "@millrace/engine/logger";
 import type { Run, RunStatus, Session } from "@millrace/engine/storage/records";
 import type { Admission, Page, Storage } from "@millrace/engine/storage/storage";

@@ -1,6 +1,6 @@
 import type { Interrupt } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { ServedGraph } from "../graph/load.ts";
+import type { ServedGraph } from "@millrace/engine/graphs/load";
 import { finishedTasks } from "./finished-tasks.ts";
 import type { Run, RunError, RunStatus, Session } from "@millrace/engine/storage/records";
 import type { RunOutcome } from "@millrace/engine/storage/storage";

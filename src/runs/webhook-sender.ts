@@ -4,8 +4,8 @@ import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/erro
 import type { Logger } from "@millrace/engine/logger";
 import type { WebhookSettings } from "@millrace/engine/config/webhook-settings";
 import type { BusyReceivers, Webhook, WebhookStore } from "@millrace/engine/storage/webhooks";
-import type { WebRules } from "../web/web-get.ts";
-import { webPost } from "../web/web-post.ts";
+import type { WebRules } from "@millrace/engine/net/web-get";
+import { webPost } from "@millrace/engine/net/web-post";
 import { Alarm } from "./alarm.ts";
 
 const second = 1000;

@@ -1,7 +1,7 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { findAssistant } from "../graph/find-assistant.ts";
-import type { Graphs } from "../graph/load.ts";
+import { findAssistant } from "@millrace/engine/graphs/find-assistant";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import type { AssistantPatch, AssistantStore, AssistantVersion } from "@millrace/engine/storage/assistants";
 import { contains } from "@millrace/engine/storage/items/contains";
 import type { Assistant } from "@millrace/engine/storage/records";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpoint";
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import { readPause } from "../runs/status.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { SessionRuns, SessionStorage } from "./owner-scope.ts";

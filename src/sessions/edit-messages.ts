@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import { JsonObject, type Session } from "@millrace/engine/storage/records";
 import { newestState, putValues } from "./checkpoint-chain.ts";
 import { indexOfMessage, messagesIn, validList } from "./conversation.ts";

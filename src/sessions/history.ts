@@ -1,5 +1,5 @@
 import type { StateSnapshot } from "@langchain/langgraph";
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import { contains } from "@millrace/engine/storage/items/contains";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { SessionRuns } from "./owner-scope.ts";

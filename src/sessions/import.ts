@@ -5,7 +5,7 @@ import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { isHumanMessage } from "@millrace/engine/message-kinds";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import { ConversationSummary, WorkMode } from "../state.ts";
 import { JsonObject, type Session } from "@millrace/engine/storage/records";
 import { putValues, type NewValues } from "./checkpoint-chain.ts";

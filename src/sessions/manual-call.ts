@@ -1,4 +1,4 @@
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import type { RunServices } from "../loop/services.ts";
 import type { Operation, ToolResult } from "../tools/runtime/tool.ts";
 import type { EditParts } from "./edit-messages.ts";

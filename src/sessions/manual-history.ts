@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import type { Graphs } from "../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import { toToolMessage } from "../loop/tool-call/result-message.ts";
 import { manualRunNote } from "../prompts/templates/manual-run.ts";
 import { LoopLimits } from "../state.ts";

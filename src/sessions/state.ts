@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import { AppError, errorMessage } from "@millrace/engine/errors/errors";
-import type { Graphs, ServedGraph } from "../graph/load.ts";
+import type { Graphs, ServedGraph } from "@millrace/engine/graphs/load";
 import { lastWorkedRun } from "../runs/asking-run.ts";
 import { readPause } from "../runs/status.ts";
 import { requireCheckpoint } from "../runs/draft.ts";

@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { Graphs, ServedGraph } from "../graph/load.ts";
+import type { Graphs, ServedGraph } from "@millrace/engine/graphs/load";
 import { toCommand } from "../runs/execute.ts";
 import { readPause } from "../runs/status.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";

@@ -2,7 +2,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { decodePage } from "./decode-page.ts";
 import { pageText, type PageText } from "./page-text.ts";
 import { createRobotsFiles, type RobotsFiles } from "./robots-files.ts";
-import { webGet, type WebAnswer, type WebRules } from "./web-get.ts";
+import { webGet, type WebAnswer, type WebRules } from "@millrace/engine/net/web-get";
 
 /** Redirects, bytes and milliseconds of one page, and characters of its text. */
 const [redirects, limit, patience, mostText] = [5, 5 * 1024 * 1024, 10_000, 100_000];

@@ -1,7 +1,7 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import { readRobots, type RobotsRules } from "./read-robots.ts";
-import { readWebAddress } from "./web-address.ts";
-import { webGet, type WebRules } from "./web-get.ts";
+import { readWebAddress } from "@millrace/engine/net/web-address";
+import { webGet, type WebRules } from "@millrace/engine/net/web-get";
 
 /** Redirects, bytes and milliseconds of one file; of a longer one the rest does not count (RFC 9309, 2.3.1 and 2.5). */
 const [redirects, limit, patience] = [5, 500 * 1024, 10_000];

@@ -2,7 +2,7 @@ import type { Language } from "@millrace/engine/language";
 import type { AppError } from "@millrace/engine/errors/errors";
 import type { SearchSettings } from "@millrace/engine/config/web-settings";
 import type { FoundPage } from "./search-result.ts";
-import type { WebAnswer, WebRequest } from "./web-get.ts";
+import type { WebAnswer, WebRequest } from "@millrace/engine/net/web-get";
 
 /** One search engine. Adding one is a file with this shape and a line in `search-engines.ts`. */
 export interface SearchEngine {

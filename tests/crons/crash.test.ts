@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { systemAssistantId } from "../../src/graph/assistants.ts";
+import { systemAssistantId } from "@millrace/engine/graphs/assistants";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { cronRecord } from "../contract/crons.ts";
 import { sessionRecord } from "../contract/records.ts";

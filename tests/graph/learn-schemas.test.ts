@@ -6,11 +6,11 @@ import { dirname, join } from "node:path";
 import { MemorySaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "@millrace/engine/errors/errors";
-import { loadGraphs, type Graphs } from "../../src/graph/load.ts";
-import type { GraphSchemas } from "../../src/graph/schemas/graph-schemas.ts";
-import { learnSchemas } from "../../src/graph/schemas/learn-schemas.ts";
-import { readTypes } from "../../src/graph/schemas/read-types.ts";
-import type { FoundTypes } from "../../src/graph/schemas/type-schemas.ts";
+import { loadGraphs, type Graphs } from "@millrace/engine/graphs/load";
+import type { GraphSchemas } from "@millrace/engine/graphs/schemas/graph-schemas";
+import { learnSchemas } from "@millrace/engine/graphs/schemas/learn-schemas";
+import { readTypes } from "@millrace/engine/graphs/schemas/read-types";
+import type { FoundTypes } from "@millrace/engine/graphs/schemas/type-schemas";
 import { createLogger } from "@millrace/engine/logger";
 import { projectFolder } from "../support/source-files.ts";
 
@@ -235,7 +235,7 @@ describe("what types say", () => {
     const work = await mkdtemp(join(folder, "work-"));
     const job = { work, graphs: [{ path: join(fixtures, "annotation.ts"), name: "graph" }] };
     await writeFile(join(work, "job.json"), JSON.stringify(job));
-    const reader = join(projectFolder, "src", "graph", "schemas", "type-reader.ts");
+    const reader = join(projectFolder, "packages/engine/src/graphs/schemas/type-reader.ts");
     const child = spawn(process.execPath, [reader, join(work, "job.json"), join(work, "answer.json")], {
       env: {},
       stdio: ["pipe", "ignore", "ignore"],

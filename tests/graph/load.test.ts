@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemorySaver } from "@langchain/langgraph";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemAssistantId } from "../../src/graph/assistants.ts";
-import { loadGraphs, type Graphs } from "../../src/graph/load.ts";
+import { systemAssistantId } from "@millrace/engine/graphs/assistants";
+import { loadGraphs, type Graphs } from "@millrace/engine/graphs/load";
 
 const module = join(import.meta.dirname, "graphs.ts");
 let folder: string;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createContext, runInContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { systemAssistantId } from "../../src/graph/assistants.ts";
+import { systemAssistantId } from "@millrace/engine/graphs/assistants";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const component = `

@@ -5,7 +5,7 @@ import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
 import { ActiveRun } from "../../src/runs/active-run.ts";
-import { systemAssistant } from "../../src/graph/assistants.ts";
+import { systemAssistant } from "@millrace/engine/graphs/assistants";
 import { workflow } from "../../src/graph/workflow.ts";
 import { draftRun } from "../../src/runs/draft.ts";
 import { endsInTime } from "../../src/runs/keep-turn.ts";

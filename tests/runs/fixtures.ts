@@ -6,7 +6,7 @@ import { FakeStreamingChatModel } from "@langchain/core/utils/testing";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { Graphs, type ServedGraph } from "../../src/graph/load.ts";
+import { Graphs, type ServedGraph } from "@millrace/engine/graphs/load";
 import { createLogger } from "@millrace/engine/logger";
 import type { RunServices } from "../../src/loop/services.ts";
 import type { RunRequest } from "../../src/runs/draft.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { copySession } from "../../src/sessions/copy.ts";
 import { readMessages } from "../../src/sessions/conversation.ts";
-import type { Graphs } from "../../src/graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import { appendMessages } from "../../src/sessions/edit-messages.ts";
 import { exportSession } from "../../src/sessions/export.ts";
 import { forkSession } from "../../src/sessions/fork.ts";

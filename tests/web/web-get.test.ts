@@ -4,9 +4,9 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { isAppError } from "@millrace/engine/errors/errors";
-import { isPublicAddress } from "../../src/web/network-address.ts";
-import type { SocketTarget } from "../../src/web/open-socket.ts";
-import { webGet, type WebRequest, type WebRules } from "../../src/web/web-get.ts";
+import { isPublicAddress } from "@millrace/engine/net/network-address";
+import type { SocketTarget } from "@millrace/engine/net/open-socket";
+import { webGet, type WebRequest, type WebRules } from "@millrace/engine/net/web-get";
 import { startWebServer, type WebReply, type WebServer } from "../support/web-server.ts";
 import { closedAddresses, closedAnswers } from "./closed-addresses.ts";
 

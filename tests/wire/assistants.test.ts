@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { systemAssistantId } from "../../src/graph/assistants.ts";
+import { systemAssistantId } from "@millrace/engine/graphs/assistants";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

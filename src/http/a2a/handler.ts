@@ -17,7 +17,7 @@ import {
 } from "@a2a-js/sdk/errors";
 import type { A2ARequestHandler } from "@a2a-js/sdk/server";
 import { isAppError } from "@millrace/engine/errors/errors";
-import { channelNames } from "../../graph/schemas/graph-schemas.ts";
+import { channelNames } from "@millrace/engine/graphs/schemas/graph-schemas";
 import { isOver } from "../../runs/status.ts";
 import { createSession, requireSession } from "../../sessions/sessions.ts";
 import type { Assistant, Run, Session } from "@millrace/engine/storage/records";

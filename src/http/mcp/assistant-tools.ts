@@ -1,6 +1,6 @@
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { findAssistant } from "../../graph/find-assistant.ts";
+import { findAssistant } from "@millrace/engine/graphs/find-assistant";
 import type { Assistant } from "@millrace/engine/storage/records";
 import type { HttpServices } from "../environment.ts";
 

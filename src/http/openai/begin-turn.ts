@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { findAssistant } from "../../graph/find-assistant.ts";
+import { findAssistant } from "@millrace/engine/graphs/find-assistant";
 import { readDecision } from "../../loop/tool-call/approval.ts";
 
 import { readQuestion, resumeValue } from "../../sessions/questions.ts";

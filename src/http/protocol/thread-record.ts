@@ -1,4 +1,4 @@
-import type { Graphs } from "../../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import type { RecordItem } from "../../runs/follow-record.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import type { HttpServices } from "../environment.ts";

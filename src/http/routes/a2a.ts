@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { findAssistant } from "../../graph/find-assistant.ts";
+import { findAssistant } from "@millrace/engine/graphs/find-assistant";
 import type { Assistant } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../environment.ts";

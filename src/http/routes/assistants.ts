@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Graphs } from "../../graph/load.ts";
+import type { Graphs } from "@millrace/engine/graphs/load";
 import { requireAssistant } from "../../sessions/assistants.ts";
 import type { AssistantQuery } from "@millrace/engine/storage/assistants";
 import { JsonObject, type Assistant } from "@millrace/engine/storage/records";

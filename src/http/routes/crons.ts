@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { CronChange, NewCron } from "../../crons/own-crons.ts";
-import { findAssistant } from "../../graph/find-assistant.ts";
+import { findAssistant } from "@millrace/engine/graphs/find-assistant";
 import { noAssistant } from "../../runs/draft.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { nameOfOwner } from "@millrace/engine/config/api-keys";

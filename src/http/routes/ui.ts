@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import { Hono } from "hono";
 import { z } from "zod";
-import { findAssistant } from "../../graph/find-assistant.ts";
+import { findAssistant } from "@millrace/engine/graphs/find-assistant";
 import { globalOf, type InterfaceFile } from "@millrace/engine/manifest/interfaces";
 import { describe } from "../describe.ts";
 import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "../environment.ts";

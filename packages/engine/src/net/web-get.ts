@@ -1,4 +1,4 @@
-import { AppError } from "@millrace/engine/errors/errors";
+import { AppError } from "../errors/errors.ts";
 import { openSocket, type OpenSocket } from "./open-socket.ts";
 import { acceptedCodings, readBody } from "./read-body.ts";
 import { requestFailure } from "./request-failure.ts";

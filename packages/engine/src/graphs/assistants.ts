@@ -1,6 +1,6 @@
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
-import { noDefaults, type GraphDefaults } from "@millrace/engine/manifest/graph-defaults";
-import type { Assistant } from "@millrace/engine/storage/records";
+import { noDefaults, type GraphDefaults } from "../manifest/graph-defaults.ts";
+import type { Assistant } from "../storage/records.ts";
 
 /** LangGraph's namespace for the ids of system assistants. */
 const assistantNamespace = "6ba7b821-9dad-11d1-80b4-00c04fd430c8";

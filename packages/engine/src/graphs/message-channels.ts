@@ -1,4 +1,4 @@
-import { addToMessages } from "@millrace/engine/message-list";
+import { addToMessages } from "../message-list.ts";
 
 /** The reducers of LangGraph that make messages of what they are given. */
 const messageReducers = new Set(["messagesStateReducer", "messagesDeltaReducer"]);

@@ -1,9 +1,9 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { CompiledGraph } from "@langchain/langgraph/web";
-import { AppError } from "@millrace/engine/errors/errors";
-import { isBefore, versionFor } from "@millrace/engine/manifest/package-version";
-import { inTime, loadExport, loadLimit, placeOf } from "@millrace/engine/manifest/user-module";
-import type { JsonObject } from "@millrace/engine/storage/records";
+import { AppError } from "../errors/errors.ts";
+import { isBefore, versionFor } from "../manifest/package-version.ts";
+import { inTime, loadExport, loadLimit, placeOf } from "../manifest/user-module.ts";
+import type { JsonObject } from "../storage/records.ts";
 import { checkpointerFor } from "./former-graph.ts";
 
 /** What a graph is asked for, as LangGraph names it to factories. */

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { AppError } from "@millrace/engine/errors/errors";
+import { AppError } from "../errors/errors.ts";
 import { isPublicAddress, isPublicName } from "./network-address.ts";
 
 /** Below these only the two of the web: nothing that speaks mail, or another protocol, is sent a request. */

@@ -6,8 +6,8 @@ import { createRequire } from "node:module";
 import { constants, setPriority } from "node:os";
 import { join, relative } from "node:path";
 import { z } from "zod";
-import { AppError, errorMessage } from "@millrace/engine/errors/errors";
-import { endGroup, keepGroup } from "@millrace/engine/concurrency/process-group";
+import { AppError, errorMessage } from "../../errors/errors.ts";
+import { endGroup, keepGroup } from "../../concurrency/process-group.ts";
 import type { GraphSource } from "./descriptions.ts";
 import { FoundTypes, type TypeJob } from "./type-schemas.ts";
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
+import { unlessAborted } from "../../concurrency/unless-aborted.ts";
 import type { LoadedGraph } from "../user-graph.ts";
 import {
   channelNames,

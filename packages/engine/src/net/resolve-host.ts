@@ -1,7 +1,7 @@
 import { lookup } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
-import { AppError } from "@millrace/engine/errors/errors";
+import { AppError } from "../errors/errors.ts";
 import { isLinkOrMetadata, isPublicAddress } from "./network-address.ts";
 import { notPublic, type WebAddress } from "./web-address.ts";
 

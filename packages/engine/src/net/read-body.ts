@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { AppError, isAppError } from "@millrace/engine/errors/errors";
+import { AppError, isAppError } from "../errors/errors.ts";
 
 /** The codings that a request asks for. */
 export const acceptedCodings = "gzip, deflate, br";

@@ -1,5 +1,5 @@
-import type { Assistant } from "@millrace/engine/storage/records";
-import type { Storage } from "@millrace/engine/storage/storage";
+import type { Assistant } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
 import type { Graphs } from "./load.ts";
 
 /**

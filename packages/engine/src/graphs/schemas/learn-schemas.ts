@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { setTimeout as after } from "node:timers/promises";
-import { errorMessage } from "@millrace/engine/errors/errors";
-import type { Logger } from "@millrace/engine/logger";
-import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
+import { errorMessage } from "../../errors/errors.ts";
+import type { Logger } from "../../logger.ts";
+import { unlessAborted } from "../../concurrency/unless-aborted.ts";
 import type { Graphs } from "../load.ts";
 import type { GraphSource, Reading } from "./descriptions.ts";
 import { keepTypes, keptFile, readKept } from "./kept-types.ts";

@@ -1,5 +1,5 @@
-import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
-import { systemCode } from "@millrace/engine/errors/system-code";
+import { AppError, errorMessage, isAppError } from "../errors/errors.ts";
+import { systemCode } from "../errors/system-code.ts";
 
 /** What node's codes mean, by what they begin with. */
 const failures: readonly [RegExp, string][] = [

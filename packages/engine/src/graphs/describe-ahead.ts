@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
-import type { Config } from "@millrace/engine/config/config";
-import type { Logger } from "@millrace/engine/logger";
+import type { Config } from "../config/config.ts";
+import type { Logger } from "../logger.ts";
 import type { Graphs } from "./load.ts";
 import { learnSchemas, type Learning } from "./schemas/learn-schemas.ts";
 

@@ -1,4 +1,4 @@
-import { AppError } from "@millrace/engine/errors/errors";
+import { AppError } from "../errors/errors.ts";
 import { openSocket } from "./open-socket.ts";
 import { requestFailure } from "./request-failure.ts";
 import { findAddresses, resolveHost } from "./resolve-host.ts";
