@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 /** Failures kept for a circuit, characters of each, and circuits at most: the one longest without a failure goes first. */
 const [mostKept, longestMessage, mostCircuits] = [10, 200, 500];
 
@@ -19,20 +21,15 @@ export interface FailureHistory {
 
 /** An empty history. */
 export function createFailureHistory(): FailureHistory {
-  const known = new Map<string, Failure[]>();
+  const known = new LRUCache<string, Failure[]>({ max: mostCircuits });
   return {
     add(circuit, written, at) {
       const message = written.slice(0, longestMessage);
-      const before = known.get(circuit) ?? [];
+      const before = known.peek(circuit) ?? [];
       if (before[0]?.message === message) return;
-      known.delete(circuit);
       known.set(circuit, [{ message, at }, ...before].slice(0, mostKept));
-      for (const oldest of known.keys()) {
-        if (known.size <= mostCircuits) break;
-        known.delete(oldest);
-      }
     },
     clear: (circuit) => void known.delete(circuit),
-    of: (circuit) => known.get(circuit) ?? [],
+    of: (circuit) => known.peek(circuit) ?? [],
   };
 }

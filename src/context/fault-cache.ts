@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 /** Files whose faults are remembered. */
 const mostFiles = 100;
 
@@ -15,18 +17,14 @@ export interface FaultCache<Found> {
 
 /** An empty cache. */
 export function createFaultCache<Found>(): FaultCache<Found> {
-  const known = new Map<string, Checked<Found>>();
+  const known = new LRUCache<string, Checked<Found>>({ max: mostFiles });
   return {
     get(path, modified, check) {
       const before = known.get(path);
-      const checked = before?.modified === modified ? before : { modified, found: check() };
-      known.delete(path);
-      known.set(path, checked);
-      for (const oldest of known.keys()) {
-        if (known.size <= mostFiles) break;
-        known.delete(oldest);
-      }
-      return checked.found;
+      if (before?.modified === modified) return before.found;
+      const found = check();
+      known.set(path, { modified, found });
+      return found;
     },
   };
 }

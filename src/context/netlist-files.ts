@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { readNetlist } from "./netlist.ts";
 import { readWorkspaceText, type WorkspaceText } from "./workspace/workspace-text.ts";
 
@@ -17,25 +18,18 @@ export interface NetlistFiles {
 
 /** Remembers nothing yet. The file longest unused is forgotten first. */
 export function createNetlistFiles(): NetlistFiles {
-  const known = new Map<string, NetlistFile>();
-  let characters = 0;
-  const forget = (key: string): void => {
-    characters -= known.get(key)?.text.length ?? 0;
-    known.delete(key);
-  };
+  const known = new LRUCache<string, NetlistFile>({
+    max: mostFiles,
+    maxSize: mostCharacters,
+    sizeCalculation: ({ text }) => text.length || 1,
+  });
   return {
     async read(workspace, path, { isChanged, signal }) {
       const key = `${workspace}\n${path}`;
       const before = isChanged ? undefined : known.get(key);
       const read = await readWorkspaceText(workspace, path, signal, before);
       const file = before !== undefined && read === before ? before : withIncludes(read);
-      forget(key);
       known.set(key, file);
-      characters += file.text.length;
-      for (const oldest of known.keys()) {
-        if (known.size <= mostFiles && characters <= mostCharacters) break;
-        forget(oldest);
-      }
       return file;
     },
   };

@@ -1,4 +1,5 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { LRUCache } from "lru-cache";
 import type { Config } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
 import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
@@ -12,7 +13,7 @@ import { writingHabits } from "./text-calls/writing-habits.ts";
 
 const targets = new WeakMap<BaseChatModel, ModelTarget>();
 
-/** Clients that one loader keeps. Names come from requests, so the number is bounded; the oldest is forgotten. */
+/** Clients that one loader keeps. Names come from requests, so the number is bounded; the one longest unused is forgotten. */
 const cacheLimit = 100;
 
 /** Gives the model of a name, `provider:name` or just `offline`; a model is given back as it is. */
@@ -34,7 +35,7 @@ export interface ModelSources {
  */
 export function createModelLoader(config: Config, sources: ModelSources = {}): ModelLoader {
   const { models: registry = new ModelRegistry(config), services = new ModelServices() } = sources;
-  const cache = new Map<string, BaseChatModel>();
+  const cache = new LRUCache<string, BaseChatModel>({ max: cacheLimit });
   let state = registry.state();
   return (model, options) => {
     if (typeof model !== "string") return model;
@@ -53,8 +54,6 @@ export function createModelLoader(config: Config, sources: ModelSources = {}): M
     if (known !== undefined) return known;
     const made = createModel(model, options, config, { ...sources, models: registry, services });
     cache.set(key, made);
-    const oldest = cache.keys().next().value;
-    if (cache.size > cacheLimit && oldest !== undefined) cache.delete(oldest);
     return made;
   };
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
@@ -21,7 +22,7 @@ export function openItemIndex(
   if (source === undefined) return undefined;
   const { embed: by, name, dims, fields } = source;
   const embed = typeof by === "string" ? embedBy(by, models, dims) : ofUser(by);
-  const known = new Map<string, Float32Array>();
+  const known = new LRUCache<string, Float32Array>({ max: mostQueries });
   const make = async (texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> =>
     checked(await embed(texts, signal), { texts, name, dims });
   return {
@@ -33,8 +34,6 @@ export function openItemIndex(
       const earlier = known.get(text);
       if (earlier !== undefined) return [earlier];
       const [vector = new Float32Array()] = await make(texts, signal);
-      const [oldest] = known.keys();
-      if (known.size >= mostQueries && oldest !== undefined) known.delete(oldest);
       known.set(text, vector);
       return [vector];
     },

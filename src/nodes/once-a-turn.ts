@@ -1,9 +1,10 @@
 import { isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { LRUCache } from "lru-cache";
 import { sessionIdOf } from "../loop/services.ts";
 import type { GraphState } from "../state.ts";
 
-/** Turns whose values are remembered; the first of them is forgotten first. */
+/** Turns whose values are remembered; the one longest unused is forgotten first. */
 const turnsRemembered = 50;
 
 /** Gives what `make` makes, or what it has made before in the same turn. A failure is not remembered. */
@@ -14,8 +15,8 @@ export type OnceATurn<Value> = (
 ) => Promise<Value>;
 
 /** What is worked out once in a turn: the system text stays the same, also over a question in the middle of it. */
-export function onceATurn<Value>(): OnceATurn<Value> {
-  const remembered = new Map<string, Value>();
+export function onceATurn<Value extends NonNullable<unknown>>(): OnceATurn<Value> {
+  const remembered = new LRUCache<string, Value>({ max: turnsRemembered });
   return async ({ messages }, config, make) => {
     const request = messages.findLast(isHumanMessage)?.id;
     const key = `${sessionIdOf(config)}/${request}`;
@@ -24,10 +25,6 @@ export function onceATurn<Value>(): OnceATurn<Value> {
     const made = await make();
     if (request === undefined) return made;
     remembered.set(key, made);
-    for (const oldest of remembered.keys()) {
-      if (remembered.size <= turnsRemembered) break;
-      remembered.delete(oldest);
-    }
     return made;
   };
 }

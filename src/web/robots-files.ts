@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { AppError } from "@millrace/engine/errors/errors";
 import { readRobots, type RobotsRules } from "./read-robots.ts";
 import { readWebAddress } from "@millrace/engine/net/web-address";
@@ -17,15 +18,13 @@ export type RobotsFiles = (address: string, run: string, signal: AbortSignal) =>
 
 /** The files of hosts that these rules let us open. */
 export function createRobotsFiles(rules: WebRules, within: number = patience): RobotsFiles {
-  const known = new Map<string, RobotsRules>();
+  const known = new LRUCache<string, RobotsRules>({ max: mostFiles });
   return async (address, run, signal) => {
     const { origin } = readWebAddress(address, rules.allowed).url;
     const key = `${run} ${origin}`;
     const earlier = known.get(key);
     if (earlier !== undefined) return earlier;
     const read = await ask(origin, rules, within, signal);
-    const [oldest] = known.keys();
-    if (known.size >= mostFiles && oldest !== undefined) known.delete(oldest);
     known.set(key, read);
     return read;
   };

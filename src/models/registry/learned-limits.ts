@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { ModelLoader } from "../load-model.ts";
 
 /** No error makes a window smaller than this, in tokens: its words are not ours, and a model that reads less is of no use. */
@@ -9,7 +10,7 @@ const share = 0.9;
 /** Characters of an error that are looked at. */
 const readLength = 1000;
 
-const learned = new WeakMap<ModelLoader, Map<string, number>>();
+const learned = new WeakMap<ModelLoader, LRUCache<string, number>>();
 
 /** A number as vendors write it: `8192`, `128,000`, `32k`. */
 const number = "(\\d{1,3}(?:,\\d{3}){1,3}|\\d{3,9}|\\d{1,4}(?=k))(k?)";
@@ -37,15 +38,12 @@ export function namedLimit(text: string): number | undefined {
  * little less than the estimated `tokens` that failed. What was learned before only becomes less.
  */
 export function learnLimit(loader: ModelLoader, model: string, failed: { said: string; tokens: number }): void {
-  const models = learned.get(loader) ?? new Map<string, number>();
+  const models = learned.get(loader) ?? new LRUCache<string, number>({ max: mostModels });
   learned.set(loader, models);
   const limit = Math.max(smallest, Math.floor(Math.min(namedLimit(failed.said) ?? Infinity, failed.tokens * share)));
   if (limit === Infinity) return;
   const known = models.get(model) ?? Infinity;
-  models.delete(model);
   models.set(model, Math.min(known, limit));
-  const oldest = models.keys().next().value;
-  if (models.size > mostModels && oldest !== undefined) models.delete(oldest);
 }
 
 /** The smaller one of `limit` and what was learned of the model. Tokens. */

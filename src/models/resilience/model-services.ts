@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { AppError } from "@millrace/engine/errors/errors";
 import { createRate, type Rate } from "@millrace/engine/concurrency/rates";
 import { withAdvice } from "@millrace/engine/errors/advice";
@@ -61,7 +62,7 @@ const never = new AbortController().signal;
  * provider, shared by all runs.
  */
 export class ModelServices {
-  readonly #services = new Map<string, Service>();
+  readonly #services = new LRUCache<string, Service>({ max: mostServices });
   readonly #bulkheads = new Map<string, { places: number; bulkhead: Bulkhead }>();
   readonly #rates = new Map<string, { perSecond: number; rate: Rate }>();
   readonly #makeRate: (perSecond: number) => Rate;
@@ -94,6 +95,7 @@ export class ModelServices {
   /** How every model is that has been asked, or those of one provider. */
   list(provider?: string): ServiceStatus[] {
     return [...this.#services]
+      .toReversed()
       .filter(([model]) => provider === undefined || providerOf(model) === provider)
       .map(([model, { breaker, counter, inFlight }]) => ({
         model,
@@ -111,11 +113,7 @@ export class ModelServices {
       counter: createCounter(),
       inFlight: 0,
     };
-    // The order in the map is that of the last request.
-    this.#services.delete(model);
     this.#services.set(model, service);
-    const oldest = this.#services.keys().next().value;
-    if (this.#services.size > mostServices && oldest !== undefined) this.#services.delete(oldest);
     return service;
   }
 

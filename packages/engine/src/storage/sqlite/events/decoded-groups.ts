@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { RunEvent } from "../../../run-events.ts";
 
 /** So many groups are remembered at most; each only as long as a reader holds one of its events. */
@@ -8,7 +9,7 @@ const groupsKept = 512;
  * what is rendered from them is rendered once. A group never changes, so nothing has to be forgotten but for the memory.
  */
 export class DecodedGroups {
-  readonly #groups = new Map<string, WeakRef<RunEvent[]>>();
+  readonly #groups = new LRUCache<string, WeakRef<RunEvent[]>>({ max: groupsKept });
   readonly #decoding = new Map<string, Promise<RunEvent[]>>();
   /** An event keeps its whole group alive, or the next reader would decode it again beside the first. */
   readonly #groupOf = new WeakMap<RunEvent, RunEvent[]>();
@@ -26,10 +27,7 @@ export class DecodedGroups {
     try {
       const events = await decode();
       for (const event of events) this.#groupOf.set(event, events);
-      this.#groups.delete(name);
       this.#groups.set(name, new WeakRef(events));
-      const [oldest] = this.#groups.keys();
-      if (this.#groups.size > groupsKept && oldest !== undefined) this.#groups.delete(oldest);
       return events;
     } finally {
       this.#decoding.delete(name);
