@@ -221,9 +221,11 @@ function openTracing(config: Config, models: ModelRegistry): ReturnType<typeof c
 
 /** Who watches what happens, and changes nothing: callbacks, the log and the statistics of tools. */
 function openWatchers({ toolHooks }: Config, logger: Logger) {
-  const callBack = createCallBack(callbacks, (problem) => logger.warn(problem, "callback_failed"));
+  const onProblem: Parameters<typeof createCallBack>[1] = (problem) => logger.warn(problem, "callback_failed");
+  const callBack = callbacks.length === 0 ? undefined : createCallBack(callbacks, onProblem);
   const counter = createToolCounter();
-  const hooks = toolHooks ? [toolLog(logger), callbackHook(callBack), counter.hook] : [];
+  const watching = callBack === undefined ? [] : [callbackHook(callBack)];
+  const hooks = toolHooks ? [toolLog(logger), ...watching, counter.hook] : [];
   return { callBack, counter, hooks };
 }
 

@@ -9,7 +9,7 @@ import type { CallBack } from "../callbacks/call-back.ts";
 import type { CustomEvent } from "../events.ts";
 import type { ServedGraph } from "@millrace/engine/graphs/load";
 import { createProgress } from "../loop/progress.ts";
-import { servicesKey, type RunServices } from "../loop/services.ts";
+import { LentServices, servicesKey, type RunServices } from "../loop/services.ts";
 import type { ActiveRun } from "../runs/active-run.ts";
 import type { KeptTurn as ToldTurn, ReplaceChunk, RunCompanion, RunStarter } from "../runs/extension.ts";
 import type { EventBody } from "../runs/log.ts";
@@ -86,11 +86,13 @@ export class AgentRun implements RunCompanion {
       allowedToolsOf(lent, run, storage),
       ...toolSources.map((source) => source.tools(signal)),
     ]);
-    const services: RunServices = {
+    const addedTools = added.flat();
+    // Made when the graph first asks: most graphs are not ours and never do.
+    const services = new LentServices(() => ({
       ...lent,
       tasks: tasksOf(run, lent.tasks),
       allowedTools,
-      addedTools: added.flat(),
+      addedTools,
       progress: this.#progress,
       onEvent: (event) => {
         logEvent(logger, this.#active.run, event);
@@ -99,7 +101,7 @@ export class AgentRun implements RunCompanion {
       },
       // What a session for one run has sent would outlive it, and nobody would hear of it.
       background: run.kwargs.temporary ? undefined : backgroundOf(told, storage, this.#background()),
-    };
+    }));
     return { [servicesKey]: services };
   }
 

@@ -240,7 +240,7 @@ function logRefusedOrigins(logger: Logger): (origin: string) => void {
 function createServices(parts: ServerParts, shared: SharedServices): (caller: Caller) => HttpServices {
   const { storage, runs, operations, manual, config, custom } = parts;
   const scopeParts = { storage, runs, operations, manual, locks: createSharedLocks() };
-  return (caller) => {
+  const make = (caller: Caller): HttpServices => {
     const owner = ownerOf(caller);
     const guard = guardOf(caller, custom.auth);
     const crons =
@@ -248,6 +248,9 @@ function createServices(parts: ServerParts, shared: SharedServices): (caller: Ca
     const mayAdminister = caller.kind !== "user" && administers(owner, config.apiKeys);
     return { ...shared, ...scopeFor(scopeParts, owner, guard), crons, mayAdminister };
   };
+  // Without keys all callers are one.
+  const forAnyone = make({ kind: "anyone" });
+  return (caller) => (caller.kind === "anyone" ? forAnyone : make(caller));
 }
 
 /** What all owners share is changed by the owner `admin`, by the only one there is, or by anyone where there are no keys. */

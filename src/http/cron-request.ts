@@ -10,6 +10,6 @@ export async function cronRequest(
   session: Session,
   temporary: boolean,
 ): Promise<RunRequest> {
-  const body = await checkedBody(services, RunBody.parse({ multitask_strategy: "enqueue", ...payload }));
+  const { body } = await checkedBody(services, RunBody.parse({ multitask_strategy: "enqueue", ...payload }));
   return toRunRequest(body, session, {}, temporary);
 }

@@ -9,7 +9,7 @@ import { expireSession } from "../sessions/approvals.ts";
 import { keptConfigurable, lastingKeys } from "../sessions/configuration.ts";
 import { readCommandMessages, readInputMessages } from "../sessions/run-input.ts";
 import { readValues } from "../sessions/sessions.ts";
-import type { JsonObject, Run, Session } from "@millrace/engine/storage/records";
+import type { Assistant, JsonObject, Run, Session } from "@millrace/engine/storage/records";
 import { checkWebhook } from "./check-webhook.ts";
 import type { HttpContext, HttpServices } from "./environment.ts";
 import { toWireRunError } from "./errors.ts";
@@ -106,8 +106,8 @@ async function admit(
     await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
   }
   if (body.webhook) checkWebhook(body.webhook, services.config.webhooks);
-  const checked = await checkedBody(services, body);
-  const request = { ...toRunRequest(checked, session, headers, temporary), ...arrival };
+  const { body: checked, found } = await checkedBody(services, body);
+  const request = { ...toRunRequest(checked, session, headers, temporary), ...arrival, found };
   const run = await services.runs.start(session, request).catch((error: unknown) => {
     throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
   });
@@ -124,26 +124,26 @@ async function admit(
 
 /** Throws what would refuse the run at any time; what depends on the moment, such as a full queue, is asked when it is admitted. */
 export async function checkRun(services: HttpServices, body: RunBody): Promise<void> {
-  const { runnable, graphs, config } = services;
-  if (body.webhook) checkWebhook(body.webhook, config.webhooks);
-  if ((await findAssistant(runnable, graphs, body.assistant_id)) === undefined) throw noAssistant(body.assistant_id);
-  await checkedBody(services, body);
+  if (body.webhook) checkWebhook(body.webhook, services.config.webhooks);
+  const { found } = await checkedBody(services, body);
+  if (found === undefined) throw noAssistant(body.assistant_id);
 }
 
-/** What a run of ours is given, as the rules for messages have it. */
+/** What a run is given, as the rules for messages of its graph have it, and its assistant, where there is one. */
 export async function checkedBody(
   { runnable, graphs }: Pick<HttpServices, "runnable" | "graphs">,
   body: RunBody,
-): Promise<RunBody> {
-  const assistant = await findAssistant(runnable, graphs, body.assistant_id);
-  if (assistant === undefined || !graphs.hasLoop(graphs.get(assistant.graph_id))) return body;
+): Promise<{ body: RunBody; found: Assistant | undefined }> {
+  const found = await findAssistant(runnable, graphs, body.assistant_id);
+  if (found === undefined || !graphs.hasLoop(graphs.get(found.graph_id))) return { body, found };
   const { input, command } = body;
   if ((input === undefined || input === null) && (command === undefined || command === null)) refuseCompression(body);
-  return {
+  const checked = {
     ...body,
     input: readInputMessages(input, "input"),
     ...(command && { command: readCommandMessages(command) }),
   };
+  return { body: checked, found };
 }
 
 /** Without an input a run goes on after its last step, and compression is the first one: it would be passed over. */
@@ -185,8 +185,8 @@ export async function streamRun(
     ...(gap && { opening: gapFrame(gap) }),
     // Until its turn or its time comes it tells nothing, and whoever has started it must be able to stop it.
     mayBeQuiet: context.get("waits") === true || run.created_at > run.updated_at,
-    open: (signal) => services.runs.followBatches(run.run_id, from, signal),
-    tail: (signal) => services.runs.tail(run.run_id, signal),
+    open: (signal) => services.runs.followBatches(run, from, signal),
+    tail: (signal) => services.runs.tail(run, signal),
     measure: (event) => frameLength(event, { modes, namespaces }),
     frame: createFrames({ ids, after, language: languageOf(context), modes, namespaces }),
     headers: following.headers,

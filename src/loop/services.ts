@@ -88,7 +88,7 @@ export interface RunServices {
   /** What models are given to read before a conversation; absent: nothing. */
   documentation?: readonly DocumentSource[];
   /** Told when documentation is looked up. */
-  callBack?: CallBack;
+  callBack?: CallBack | undefined;
   /** Where agents work beyond the turn; absent: nowhere. */
   background?: BackgroundService | undefined;
   /** Where a detected loop is logged; absent where nobody reads a log. */
@@ -141,9 +141,7 @@ function textAt(config: RunnableConfig, key: string): string {
 /** Tells the run's readers (`custom` stream mode), and the server that has lent its services. */
 export function tellEvent(config: Pick<LangGraphRunnableConfig, "writer" | "configurable">, event: CustomEvent): void {
   config.writer?.(event);
-  // Only runs/execute.ts sets this key, and it sets a RunServices.
-  const lent = config.configurable?.[servicesKey] as RunServices | undefined;
-  lent?.onEvent?.(event);
+  lentTo(config)?.onEvent?.(event);
 }
 
 /**
@@ -151,8 +149,26 @@ export function tellEvent(config: Pick<LangGraphRunnableConfig, "writer" | "conf
  * its own, with a ledger in memory, so the graph still runs; only repeating after a crash is then not prevented.
  */
 export function servicesOf(config: RunnableConfig): RunServices {
-  // Only runs/execute.ts sets this key, and it sets a RunServices.
-  const lent = config.configurable?.[servicesKey] as RunServices | undefined;
-  if (lent !== undefined) return lent;
-  return ownServices();
+  return lentTo(config) ?? ownServices();
+}
+
+/** The services of a run, made when its graph first asks for them. */
+export class LentServices {
+  readonly #make: () => RunServices;
+  #made: RunServices | undefined;
+
+  constructor(make: () => RunServices) {
+    this.#make = make;
+  }
+
+  get services(): RunServices {
+    this.#made ??= this.#make();
+    return this.#made;
+  }
+}
+
+function lentTo({ configurable }: Pick<RunnableConfig, "configurable">): RunServices | undefined {
+  // Only src/agent-runs sets this key, to one of these.
+  const lent = configurable?.[servicesKey] as LentServices | RunServices | undefined;
+  return lent instanceof LentServices ? lent.services : lent;
 }

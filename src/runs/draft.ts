@@ -35,6 +35,8 @@ export interface RunRequest extends Omit<RunKwargs, "command"> {
   submission?: { key: string; hash: string } | undefined;
   /** The question that `command.resume` answers, where it was answered by its id. */
   answer?: ApprovalAnswer | undefined;
+  /** The assistant, where it was found already in the scope of who asks. */
+  found?: Assistant | undefined;
   /** The cron whose turn the run is. */
   cron?: CronTurn | undefined;
 }
@@ -108,7 +110,7 @@ export function noAssistant(name: string): AppError {
 export function draftRun(session: Session, request: RunRequest, assistant: Assistant, graphs: Graphs): Run {
   checkRequest(request);
   const { assistant: _name, metadata, multitask_strategy, after_seconds = 0, command, input, ...rest } = request;
-  const { submission: _submission, answer: _answer, cron: _cron, ...kwargs } = rest;
+  const { submission: _submission, answer: _answer, cron: _cron, found: _found, ...kwargs } = rest;
   const fixed = graphs.fixed(assistant.graph_id);
   if (command !== undefined && fixed !== undefined) checkNames(RunCommand.parse(command), fixed);
   if (command !== undefined && isFormerGraph(graphs.get(assistant.graph_id))) {

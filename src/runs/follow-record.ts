@@ -171,7 +171,7 @@ function* stoppedBefore({ stopped }: Reading, at: number): Generator<RecordItem>
 async function* toldBy(sources: RunSources, run: Run, signal: AbortSignal): AsyncGenerator<RecordItem> {
   const active = sources.active.get(run.run_id);
   try {
-    for await (const events of followRun(sources, run.run_id, -1, signal)) yield { run, events };
+    for await (const events of followRun(sources, run.run_id, -1, { signal })) yield { run, events };
   } catch (error) {
     // It was deleted or rolled back before its turn to be read came.
     if (!isAppError(error) || error.code !== "not_found") throw error;

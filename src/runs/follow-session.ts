@@ -97,7 +97,7 @@ async function* eventsOf(
   signal: AbortSignal,
 ): AsyncGenerator<SessionEvent[]> {
   try {
-    for await (const batch of followRun(sources, run_id, after, signal))
+    for await (const batch of followRun(sources, run_id, after, { signal }))
       yield batch.map((event) => ({ run_id, event }));
   } catch (error) {
     // It was deleted or rolled back before its turn to be read came: the next one is.

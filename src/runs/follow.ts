@@ -33,20 +33,22 @@ export function letGo(): AppError {
 
 /**
  * Batches of events with an id above `after` (-1: all), stored ones first, then live, until the run is over, the signal
- * is aborted or the server stops. Returns whether the run is over.
+ * is aborted or the server stops. `toEnd`, for readers who take the end of the events for that of the run: throws `server`
+ * when the server stops before.
  */
 export async function* followRun(
   { active, storage }: RunSources,
   runId: string,
   after: number,
-  signal: AbortSignal,
-): AsyncGenerator<RunEvent[], boolean> {
+  { signal, toEnd = false }: { signal: AbortSignal; toEnd?: boolean },
+): AsyncGenerator<RunEvent[], void> {
   const found = active.get(runId);
   if (found === undefined) {
     const run = await storage.runs.get(runId);
     if (run === undefined) throw runNotFound();
     yield* readStored(storage.events, runId, after, signal);
-    return isOver(run.status);
+    if (toEnd && !isOver(run.status) && !signal.aborted) throw letGo();
+    return;
   }
   const release = found.hold();
   try {
@@ -54,18 +56,7 @@ export async function* followRun(
   } finally {
     release();
   }
-  return isOver(found.run.status);
-}
-
-/** The same for who takes the end of the events for that of the run: throws `server` when the server stops before. */
-export async function* followToEnd(
-  sources: RunSources,
-  runId: string,
-  after: number,
-  signal: AbortSignal,
-): AsyncGenerator<RunEvent[], void> {
-  const hasEnded = yield* followRun(sources, runId, after, signal);
-  if (!hasEnded && !signal.aborted) throw letGo();
+  if (toEnd && !isOver(found.run.status) && !signal.aborted) throw letGo();
 }
 
 /** The run when it is over. Throws `not_found`, `server` when the server stops first, or the signal's reason. */

@@ -19,7 +19,7 @@ import {
 import { Dispatch } from "./dispatch.ts";
 import { draftRun, noAssistant, withPausedContext, type RunRequest, requireOrigin } from "./draft.ts";
 import type { RunCompanion, RunStarter } from "./extension.ts";
-import { findGap, followRun, followToEnd, waitForEnd, type Gap, type RunSources } from "./follow.ts";
+import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow.ts";
 import { followRecord, type RecordItem } from "./follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow-session.ts";
 import type { CancelOptions, RunsOptions, RunnerDeps } from "./options.ts";
@@ -95,7 +95,7 @@ export class Runs {
   }
 
   async #start(session: Session, request: RunRequest): Promise<Run> {
-    const assistant = await findAssistant(this.#storage, this.#graphs, request.assistant);
+    const { found: assistant = await findAssistant(this.#storage, this.#graphs, request.assistant) } = request;
     if (assistant === undefined) throw noAssistant(request.assistant);
     const whole = await withPausedContext(session, request, this.#storage.runs);
     const draft = draftRun(session, whole, assistant, this.#graphs);
@@ -150,8 +150,8 @@ export class Runs {
   }
 
   /** Batches of events with an id above `after` (-1: all), to the end of the run. Throws `server` when the server stops first. */
-  async *followBatches(runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent[]> {
-    yield* followToEnd(this.#sources, runId, after, signal);
+  followBatches({ run_id }: Run, after: number, signal: AbortSignal): AsyncGenerator<RunEvent[]> {
+    return followRun(this.#sources, run_id, after, { signal, toEnd: true });
   }
 
   /** What the log does not hold for a reader that has everything up to `after`; see `Gap`. */
@@ -160,8 +160,8 @@ export class Runs {
   }
 
   /** What a run tells from now on, in batches; nothing of a run that is over. Does not count as a reader. */
-  async *tail(runId: string, signal: AbortSignal): AsyncGenerator<RunEvent[]> {
-    const log = this.#dispatch.active.get(runId)?.log;
+  async *tail({ run_id }: Run, signal: AbortSignal): AsyncGenerator<RunEvent[]> {
+    const log = this.#dispatch.active.get(run_id)?.log;
     if (log !== undefined) yield* log.follow(log.head - 1, signal);
   }
 
@@ -170,17 +170,17 @@ export class Runs {
    * over and its row says so, when the signal is aborted, or when the server stops. Throws `not_found`.
    */
   async *follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
-    for await (const batch of followRun(this.#sources, runId, after, signal)) yield* batch;
+    for await (const batch of followRun(this.#sources, runId, after, { signal })) yield* batch;
   }
 
   /** What the runs of a session tell, present and coming ones, until the signal is aborted or the session goes; see there. */
-  async *followSession(sessionId: string, place: SessionPlace, signal: AbortSignal): AsyncGenerator<SessionEvent[]> {
-    yield* followSession(this.#sources, sessionId, place, { signal, stopping: this.#drained.signal });
+  followSession(sessionId: string, place: SessionPlace, signal: AbortSignal): AsyncGenerator<SessionEvent[]> {
+    return followSession(this.#sources, sessionId, place, { signal, stopping: this.#drained.signal });
   }
 
   /** The session's newest runs, or all since a time, and those that come; see there. Ends also when the server stops. */
-  async *followRecord(sessionId: string, since: number | undefined, signal: AbortSignal): AsyncGenerator<RecordItem> {
-    yield* followRecord(this.#sources, sessionId, since, AbortSignal.any([signal, this.#drained.signal]));
+  followRecord(sessionId: string, since: number | undefined, signal: AbortSignal): AsyncGenerator<RecordItem> {
+    return followRecord(this.#sources, sessionId, since, AbortSignal.any([signal, this.#drained.signal]));
   }
 
   /** Tells whoever follows a session what has happened to it outside of its runs. */

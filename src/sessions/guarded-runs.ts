@@ -57,6 +57,7 @@ function valueOf(session: Session, request: RunRequest): JsonObject {
     after_seconds,
     submission: _key,
     answer: _answer,
+    found: _found,
     owner: _owner,
     ...kwargs
   } = request;

@@ -24,17 +24,14 @@ export function ownRuns(
     const run = await runs.get(runId);
     return run === undefined ? undefined : (await ownOf([run]))[0];
   };
-  const requireOwn = async (runId: string): Promise<void> => {
-    if ((await get(runId)) === undefined) throw new AppError("not_found", `Run "${runId}" not found.`);
-  };
   return {
     get,
     async start(session, request) {
       const { session_id } = session;
       if (!(await isOwn(session_id))) throw new AppError("not_found", `Thread with ID ${session_id} not found`);
-      const { assistant: id } = request;
-      const isForeign = (await assistants.get(id)) === undefined && (await everyAssistant.get(id)) !== undefined;
-      if (isForeign) throw noAssistant(id);
+      const { assistant: id, found } = request;
+      const isKnown = found !== undefined || (await assistants.get(id)) !== undefined;
+      if (!isKnown && (await everyAssistant.get(id)) !== undefined) throw noAssistant(id);
       return await runs.start(session, request);
     },
     async between(sessionId, work) {
@@ -43,20 +40,12 @@ export function ownRuns(
     },
     unfinished: async () => ownOf(await runs.unfinished()),
     list: async (sessionId, query) => ((await isOwn(sessionId)) ? runs.list(sessionId, query) : []),
-    async *followBatches(runId, after, signal) {
-      await requireOwn(runId);
-      yield* runs.followBatches(runId, after, signal);
-    },
-    async *tail(runId, signal) {
-      await requireOwn(runId);
-      yield* runs.tail(runId, signal);
-    },
     async *followSession(sessionId, place, signal) {
       if (await isOwn(sessionId)) yield* runs.followSession(sessionId, place, signal);
     },
     followRecord: (sessionId, since, signal) => ownRecord(runs, isOwn, { sessionId, since, signal }),
     async wait(runId, signal) {
-      await requireOwn(runId);
+      if ((await get(runId)) === undefined) throw new AppError("not_found", `Run "${runId}" not found.`);
       return await runs.wait(runId, signal);
     },
     cancel: async (runId, options) => ((await get(runId)) === undefined ? undefined : runs.cancel(runId, options)),
@@ -71,9 +60,14 @@ export function ownRuns(
 /** These are asked about a run, a session or an assistant that was found in the scope. */
 function askedOfFound(
   runs: Runs,
-): Pick<SessionRuns, "removeOfAssistant" | "findGap" | "lastValues" | "position" | "stopOf" | "companionOf"> {
+): Pick<
+  SessionRuns,
+  "removeOfAssistant" | "followBatches" | "tail" | "findGap" | "lastValues" | "position" | "stopOf" | "companionOf"
+> {
   return {
     removeOfAssistant: (assistantId) => runs.removeOfAssistant(assistantId),
+    followBatches: (run, after, signal) => runs.followBatches(run, after, signal),
+    tail: (run, signal) => runs.tail(run, signal),
     findGap: (run, after) => runs.findGap(run, after),
     lastValues: (run) => runs.lastValues(run),
     position: (run) => runs.position(run),

@@ -143,7 +143,7 @@ async function streamAnswer(
     },
     tail: async function* (signal) {
       if (followed === undefined) return;
-      for await (const batch of services.runs.tail(followed.run_id, signal)) yield batch.map((event) => ({ event }));
+      for await (const batch of services.runs.tail(followed, signal)) yield batch.map((event) => ({ event }));
     },
     measure: (item) => ("event" in item ? frameLength(item.event, { modes: ["messages-tuple"] }) : 0),
     frame: (item) => ("text" in item ? `${item.id < 0 ? "" : `id: ${item.id}\n`}data: ${item.text}\n\n` : ""),

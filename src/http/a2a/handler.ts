@@ -232,7 +232,7 @@ export class A2aHandler implements A2ARequestHandler {
     yield { payload: { $case: "task", value: await this.#told(() => this.#taskFor(task)) } };
     if (isOver(task.last.status)) return;
     const reader = createArtifactReader(task.last, this.#hasMessages);
-    for await (const batch of services.runs.followBatches(task.last.run_id, -1, signal)) {
+    for await (const batch of services.runs.followBatches(task.last, -1, signal)) {
       for (const event of batch) {
         const piece = reader.read(event);
         if (event.id <= after) continue;

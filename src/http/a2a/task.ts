@@ -111,7 +111,7 @@ export async function toTask(
   const artifacts = [];
   if (status.state === TaskState.TASK_STATE_COMPLETED) {
     const reader = createArtifactReader(task.last, hasMessages);
-    for await (const batch of services.runs.followBatches(task.last.run_id, -1, signal)) {
+    for await (const batch of services.runs.followBatches(task.last, -1, signal)) {
       for (const event of batch) reader.read(event);
     }
     const answer = reader.final();

@@ -93,7 +93,7 @@ async function tellSteps(
   signal: AbortSignal,
 ): Promise<void> {
   let steps = 0;
-  for await (const batch of runs.followBatches(run.run_id, -1, signal)) {
+  for await (const batch of runs.followBatches(run, -1, signal)) {
     for (const { event, data } of batch) {
       if (event !== "updates" || typeof data !== "object" || data === null) continue;
       steps += 1;

@@ -23,7 +23,7 @@ export async function* followTurn(
   signal: AbortSignal,
 ): AsyncGenerator<TurnEvent[]> {
   const reader = new TurnReader(run);
-  for await (const batch of runs.followBatches(run.run_id, -1, signal)) {
+  for await (const batch of runs.followBatches(run, -1, signal)) {
     yield batch.flatMap((event) => reader.read(event).map((item) => ({ item })));
   }
   const end = reader.result();
@@ -65,7 +65,7 @@ export function streamTurn(
       }
     },
     tail: async function* (signal) {
-      for await (const batch of services.runs.tail(run.run_id, signal)) yield batch.map((behind) => ({ behind }));
+      for await (const batch of services.runs.tail(run, signal)) yield batch.map((behind) => ({ behind }));
     },
     measure: (event) => ("behind" in event ? frameLength(event.behind, {}) : 0),
     frame: (event) => ("behind" in event ? "" : frame(event)),

@@ -168,7 +168,7 @@ async function streamChat(
     // From the beginning: what a reader has of a message says whether more of it is news.
     open: (signal) => chatEvents(services, context, run, signal),
     tail: async function* (signal) {
-      for await (const batch of services.runs.tail(run.run_id, signal)) yield batch.map((event) => ({ event }));
+      for await (const batch of services.runs.tail(run, signal)) yield batch.map((event) => ({ event }));
     },
     measure: (item) => ("event" in item ? frameLength(item.event, {}) : 0),
     frame: (item) => {
@@ -189,7 +189,7 @@ async function* chatEvents(
   signal: AbortSignal,
 ): AsyncGenerator<ChatEvent[]> {
   let hasFailed = false;
-  for await (const batch of services.runs.followBatches(run.run_id, -1, signal)) {
+  for await (const batch of services.runs.followBatches(run, -1, signal)) {
     hasFailed ||= batch.some(({ event }) => event === "error");
     yield batch.map((event) => ({ event }));
   }
