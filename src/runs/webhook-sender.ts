@@ -18,7 +18,7 @@ const [atOnce, ofOneHost, ofOneOwner] = [32, 4, 8];
 const patience = 10 * second;
 
 /** What the sender of webhooks needs. */
-export interface WebhookSenderParts extends Pick<WebRules, "find" | "open"> {
+export interface WebhookSenderParts extends Pick<WebRules, "find" | "connectTo"> {
   store: WebhookStore;
   settings: WebhookSettings;
   logger: Logger;
@@ -130,7 +130,7 @@ export class WebhookSender {
   }
 
   async #post({ run_id, url, body: written }: Webhook): Promise<void> {
-    const { settings, find, open } = this.#parts;
+    const { settings, find, connectTo } = this.#parts;
     const sentAt = new Date();
     const body = `${written.slice(0, -1)},"webhook_sent_at":"${sentAt.toISOString()}"}`;
     const own = isOwnPath(url) ? new URL(url, this.#ownUrl) : undefined;
@@ -143,8 +143,8 @@ export class WebhookSender {
       },
       {
         allowed: own === undefined ? settings.allowed : [own.host],
-        ...(find && { find }),
-        ...(open && { open }),
+        find,
+        connectTo,
       },
       this.#stopped.signal,
     );

@@ -1,11 +1,11 @@
-import { connect, createServer, type AddressInfo } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
+import { buildConnector } from "undici";
 import { afterEach, describe, expect, it } from "vitest";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { isPublicAddress } from "@millrace/engine/net/network-address";
-import type { SocketTarget } from "@millrace/engine/net/open-socket";
 import { webGet, type WebRequest, type WebRules } from "@millrace/engine/net/web-get";
 import { startWebServer, type WebReply, type WebServer } from "../support/web-server.ts";
 import { closedAddresses, closedAnswers } from "./closed-addresses.ts";
@@ -21,14 +21,22 @@ afterEach(async () => {
   server = undefined;
 });
 
+/** A connection that was opened. */
+interface Opened {
+  host: string;
+  port: number;
+  addresses: readonly string[];
+  isSecure: boolean;
+}
+
 interface World extends WebRules {
-  opened: SocketTarget[];
+  opened: Opened[];
   asked: string[];
 }
 
 /** Rules under which every connection is noted, and only the public address leads anywhere. */
 function world(names: Record<string, string[] | (() => string[])> = {}, allowed: readonly string[] = []): World {
-  const opened: SocketTarget[] = [];
+  const opened: Opened[] = [];
   const asked: string[] = [];
   return {
     allowed,
@@ -39,9 +47,14 @@ function world(names: Record<string, string[] | (() => string[])> = {}, allowed:
       const known = names[name] ?? [];
       return typeof known === "function" ? known() : known;
     },
-    open: (target) => {
-      opened.push(target);
-      return connect({ host: "127.0.0.1", port: server?.port ?? 1 });
+    connectTo: (addresses) => {
+      const connector = buildConnector({});
+      return (options, done) => {
+        const isSecure = options.protocol === "https:";
+        const port = Number(options.port) || (isSecure ? 443 : 80);
+        opened.push({ host: options.hostname, port, addresses, isSecure });
+        connector({ ...options, protocol: "http:", hostname: "127.0.0.1", port: String(server?.port ?? 1) }, done);
+      };
     },
   };
 }

@@ -1,9 +1,8 @@
-import { AppError } from "../errors/errors.ts";
-import { openSocket, type OpenSocket } from "./open-socket.ts";
-import { acceptedCodings, readBody } from "./read-body.ts";
+import type { Agent, buildConnector, Response } from "undici";
+import { AppError, isAppError } from "../errors/errors.ts";
+import { openAgent } from "./checked-agent.ts";
 import { requestFailure } from "./request-failure.ts";
-import { findAddresses, resolveHost, type FindAddresses } from "./resolve-host.ts";
-import { sendRequest } from "./send-request.ts";
+import type { FindAddresses } from "./resolve-host.ts";
 import { readWebAddress, type WebAddress } from "./web-address.ts";
 
 /** What stands around every request to the web. */
@@ -11,8 +10,8 @@ export interface WebRules {
   /** Hosts, or `host:port`, that the operator has named: they may be in a private network. */
   allowed: readonly string[];
   /** How names and connections are found; by itself, as this machine does it. */
-  find?: FindAddresses;
-  open?: OpenSocket;
+  find?: FindAddresses | undefined;
+  connectTo?: ((addresses: readonly string[]) => buildConnector.connector) | undefined;
 }
 
 /** One request. */
@@ -37,6 +36,9 @@ export interface WebAnswer {
   contentType: string;
   body: Buffer;
 }
+
+/** What a request accepts, and `fetch` unpacks. */
+const codings = ["gzip", "deflate", "br"];
 
 /**
  * Gets what is at an address of the web, and of nothing else: the host of every hop is checked, each of its addresses,
@@ -83,16 +85,54 @@ async function getOnce(
   rules: WebRules,
   signal: AbortSignal,
 ): Promise<WebAnswer | { next: string }> {
-  const addresses = await resolveHost(place, rules.find ?? findAddresses, signal);
-  const sent = { "accept-encoding": acceptedCodings, ...headers };
-  const open = rules.open ?? openSocket;
-  const answer = await sendRequest(place, { method: "GET", addresses, headers: sent, open }, signal);
+  // What is packed may also be large and unpack to nothing.
+  const agent: Agent = await openAgent(place, rules, { maxResponseSize: isCut ? 4 * limit : limit }, signal);
   try {
-    const { statusCode: status = 0, headers: told } = answer;
-    if ([301, 302, 303, 307, 308].includes(status) && told.location !== undefined) return { next: told.location };
-    const body = await readBody(answer, { limit, isCut }, signal);
-    return { url: place.url, status, contentType: told["content-type"] ?? "", body };
+    const { fetch } = await import("undici");
+    const answer = await fetch(place.url, {
+      dispatcher: agent,
+      redirect: "manual",
+      headers: { "user-agent": "Millrace", "accept-encoding": codings.join(", "), ...headers },
+      signal,
+    });
+    const next = answer.headers.get("location");
+    if ([301, 302, 303, 307, 308].includes(answer.status) && next !== null) return { next };
+    const body = await readBody(answer, limit, isCut);
+    return { url: place.url, status: answer.status, contentType: answer.headers.get("content-type") ?? "", body };
+  } catch (error) {
+    throw isTooLarge(error) ? tooLarge(limit) : error;
   } finally {
-    answer.destroy();
+    await agent.destroy();
   }
+}
+
+/** The body, unpacked, up to `limit` bytes and no further: a small answer may grow without end. */
+async function readBody({ headers, body }: Response, limit: number, isCut: boolean): Promise<Buffer> {
+  const coding = (headers.get("content-encoding") ?? "identity").trim().toLowerCase();
+  if (!["", "identity", "x-gzip", ...codings].includes(coding)) {
+    const told = `The answer is packed in a way that was not asked for (${coding.slice(0, 40)}).`;
+    throw new AppError("invalid_format", told);
+  }
+  if (!isCut && Number(headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of body ?? []) {
+    parts.push(part.subarray(0, limit - length));
+    length += part.length;
+    if (length <= limit) continue;
+    if (isCut) break;
+    throw tooLarge(limit);
+  }
+  return Buffer.concat(parts);
+}
+
+function isTooLarge(error: unknown): boolean {
+  const cause = error instanceof Error && !isAppError(error) ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && cause.code === "UND_ERR_RES_EXCEEDED_MAX_SIZE";
+}
+
+function tooLarge(limit: number): AppError {
+  return new AppError("too_large", `The answer has more than ${Math.floor(limit / 1024 / 1024)} MB.`, {
+    suggestion: "Ask for a smaller page.",
+  });
 }
