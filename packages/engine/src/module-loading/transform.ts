@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { parse } from "es-module-lexer";
 import type { JsxOptions, transformSync, TransformOptions } from "oxc-transform";
 import { AppError } from "../errors/errors.ts";
+import { leavesDecorators, lowerDecorators, mayDecorate } from "./decorators.ts";
 import { withoutTypeExports, type TargetOf } from "./type-exports.ts";
 import type { CompilerOptions, FileSettings } from "./tsconfig.ts";
 
@@ -53,12 +54,21 @@ export function createTransformer(settings: (folder: string) => FileSettings, ta
     tools ??= loadTools();
     const text = readFileSync(path, "utf8");
     const { options: compiler } = settings(dirname(path));
-    const { code, map, errors } = tools.transform(path, text, { ...transformOptions(path, compiler), ...options });
-    const error = errors.find(({ severity }) => severity === "Error");
-    if (error !== undefined) throw syntaxError(path, text, error.message, error.labels[0]?.start ?? 0);
-    refuseStandardDecorators(path, code, compiler, tools);
-    const withMap = { ...map, sources: [pathToFileURL(path).href], sourcesContent: undefined };
-    return `${code}\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(withMap)).toString("base64")}`;
+    const { transform } = tools;
+    const transformed = (definesFields: boolean): string => {
+      const all = { ...transformOptions(path, compiler, definesFields), ...options };
+      const { code, map, errors } = transform(path, text, all);
+      const error = errors.find(({ severity }) => severity === "Error");
+      if (error !== undefined) throw syntaxError(path, text, error.message, error.labels[0]?.start ?? 0);
+      const withMap = { ...map, sources: [pathToFileURL(path).href], sourcesContent: undefined };
+      return `${code}\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(withMap)).toString("base64")}`;
+    };
+    const definesFields = hasDefinedFields(compiler);
+    // Fields stay as they are written until their decorators are lowered.
+    const mayLower = compiler.experimentalDecorators !== true && mayDecorate(text);
+    const code = transformed(definesFields || mayLower);
+    if (mayLower && leavesDecorators(code)) return lowerDecorators(path, code, definesFields);
+    return mayLower && !definesFields ? transformed(false) : code;
   };
   const lexed = (code: string, path: string): ReturnType<typeof parse> => {
     tools ??= loadTools();
@@ -125,18 +135,22 @@ function withAssignedExports(code: string): string {
     : code;
 }
 
-function transformOptions(path: string, compiler: CompilerOptions): TransformOptions {
-  const usesDefine = compiler.useDefineForClassFields ?? !/^es(?:3|5|6|20(?:1\d|2[01]))$/iu.test(compiler.target ?? "");
+/** Whether fields of classes are defined, as the standard says, and not assigned, as older TypeScript did. */
+function hasDefinedFields({ useDefineForClassFields, target = "" }: CompilerOptions): boolean {
+  return useDefineForClassFields ?? !/^es(?:3|5|6|20(?:1\d|2[01]))$/iu.test(target);
+}
+
+function transformOptions(path: string, compiler: CompilerOptions, definesFields: boolean): TransformOptions {
   return {
     lang: /\.[cm]?ts$/u.test(path) ? "ts" : path.endsWith(".jsx") ? "jsx" : "tsx",
     sourceType: "module",
     sourcemap: true,
     // Resource management is younger than the oldest Node that runs this.
     target: "es2024",
-    assumptions: { setPublicClassFields: !usesDefine },
+    assumptions: { setPublicClassFields: !definesFields },
     typescript: {
       onlyRemoveTypeImports: compiler.verbatimModuleSyntax === true,
-      removeClassFieldsWithoutInitializer: !usesDefine,
+      removeClassFieldsWithoutInitializer: !definesFields,
     },
     decorator: {
       legacy: compiler.experimentalDecorators === true,
@@ -157,22 +171,6 @@ function jsxOptions({ jsx, jsxFactory, jsxFragmentFactory, jsxImportSource }: Co
     };
   }
   return { runtime: "automatic", ...(jsxImportSource === undefined ? {} : { importSource: jsxImportSource }) };
-}
-
-/** Decorators of the standard are left as they are by the transformer, and Node does not know them yet. */
-function refuseStandardDecorators(path: string, code: string, compiler: CompilerOptions, tools: Tools): void {
-  if (compiler.experimentalDecorators === true || !/^\s*@[\w$(]/mu.test(code)) return;
-  const text = readFileSync(path, "utf8");
-  const { helpersUsed } = tools.transform(path, text, {
-    ...transformOptions(path, { ...compiler, experimentalDecorators: true }),
-  });
-  if (!("decorate" in helpersUsed)) return;
-  throw syntaxError(
-    path,
-    text,
-    'Decorators need "experimentalDecorators": true in compilerOptions of tsconfig.json',
-    Math.max(0, text.search(/(?<=^\s*)@[\w$(]/mu)),
-  );
 }
 
 function syntaxError(path: string, text: string, message: string, offset: number): AppError {
