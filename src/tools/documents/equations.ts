@@ -1,9 +1,9 @@
-import { attributeOf, scanXml } from "./scan-xml.ts";
+import { scanXml, type XmlAttributes } from "./scan-xml.ts";
 
 /** An element of an equation (Office MathML) with what is in it. */
 interface MathNode {
   name: string;
-  attributes: string;
+  attributes: XmlAttributes;
   children: MathNode[];
   text: string;
 }
@@ -51,7 +51,7 @@ export function mathText(xml: string): string {
 }
 
 function treeOf(xml: string): MathNode {
-  const root: MathNode = { name: "", attributes: "", children: [], text: "" };
+  const root: MathNode = { name: "", attributes: new Map(), children: [], text: "" };
   const open = [root];
   for (const piece of scanXml(xml)) {
     const parent = open.at(-1) ?? root;
@@ -81,7 +81,7 @@ function part(node: MathNode, name: string): string {
 function setting(node: MathNode, name: string): string | undefined {
   const settings = node.children.find((child) => child.name === `${node.name}Pr`);
   const found = settings?.children.find((child) => child.name === name);
-  return found === undefined ? undefined : attributeOf(found.attributes, "val");
+  return found?.attributes.get("val");
 }
 
 function written(node: MathNode): string {

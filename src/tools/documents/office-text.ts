@@ -1,6 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import { counted, type DocumentText } from "./document-text.ts";
-import { attributeOf, scanXml } from "./scan-xml.ts";
+import { scanXml, type XmlAttributes } from "./scan-xml.ts";
 import { readParts } from "./zip-parts.ts";
 
 /** How far an OpenDocument text has been read. */
@@ -32,10 +32,10 @@ export function openDocumentText(file: Uint8Array): DocumentText {
   return { text: joined(reading.lines), left_out: counted(reading.pictures, "picture") };
 }
 
-function enter(reading: Reading, name: string, attributes: string): void {
+function enter(reading: Reading, name: string, attributes: XmlAttributes): void {
   switch (name) {
     case "s":
-      reading.text += " ".repeat(Math.min(1000, Number(attributeOf(attributes, "c") ?? 1)));
+      reading.text += " ".repeat(Math.min(1000, Number(attributes.get("c") ?? 1)));
       break;
     case "tab":
       reading.text += "\t";
@@ -54,7 +54,7 @@ function enter(reading: Reading, name: string, attributes: string): void {
       reading.text += " [";
       break;
     case "h":
-      reading.heading = Number(attributeOf(attributes, "outline-level") ?? 1);
+      reading.heading = Number(attributes.get("outline-level") ?? 1);
       break;
     case "table-row":
       reading.row = [];

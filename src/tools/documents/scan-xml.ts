@@ -1,36 +1,69 @@
-/** A piece of XML: a tag, without the prefix of its name, or the text between tags, with its entities resolved. */
+import { Tokenizer } from "htmlparser2";
+
+/** The attributes of a tag, by their names without a prefix. */
+export type XmlAttributes = ReadonlyMap<string, string>;
+
+/** A piece of XML: a tag, or the text between tags. Names are without their prefix, entities are resolved. */
 export type XmlPiece =
-  | { kind: "open" | "close" | "empty"; name: string; attributes: string }
+  | { kind: "open" | "close" | "empty"; name: string; attributes: XmlAttributes }
   | { kind: "text"; text: string };
 
-/** Comments, character data, declarations; a tag; text. */
-const pieces =
-  /<!--(?:[\s\S]*?-->|[\s\S]*$)|<!\[CDATA\[([\s\S]*?)(?:\]\]>|$)|<[?!][^>]*(?:>|$)|<(\/?)(?:[\w.-]+:)?([\w.-]+)((?:[^<>"']|"[^"]*"|'[^']*')*?)(\/?)>|([^<]+)/gu;
+/** So much is read at once, so that a long text is not held a second time as pieces. */
+const chunkLength = 65_536;
+const noAttributes: XmlAttributes = new Map();
 
-const entities = new Map(Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }));
-
-/** The pieces of an XML text, in order; what is no XML is passed over. Entities that a document declares itself are not resolved. */
+/**
+ * The pieces of an XML text, in order; what is no XML is passed over. Entities that a document declares itself are not resolved.
+ * The tokenizer alone is used: the parser around it searches a list of all open tags, which takes long in nested documents.
+ */
 export function* scanXml(xml: string): Generator<XmlPiece> {
-  for (const [, data, slash, name, attributes = "", empty, text] of xml.matchAll(pieces)) {
-    if (data !== undefined) yield { kind: "text", text: data };
-    else if (text !== undefined) yield { kind: "text", text: plainText(text) };
-    else if (name !== undefined) {
-      yield { kind: slash === "/" ? "close" : empty === "/" ? "empty" : "open", name, attributes };
-    }
+  let pieces: XmlPiece[] = [];
+  let text = "";
+  let [tag, attribute, value] = ["", "", ""];
+  let attributes = new Map<string, string>();
+  const add = (kind: "open" | "close" | "empty", name: string, given = noAttributes): void => {
+    if (text !== "") pieces.push({ kind: "text", text });
+    text = "";
+    pieces.push({ kind, name, attributes: given });
+  };
+  const ignore = (): void => undefined;
+  const tokenizer = new Tokenizer(
+    { xmlMode: true, decodeEntities: true },
+    {
+      ontext: (start, end) => (text += xml.slice(start, end)),
+      ontextentity: (code) => (text += String.fromCodePoint(code)),
+      oncdata: (start, end, endOffset) => (text += xml.slice(start, end - endOffset)),
+      onopentagname(start, end) {
+        tag = localName(xml.slice(start, end));
+        attributes = new Map();
+      },
+      onattribname: (start, end) => (attribute = xml.slice(start, end)),
+      onattribdata: (start, end) => (value += xml.slice(start, end)),
+      onattribentity: (code) => (value += String.fromCodePoint(code)),
+      onattribend() {
+        const name = localName(attribute);
+        if (!attribute.startsWith("xmlns:") && !attributes.has(name)) attributes.set(name, value);
+        value = "";
+      },
+      onopentagend: () => add("open", tag, attributes),
+      onselfclosingtag: () => add("empty", tag, attributes),
+      onclosetag: (start, end) => add("close", localName(xml.slice(start, end))),
+      oncomment: ignore,
+      ondeclaration: ignore,
+      onprocessinginstruction: ignore,
+      onend: ignore,
+    },
+  );
+  for (let at = 0; at < xml.length; at += chunkLength) {
+    tokenizer.write(xml.slice(at, at + chunkLength));
+    yield* pieces;
+    pieces = [];
   }
+  tokenizer.end();
+  yield* pieces;
+  if (text !== "") yield { kind: "text", text };
 }
 
-/** The value of an attribute, by its name without a prefix; `undefined` when it is not there. */
-export function attributeOf(attributes: string, name: string): string | undefined {
-  const found = new RegExp(String.raw`(?:^|[\s:])${name}\s*=\s*(?:"([^"]*)"|'([^']*)')`, "u").exec(attributes);
-  const value = found?.[1] ?? found?.[2];
-  return value === undefined ? undefined : plainText(value);
-}
-
-function plainText(text: string): string {
-  return text.replaceAll(/&(#x[0-9a-f]{1,6}|#\d{1,7}|\w+);/giu, (whole, name: string) => {
-    if (!name.startsWith("#")) return entities.get(name) ?? whole;
-    const code = /^#x/iu.test(name) ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
-    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
+function localName(name: string): string {
+  return name.slice(name.indexOf(":") + 1).trim();
 }

@@ -1,6 +1,6 @@
 import type { DocumentText } from "./document-text.ts";
 import { joined, partOf } from "./office-text.ts";
-import { attributeOf, scanXml } from "./scan-xml.ts";
+import { scanXml, type XmlAttributes } from "./scan-xml.ts";
 import { readParts } from "./zip-parts.ts";
 
 /** The cells of a workbook (Excel), sheet by sheet, as tables; formulas by the values they had when it was saved. */
@@ -25,14 +25,14 @@ function sheetsOf(book: string, links: string): { name: string; part: string }[]
   const targets = new Map<string, string>();
   for (const piece of scanXml(links)) {
     if (piece.kind === "text" || piece.name !== "Relationship") continue;
-    const target = (attributeOf(piece.attributes, "Target") ?? "").replace(/^\/?(?:xl\/)?/u, "xl/");
-    targets.set(attributeOf(piece.attributes, "Id") ?? "", target);
+    const target = (piece.attributes.get("Target") ?? "").replace(/^\/?(?:xl\/)?/u, "xl/");
+    targets.set(piece.attributes.get("Id") ?? "", target);
   }
   const sheets: { name: string; part: string }[] = [];
   for (const piece of scanXml(book)) {
     if (piece.kind === "text" || piece.kind === "close" || piece.name !== "sheet") continue;
-    const id = /\br:id\s*=\s*["']([^"']*)/u.exec(piece.attributes)?.[1] ?? "";
-    sheets.push({ name: attributeOf(piece.attributes, "name") ?? "Sheet", part: targets.get(id) ?? "" });
+    const id = piece.attributes.get("id") ?? "";
+    sheets.push({ name: piece.attributes.get("name") ?? "Sheet", part: targets.get(id) ?? "" });
   }
   return sheets;
 }
@@ -72,8 +72,8 @@ function dateStyles(xml: string): Set<string> {
   for (const piece of scanXml(xml)) {
     if (piece.kind === "text") continue;
     const { name, attributes, kind } = piece;
-    const id = Number(attributeOf(attributes, "numFmtId") ?? 0);
-    if (name === "numFmt") codes.set(id, attributeOf(attributes, "formatCode") ?? "");
+    const id = Number(attributes.get("numFmtId") ?? 0);
+    if (name === "numFmt") codes.set(id, attributes.get("formatCode") ?? "");
     else if (name === "cellXfs") place = kind === "open" ? 0 : undefined;
     else if (name === "xf" && kind !== "close" && place !== undefined) {
       if (isDateFormat(id, codes)) found.add(String(place));
@@ -125,11 +125,11 @@ function tableRows(xml: string, shared: readonly string[], dates: Dates): string
   return lines;
 }
 
-function cellOf(attributes: string, next: number): Cell {
+function cellOf(attributes: XmlAttributes, next: number): Cell {
   return {
-    column: columnOf(attributeOf(attributes, "r")) ?? next,
-    type: attributeOf(attributes, "t") ?? "n",
-    style: attributeOf(attributes, "s") ?? "0",
+    column: columnOf(attributes.get("r")) ?? next,
+    type: attributes.get("t") ?? "n",
+    style: attributes.get("s") ?? "0",
     text: "",
   };
 }

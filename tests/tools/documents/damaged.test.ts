@@ -111,6 +111,9 @@ describe("a damaged document is read or refused, and nothing else happens", () =
   // What took more than its length would not end in the time of a test.
   it.each([
     ["a tag that never ends", `<w:p ${'a="'.repeat(2_000_000)}`],
+    ["a tag of one long name that never ends", `<w:p ${"a".repeat(20_000_000)}`],
+    ["a tag of many values that never ends", `<w:p ${'a="b" '.repeat(3_000_000)}`],
+    ["a tag of many values", `<w:p ${"a='' ".repeat(3_000_000)}>`],
     ["quotes without end", `<w:p a="${"'".repeat(5_000_000)}`],
     ["a comment that never ends", "<!--".repeat(1_000_000)],
     ["a section that never ends", "<![CDATA[".repeat(500_000)],
