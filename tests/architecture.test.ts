@@ -25,7 +25,6 @@ const layers: string[][] = [
   ["crons"],
   ["sessions"],
   ["agent-runs"],
-  ["runs"],
   ["graph"],
   ["nodes"],
   ["loop"],
@@ -76,7 +75,6 @@ const tooFull = new Set([
   "src/http/protocol",
   "src/nodes",
   "src/prompts",
-  "src/runs",
   "src/sessions",
   "src/simulation",
   "src/models",
@@ -315,11 +313,11 @@ describe("the checks themselves", () => {
     ["src/tools/files/read.ts", `import { Runs } from "../../runs/runs.ts";`, "does not go down"],
     ["src/models/ollama/ollama.ts", `import { tools } from "../../tools/index.ts";`, "does not go down"],
     [
-      "src/runs/runs.ts",
+      "packages/engine/src/runs/runs.ts",
       `const open = await import("@millrace/engine/storage/sqlite/storage");`,
       "only server.ts chooses",
     ],
-    ["src/runs/runs.ts", `import Database from "better-sqlite3";`, "knows SQL"],
+    ["packages/engine/src/runs/runs.ts", `import Database from "better-sqlite3";`, "knows SQL"],
     ["src/loop/loop.ts", `export { Hono } from "hono";`, "knows HTTP"],
     ["src/http/app.ts", `import { runs } from "../runs/runs";`, "lacks its .ts ending"],
     ["packages/engine/src/logger.ts", `import { loop } from "../../../src/loop/loop.ts";`, "knows nothing of app"],
@@ -330,7 +328,7 @@ describe("the checks themselves", () => {
   it.each([
     ["src/nodes/plan.ts", `import type { RunEvent } from "../events.ts";`],
     ["src/server.ts", `import { openStorage } from "@millrace/engine/storage/sqlite/storage";`],
-    ["src/runs/execute.ts", `import { servicesKey } from "../loop/services.ts";`],
+    ["packages/engine/src/runs/attempt/execute.ts", `import { AppError } from "../../errors/errors.ts";`],
   ])("allow in %s: %s", (path, text) => {
     expect(importProblems(parseSource(path, text))).toEqual([]);
   });
@@ -355,8 +353,8 @@ describe("the checks themselves", () => {
     );
     expect(problems.map((found) => found.length)).toEqual([1, 1, 1, 1]);
     expect(shapeProblems(parseSource("src/loop/a.ts", "\n".repeat(201)))).toHaveLength(1);
-    expect(shapeProblems(parseSource("src/runs/a.ts", "\n".repeat(201)))).toEqual([]);
-    expect(shapeProblems(parseSource("src/runs/a.ts", "\n".repeat(301)))).toHaveLength(1);
+    expect(shapeProblems(parseSource("src/sessions/a.ts", "\n".repeat(201)))).toEqual([]);
+    expect(shapeProblems(parseSource("src/sessions/a.ts", "\n".repeat(301)))).toHaveLength(1);
   });
 
   it.each([

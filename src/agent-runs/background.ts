@@ -8,11 +8,11 @@ import type { BackgroundService, BackgroundWork } from "../loop/sub-agents/backg
 import { isUser } from "@millrace/engine/config/api-keys";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
-import type { RunStarter } from "../runs/extension.ts";
+import type { RunStarter } from "@millrace/engine/runs/extension";
 import type { LiveActivity } from "./activity.ts";
-import type { RunRequest } from "../runs/draft.ts";
-import { sentBy } from "../runs/cancel.ts";
-import { userKeysOf } from "../runs/user-of-run.ts";
+import type { RunRequest } from "@millrace/engine/runs/admission/draft";
+import { sentBy } from "@millrace/engine/runs/cancel";
+import { userKeysOf } from "@millrace/engine/runs/admission/user-of-run";
 
 /** The graph that agents in the background work in. */
 const workflowGraph = "agent";

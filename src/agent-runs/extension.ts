@@ -1,5 +1,5 @@
 import type { GraphExtension } from "@millrace/engine/graphs/extension";
-import type { RunExtension } from "../runs/extension.ts";
+import type { RunExtension } from "@millrace/engine/runs/extension";
 import { AgentRun, type AgentParts } from "./agent-run.ts";
 import { keepTurn, nodesWithLoop } from "./keep-turn.ts";
 import { shownState, withAskedCalls } from "./open-calls.ts";

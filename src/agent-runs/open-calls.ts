@@ -9,10 +9,10 @@ import { withoutSealed } from "../models/sealed-field.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import { addToMessages } from "@millrace/engine/message-list";
 import type { StatePlace } from "@millrace/engine/graphs/extension";
-import type { ReplaceChunk } from "../runs/extension.ts";
-import { finishedTasks } from "../runs/finished-tasks.ts";
+import type { ReplaceChunk } from "@millrace/engine/runs/extension";
+import { finishedTasks } from "@millrace/engine/runs/attempt/finished-tasks";
 import { hasLoop, nodesWithLoop } from "./keep-turn.ts";
-import type { GraphChunk } from "../runs/to-events.ts";
+import type { GraphChunk } from "@millrace/engine/runs/events/to-events";
 
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
 

@@ -1,7 +1,7 @@
 import type { Config } from "@millrace/engine/config/config";
 import type { Logger } from "@millrace/engine/logger";
-import { startRetention } from "../runs/retention.ts";
-import type { Runs } from "../runs/runs.ts";
+import { startRetention } from "@millrace/engine/runs/retention";
+import type { Runs } from "@millrace/engine/runs/runs";
 import { startApprovalSweep } from "../sessions/approval-sweep.ts";
 import { startExpiry } from "../sessions/expiry.ts";
 import type { Storage } from "@millrace/engine/storage/storage";

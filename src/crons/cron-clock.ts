@@ -1,6 +1,6 @@
 import { errorMessage, isAppError, type AppError, type ErrorCode } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
-import { Alarm } from "../runs/alarm.ts";
+import { Alarm } from "@millrace/engine/runs/events/alarm";
 import type { Cron } from "@millrace/engine/storage/crons";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { nextDate } from "./schedule.ts";

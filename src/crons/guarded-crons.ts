@@ -1,6 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { AuthEvent } from "@millrace/engine/manifest/auth";
-import { lastingConfig } from "../runs/user-of-run.ts";
+import { lastingConfig } from "@millrace/engine/runs/admission/user-of-run";
 import { ask, bothOf, withUser, type Guard } from "../sessions/guard.ts";
 import { isDone } from "../sessions/sessions.ts";
 import { contains } from "@millrace/engine/storage/items/contains";

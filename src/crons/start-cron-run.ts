@@ -1,7 +1,7 @@
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { RunRequest, Runs } from "../runs/runs.ts";
+import type { RunRequest, Runs } from "@millrace/engine/runs/runs";
 import { createSession } from "../sessions/sessions.ts";
 import { isUser, ownerOfUser } from "@millrace/engine/config/api-keys";
 import type { Cron } from "@millrace/engine/storage/crons";

@@ -14,7 +14,7 @@ import type { ModelServices } from "../models/resilience/model-services.ts";
 import type { OllamaService } from "../models/ollama/service.ts";
 import type { ModelRegistry } from "../models/registry/registry.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
-import type { Runs } from "../runs/runs.ts";
+import type { Runs } from "@millrace/engine/runs/runs";
 import { scopeFor } from "../sessions/owner-scope.ts";
 import type { Guard } from "../sessions/guard.ts";
 import type { ManualTools } from "../sessions/manual-run.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import { isOwnPath } from "../runs/webhook-sender.ts";
+import { isOwnPath } from "@millrace/engine/runs/webhook-sender";
 import type { WebhookSettings } from "@millrace/engine/config/webhook-settings";
 import { readWebAddress } from "@millrace/engine/net/web-address";
 

@@ -1,4 +1,4 @@
-import type { RunRequest } from "../runs/runs.ts";
+import type { RunRequest } from "@millrace/engine/runs/runs";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { RunBody, toRunRequest } from "./run-request.ts";
 import { checkedBody } from "./runs.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { streamModes } from "@millrace/engine/run-events";
-import { RunCommand, RunConfig } from "../runs/execute.ts";
-import type { RunRequest } from "../runs/runs.ts";
+import { RunCommand, RunConfig } from "@millrace/engine/runs/attempt/execute";
+import type { RunRequest } from "@millrace/engine/runs/runs";
 import { keptConfigurable } from "../sessions/configuration.ts";
 import { JsonObject, MultitaskStrategy, type Session } from "@millrace/engine/storage/records";
 import { Id } from "./validate.ts";

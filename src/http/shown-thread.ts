@@ -1,5 +1,5 @@
-import { askingRun } from "../runs/asking-run.ts";
-import { readNewest } from "../runs/newest-state.ts";
+import { askingRun } from "@millrace/engine/runs/admission/asking-run";
+import { readNewest } from "@millrace/engine/runs/follow/newest-state";
 import type { Session } from "@millrace/engine/storage/records";
 import type { Graphs } from "@millrace/engine/graphs/load";
 import type { HttpServices } from "./environment.ts";

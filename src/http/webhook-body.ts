@@ -1,4 +1,4 @@
-import type { RunEnd } from "../runs/write-end.ts";
+import type { RunEnd } from "@millrace/engine/runs/attempt/write-end";
 import type { Run } from "@millrace/engine/storage/records";
 import { toWireRun } from "./runs.ts";
 import { toWireJson } from "./wire.ts";

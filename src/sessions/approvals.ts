@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError } from "@millrace/engine/errors/errors";
 import { sessionsOfAgents } from "../agent-runs/background.ts";
-import type { RunRequest } from "../runs/runs.ts";
+import type { RunRequest } from "@millrace/engine/runs/runs";
 import { notPending } from "@millrace/engine/storage/approvals";
 import { JsonObject, type Approval, type Session } from "@millrace/engine/storage/records";
 import type { ApprovalAnswer } from "@millrace/engine/storage/storage";

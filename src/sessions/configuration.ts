@@ -1,4 +1,4 @@
-import { withoutUserKeys } from "../runs/user-of-run.ts";
+import { withoutUserKeys } from "@millrace/engine/runs/admission/user-of-run";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 
 /** Keys that say where one run began, or that the server sets: they are never kept with a session. */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpoint";
 import type { Graphs } from "@millrace/engine/graphs/load";
-import { readPause } from "../runs/status.ts";
+import { readPause } from "@millrace/engine/runs/status";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
 import { copiedConfig } from "./last-run.ts";

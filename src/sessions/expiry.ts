@@ -1,6 +1,6 @@
 import type { Logger } from "@millrace/engine/logger";
-import { Alarm } from "../runs/alarm.ts";
-import type { Runs } from "../runs/runs.ts";
+import { Alarm } from "@millrace/engine/runs/events/alarm";
+import type { Runs } from "@millrace/engine/runs/runs";
 import type { SessionTtl } from "@millrace/engine/storage/session-ttls";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { pruningSaver } from "./prune.ts";

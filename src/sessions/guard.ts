@@ -1,7 +1,7 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { AuthContext, AuthEvent, CustomAuth, RowFilter } from "@millrace/engine/manifest/auth";
 import { ownerOfUser } from "@millrace/engine/config/api-keys";
-import { withoutUserKeys } from "../runs/user-of-run.ts";
+import { withoutUserKeys } from "@millrace/engine/runs/admission/user-of-run";
 import { contains } from "@millrace/engine/storage/items/contains";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { AuthEvent, RowFilter } from "@millrace/engine/manifest/auth";
 import { Refusal } from "@millrace/engine/manifest/refusal";
-import type { Turns } from "../runs/turns.ts";
+import type { KeyedMutex } from "@millrace/engine/concurrency/keyed-mutex";
 import { contains } from "@millrace/engine/storage/items/contains";
 import { JsonObject } from "@millrace/engine/storage/records";
 import type { ItemChange, StoreItem } from "@millrace/engine/storage/items/store-items";
@@ -20,16 +20,16 @@ const Place = z.object({ namespace: z.array(Label), key: z.string().optional(), 
 /**
  * The store as the rules of `auth.path` show it to one user: all users share it, and handlers may move a namespace or a
  * key, and mark what is written. What a filter hides is as what is not there, but cannot be written over: 404. Where
- * nothing may be written, 403. `turns`, which all users share, lets nobody write between another's look and write.
+ * nothing may be written, 403. `mutex`, which all users share, lets nobody write between another's look and write.
  */
-export function guardedItems(items: OwnItems, guard: Guard, turns: Turns): OwnItems {
+export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): OwnItems {
   return {
     async change(changes) {
       const asked: Asked[] = [];
       for (const change of changes) asked.push(await askToChange(guard, change));
       const filtered = asked.flatMap(({ change, filter }) => (filter === undefined ? [] : [placeOf(change)]));
       const allowed: ItemChange[] = [];
-      await inTurns(turns, [...new Set(filtered)].toSorted(), async () => {
+      await whileLocked(mutex, [...new Set(filtered)].toSorted(), async () => {
         for (const { change, filter } of asked) if (await mayChange(items, change, filter)) allowed.push(change);
         await items.change(allowed, false);
       });
@@ -135,9 +135,13 @@ function placeOf({ namespace, key }: ItemChange): string {
   return JSON.stringify([namespace, key]);
 }
 
-/** Takes one turn after the other, all in the same order, so that nobody waits for who waits for them. */
-function inTurns(turns: Turns, [first, ...others]: readonly string[], work: () => Promise<void>): Promise<void> {
-  return first === undefined ? work() : turns.next(first, () => inTurns(turns, others, work));
+/** Takes the locks in sorted order, which rules out deadlock. */
+function whileLocked(
+  mutex: KeyedMutex,
+  [first, ...others]: readonly string[],
+  work: () => Promise<void>,
+): Promise<void> {
+  return first === undefined ? work() : mutex.run(first, () => whileLocked(mutex, others, work));
 }
 
 /** What a filter is compared with. */

@@ -1,4 +1,4 @@
-import type { RunRequest } from "../runs/draft.ts";
+import type { RunRequest } from "@millrace/engine/runs/admission/draft";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { noSession } from "./access.ts";

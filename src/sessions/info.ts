@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isHumanMessage } from "@millrace/engine/message-kinds";
 import { usage } from "../context/compression/compaction.ts";
-import { lastWorkedRun } from "../runs/asking-run.ts";
+import { lastWorkedRun } from "@millrace/engine/runs/admission/asking-run";
 import { modelLimits } from "../models/registry/model-limits.ts";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, WorkMode } from "../state.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import { askingRun, lastWorkedRun } from "../runs/asking-run.ts";
+import { askingRun, lastWorkedRun } from "@millrace/engine/runs/admission/asking-run";
 import { JsonObject, type Run, type Session } from "@millrace/engine/storage/records";
 import type { SessionRuns } from "./owner-scope.ts";
 

@@ -1,6 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import { noAssistant } from "../runs/draft.ts";
-import type { Runs } from "../runs/runs.ts";
+import { noAssistant } from "@millrace/engine/runs/admission/draft";
+import type { Runs } from "@millrace/engine/runs/runs";
 import type { AssistantStore } from "@millrace/engine/storage/assistants";
 import type { Run } from "@millrace/engine/storage/records";
 import type { SessionRuns, SessionStorage } from "./owner-scope.ts";

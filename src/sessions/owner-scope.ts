@@ -1,4 +1,4 @@
-import type { Runs } from "../runs/runs.ts";
+import type { Runs } from "@millrace/engine/runs/runs";
 import { adminName, ownerOfItems } from "@millrace/engine/config/api-keys";
 import type { AssistantStore } from "@millrace/engine/storage/assistants";
 import type { Assistant, Namespace, Session } from "@millrace/engine/storage/records";
@@ -222,7 +222,7 @@ function ownNamespaces(
   { changes, namespaces: turns }: SharedLocks,
 ): OwnNamespaces {
   return {
-    between: (namespace, work) => turns.next(JSON.stringify([owner, namespace]), work),
+    between: (namespace, work) => turns.run(JSON.stringify([owner, namespace]), work),
     get: (namespace) => namespaces.get(owner, namespace),
     list: () => namespaces.list(owner),
     async set(namespace, id) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { RunCommand } from "../runs/execute.ts";
+import type { RunCommand } from "@millrace/engine/runs/attempt/execute";
 import { JsonObject } from "@millrace/engine/storage/records";
 import { Attachments, References } from "./attachments.ts";
 import { longestText, mostParts } from "./stored-message.ts";

@@ -1,7 +1,7 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { Refusal } from "@millrace/engine/manifest/refusal";
-import { readNewest } from "../runs/newest-state.ts";
+import { readNewest } from "@millrace/engine/runs/follow/newest-state";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { noSession } from "./access.ts";
 import type { SessionRuns, SessionStorage } from "./owner-scope.ts";

@@ -1,8 +1,8 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { Graphs, ServedGraph } from "@millrace/engine/graphs/load";
-import { toCommand } from "../runs/execute.ts";
-import { readPause } from "../runs/status.ts";
+import { toCommand } from "@millrace/engine/runs/attempt/execute";
+import { readPause } from "@millrace/engine/runs/status";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { noSession } from "./access.ts";
 import type { FillParts } from "./new-sessions.ts";

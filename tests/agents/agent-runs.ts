@@ -6,7 +6,7 @@ import { openDocumentation } from "../../src/context/documentation/open-document
 import { workflow } from "../../src/graph/workflow.ts";
 import { createLogger } from "@millrace/engine/logger";
 import { createModelLoader } from "../../src/models/load-model.ts";
-import { Runs } from "../../src/runs/runs.ts";
+import { Runs } from "@millrace/engine/runs/runs";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { tools } from "../../src/tools/index.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";

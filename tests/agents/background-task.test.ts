@@ -5,7 +5,7 @@ import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { BackgroundAgent, BackgroundAgents } from "../../src/agents/background.ts";
 import { listBackground } from "../../src/agent-runs/background.ts";
-import type { Runs } from "../../src/runs/runs.ts";
+import type { Runs } from "@millrace/engine/runs/runs";
 import type { Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { backgroundTask } from "../../src/tools/agents/background-task.ts";

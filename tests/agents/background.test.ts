@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { BackgroundAgent } from "../../src/agents/background.ts";
 import { AppError } from "@millrace/engine/errors/errors";
 import { backgroundOf, listBackground } from "../../src/agent-runs/background.ts";
-import type { Runs } from "../../src/runs/runs.ts";
+import type { Runs } from "@millrace/engine/runs/runs";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { collect, createGate, createSession, never, request } from "../runs/fixtures.ts";

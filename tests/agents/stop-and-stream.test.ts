@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { AIMessageChunk, isToolMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { workflow } from "../../src/graph/workflow.ts";
-import type { Runs } from "../../src/runs/runs.ts";
+import type { Runs } from "@millrace/engine/runs/runs";
 import type { Session } from "@millrace/engine/storage/records";
 import { collect, createSession, never, request } from "../runs/fixtures.ts";
 import { read } from "../runs/stop-bench.ts";

@@ -5,7 +5,7 @@ import { startCronClock, type CronClock } from "../../src/crons/cron-clock.ts";
 import { cronRequest } from "../../src/http/cron-request.ts";
 import { AppError } from "@millrace/engine/errors/errors";
 import { createLogger } from "@millrace/engine/logger";
-import type { Runs } from "../../src/runs/runs.ts";
+import type { Runs } from "@millrace/engine/runs/runs";
 import type { Cron } from "@millrace/engine/storage/crons";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { cronRecord } from "../contract/crons.ts";

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { createLogger } from "@millrace/engine/logger";
 import { runLoop } from "../../src/loop/loop.ts";
 import type { RunServices } from "../../src/loop/services.ts";
-import { Runs } from "../../src/runs/runs.ts";
+import { Runs } from "@millrace/engine/runs/runs";
 import { LoopLimits } from "../../src/state.ts";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { Database } from "@millrace/engine/storage/sqlite/database/database";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { BaseMessage } from "@langchain/core/messages";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { repairToolPairs } from "../../src/context/repair.ts";
-import type { Runs } from "../../src/runs/runs.ts";
+import type { Runs } from "@millrace/engine/runs/runs";
 import type { Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { agentFiles, askedBy, hands, roundOf } from "../agents/agent-flow.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Alarm } from "../../src/runs/alarm.ts";
+import { Alarm } from "@millrace/engine/runs/events/alarm";
 
 const minute = 60_000;
 let calls: number[];

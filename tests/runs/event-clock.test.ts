@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { metaOf } from "../../src/http/protocol/protocol-answer.ts";
-import { eventTime, freshTime } from "../../src/runs/event-clock.ts";
+import { eventTime, freshTime } from "@millrace/engine/runs/events/event-clock";
 
 const placeNow = (): number => metaOf("a-thread").applied_through_seq;
 

@@ -3,7 +3,7 @@ import { END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { AppError } from "@millrace/engine/errors/errors";
 import { createLogger } from "@millrace/engine/logger";
-import { Runs } from "../../src/runs/runs.ts";
+import { Runs } from "@millrace/engine/runs/runs";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { createSession, never, request, serve, State } from "./fixtures.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { followSession } from "../../src/runs/follow-session.ts";
-import { SessionFeeds } from "../../src/runs/session-feeds.ts";
+import { followSession } from "@millrace/engine/runs/follow/follow-session";
+import { SessionFeeds } from "@millrace/engine/runs/follow/session-feeds";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { createBench, createGate, gatedGraph, never, plainGraph, request, settle } from "./fixtures.ts";
 

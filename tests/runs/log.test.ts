@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { idBlock, RunLog } from "../../src/runs/log.ts";
+import { idBlock, RunLog } from "@millrace/engine/runs/events/log";
 import type { Run } from "@millrace/engine/storage/records";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { never, settle } from "./fixtures.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { MemorySaver, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { hasProgress } from "../../src/runs/status.ts";
+import { hasProgress } from "@millrace/engine/runs/status";
 import type { Run } from "@millrace/engine/storage/records";
 import { createMemoryStorage, type MemoryStorage } from "../support/memory-storage.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isOver, noPause, outcomeOf, type Ending, type Pause } from "../../src/runs/status.ts";
+import { isOver, noPause, outcomeOf, type Ending, type Pause } from "@millrace/engine/runs/status";
 
 const asked: Pause = { interrupts: { task: [{ id: "i", value: "?" }] }, waiting: true };
 const breakpoint: Pause = { interrupts: {}, waiting: true };

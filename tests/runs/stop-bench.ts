@@ -11,7 +11,7 @@ import { workflow } from "../../src/graph/workflow.ts";
 import { createLogger } from "@millrace/engine/logger";
 import type { RunServices } from "../../src/loop/services.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
-import { Runs } from "../../src/runs/runs.ts";
+import { Runs } from "@millrace/engine/runs/runs";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { createLocks } from "../../src/tools/runtime/locks.ts";

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createLogger } from "@millrace/engine/logger";
 import { loop, runLoop } from "../../src/loop/loop.ts";
-import { Runs } from "../../src/runs/runs.ts";
+import { Runs } from "@millrace/engine/runs/runs";
 import { LoopLimits } from "../../src/state.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { defineTool, type Tool } from "../../src/tools/runtime/tool.ts";

@@ -5,7 +5,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { interrupt, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Runs } from "../../src/runs/runs.ts";
+import type { Runs } from "@millrace/engine/runs/runs";
 import type { Run } from "@millrace/engine/storage/records";
 import type { SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { RunStore, Storage } from "@millrace/engine/storage/storage";

@@ -1,7 +1,7 @@
 import { AIMessage, AIMessageChunk, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import type { StreamMode } from "@millrace/engine/run-events";
-import { createTranslator, planStream } from "../../src/runs/to-events.ts";
+import { createTranslator, planStream } from "@millrace/engine/runs/events/to-events";
 
 describe("the modes asked of LangGraph", () => {
   it.each([

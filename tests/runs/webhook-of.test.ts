@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { webhookBody } from "../../src/http/webhook-body.ts";
 import { createLogger } from "@millrace/engine/logger";
-import { webhookOf } from "../../src/runs/write-end.ts";
+import { webhookOf } from "@millrace/engine/runs/attempt/write-end";
 import { runRecord } from "../contract/records.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 

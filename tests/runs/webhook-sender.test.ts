@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
-import { WebhookSender, type WebhookSenderParts } from "../../src/runs/webhook-sender.ts";
+import { WebhookSender, type WebhookSenderParts } from "@millrace/engine/runs/webhook-sender";
 import { createMemoryWebhooks } from "../support/memory-webhooks.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Stop, type StopState } from "../../src/runs/stop.ts";
+import { Stop, type StopState } from "@millrace/engine/runs/attempt/stop";
 import { builtInProfiles } from "../../src/models/registry/profiles.ts";
 import { readActivity } from "../../src/sessions/status.ts";
 import type { Session } from "@millrace/engine/storage/records";

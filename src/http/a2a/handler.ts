@@ -18,7 +18,7 @@ import {
 import type { A2ARequestHandler } from "@a2a-js/sdk/server";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { channelNames } from "@millrace/engine/graphs/schemas/graph-schemas";
-import { isOver } from "../../runs/status.ts";
+import { isOver } from "@millrace/engine/runs/status";
 import { createSession, requireSession } from "../../sessions/sessions.ts";
 import type { Assistant, Run, Session } from "@millrace/engine/storage/records";
 import type { HttpContext, HttpServices } from "../environment.ts";

@@ -1,7 +1,7 @@
 import { Role, TaskState, type Message, type Task, type TaskStatus } from "@a2a-js/sdk";
 import type { Language } from "@millrace/engine/language";
-import { askingRun } from "../../runs/asking-run.ts";
-import { isOver } from "../../runs/status.ts";
+import { askingRun } from "@millrace/engine/runs/admission/asking-run";
+import { isOver } from "@millrace/engine/runs/status";
 import { readQuestion } from "../../sessions/questions.ts";
 import type { Approval, Run } from "@millrace/engine/storage/records";
 import type { HttpServices } from "../environment.ts";

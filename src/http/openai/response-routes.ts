@@ -1,7 +1,7 @@
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { z } from "zod";
-import { isOver } from "../../runs/status.ts";
+import { isOver } from "@millrace/engine/runs/status";
 import type { Run } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
 import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { StreamMode } from "@millrace/engine/run-events";
-import { askingRun } from "../../runs/asking-run.ts";
-import { RunCommand, RunConfig } from "../../runs/execute.ts";
-import type { RunRequest } from "../../runs/runs.ts";
+import { askingRun } from "@millrace/engine/runs/admission/asking-run";
+import { RunCommand, RunConfig } from "@millrace/engine/runs/attempt/execute";
+import type { RunRequest } from "@millrace/engine/runs/runs";
 import { createSession } from "../../sessions/sessions.ts";
 import { readState } from "../../sessions/state.ts";
 import {

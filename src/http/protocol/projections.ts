@@ -1,7 +1,7 @@
 import { createGraphRunStream, isNativeTransformer, type StreamTransformer } from "@langchain/langgraph";
 import type { StreamMode } from "@langchain/langgraph/web";
 import { z } from "zod";
-import type { GraphChunk, Project } from "../../runs/to-events.ts";
+import type { GraphChunk, Project } from "@millrace/engine/runs/events/to-events";
 import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
 import { createMessageStreams, type MessageStreams } from "./messages.ts";
 import type { ProtocolBody } from "./protocol-event.ts";

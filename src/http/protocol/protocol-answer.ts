@@ -2,7 +2,7 @@ import { HTTPException } from "hono/http-exception";
 import { explain, isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
 import { Refusal as Refused } from "@millrace/engine/manifest/refusal";
-import { partingTime } from "../../runs/event-clock.ts";
+import { partingTime } from "@millrace/engine/runs/events/event-clock";
 
 /** Why a command was refused, in the words of the protocol. */
 export type ProtocolErrorCode =

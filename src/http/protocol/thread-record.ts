@@ -1,5 +1,5 @@
 import type { Graphs } from "@millrace/engine/graphs/load";
-import type { RecordItem } from "../../runs/follow-record.ts";
+import type { RecordItem } from "@millrace/engine/runs/follow/follow-record";
 import type { Run } from "@millrace/engine/storage/records";
 import type { HttpServices } from "../environment.ts";
 import { isWanted, type EventFilter } from "./event-filter.ts";

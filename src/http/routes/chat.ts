@@ -2,7 +2,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { askingRun } from "../../runs/asking-run.ts";
+import { askingRun } from "@millrace/engine/runs/admission/asking-run";
 import { messagesIn } from "../../sessions/conversation.ts";
 import { LlmMetadata } from "../../sessions/message-fields.ts";
 import { readQuestion } from "../../sessions/questions.ts";

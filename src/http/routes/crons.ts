@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { CronChange, NewCron } from "../../crons/own-crons.ts";
 import { findAssistant } from "@millrace/engine/graphs/find-assistant";
-import { noAssistant } from "../../runs/draft.ts";
+import { noAssistant } from "@millrace/engine/runs/admission/draft";
 import { requireSession } from "../../sessions/sessions.ts";
 import { nameOfOwner } from "@millrace/engine/config/api-keys";
 import type { Cron } from "@millrace/engine/storage/crons";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Hono } from "hono";
 import { z } from "zod";
-import { readNewest } from "../../runs/newest-state.ts";
+import { readNewest } from "@millrace/engine/runs/follow/newest-state";
 import { contains } from "@millrace/engine/storage/items/contains";
 import { JsonObject, SessionStatus, type Session } from "@millrace/engine/storage/records";
 import type { SessionQuery } from "@millrace/engine/storage/storage";

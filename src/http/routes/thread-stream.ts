@@ -3,7 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
 import type { Language } from "@millrace/engine/language";
 import { streamModes, type RunEvent, type StreamMode } from "@millrace/engine/run-events";
-import type { SessionPlace } from "../../runs/follow-session.ts";
+import type { SessionPlace } from "@millrace/engine/runs/follow/follow-session";
 import { requireSession } from "../../sessions/sessions.ts";
 import { describe } from "../describe.ts";
 import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";

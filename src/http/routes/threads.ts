@@ -1,7 +1,7 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { Hono } from "hono";
 import { z } from "zod";
-import { RunCommand } from "../../runs/execute.ts";
+import { RunCommand } from "@millrace/engine/runs/attempt/execute";
 import { copySession } from "../../sessions/copy.ts";
 import { switchSession } from "../../sessions/namespaces.ts";
 import { createSession, deleteSession, requireSession } from "../../sessions/sessions.ts";

@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ownerOfItems } from "../../config/api-keys.ts";
+import { AppError, errorMessage } from "../../errors/errors.ts";
+import { GraphStore } from "../../storage/items/graph-store.ts";
+import type { Run } from "../../storage/records.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { ActiveRun } from "../active-run.ts";
+import { refusedAnswer } from "./answers-left.ts";
+import { otherWorkedRun } from "../admission/asking-run.ts";
+import { requireOrigin } from "../admission/draft.ts";
+import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
+import { createFence } from "./fence.ts";
+import { endsInTime, keepFormer, keepStopped, stopPatience } from "./keep-turn.ts";
+import type { RunnerDeps } from "../options.ts";
+import { crashLoop, hasProgress, noPause, outcomeOf, readPause, type Ending, type Pause } from "../status.ts";
+import { rollBack } from "../remove-run.ts";
+import { toRunError } from "./run-error.ts";
+import { readToldMessages } from "../events/told-messages.ts";
+import { webhookOf, writeEnd } from "./write-end.ts";
+
+const stopped: StreamResult = { ending: { kind: "stopped" }, paused: false, values: undefined };
+
+/**
+ * One attempt of a run from its first event to its written end. Followers end only after the end is written. A run that
+ * the server's own stop has interrupted is let go of with its row still `running`.
+ */
+export async function runAttempt(active: ActiveRun, deps: RunnerDeps): Promise<void> {
+  const { stop } = active;
+  const result = stop.signal.aborted ? stopped : await streamUntilStopped(active, deps);
+  // A walk that ended by itself although nobody has stopped it was parked before its next step.
+  if (result.ending.kind === "stopped") stop.request("app_shutdown");
+  if (active.ended) return;
+  if (stop.state === "stop_requested") stop.move("stopping");
+  if (result.ending.kind === "stopped" && stop.reason === "app_shutdown") {
+    await letGo(active, deps);
+    return;
+  }
+  active.ended = true;
+  const ending = endingOf(result.ending, stop);
+  const keeping = ending.kind === "stopped" ? createFence(deps.storage.checkpointer) : undefined;
+  const values = keeping === undefined ? result.values : await keepStopped(active, keeping, deps);
+  const pause = await pauseAfter(active, { ...result, ending }, deps);
+  const tellEnd = (): void => tellEnding(active, ending, values);
+  const outcome = outcomeOf(ending, pause);
+  // Of one that is taken back nobody is told.
+  const webhook = active.rollback ? undefined : await webhookOf(active.run, outcome, values, deps);
+  const run = await writeEnd(active, { ...outcome, webhook }, tellEnd, deps);
+  // What a forced stop has left under way must not come after what the next run writes.
+  void keeping?.close();
+  if (run === undefined) {
+    await letGo(active, deps);
+    return;
+  }
+  if (values !== undefined) deps.lastValues.set(run, values);
+  if (active.rollback) await rollBack(run, deps);
+  active.settle(run);
+  active.companion?.over(run);
+  deps.onOver?.(run);
+}
+
+/** What the readers get last: the end of what was going on, and of a failed run its error. */
+function tellEnding(active: ActiveRun, ending: Ending, values: Record<string, unknown> | undefined): void {
+  active.companion?.ended(ending, values);
+  if (ending.kind === "failed") active.log.emit({ event: "error", data: ending.error });
+}
+
+/**
+ * A walk that was stopped because its events could not be stored has failed; nobody stopped it. One whose time is up
+ * was stopped, and says so.
+ */
+function endingOf(ending: Ending, stop: ActiveRun["stop"]): Ending {
+  if (ending.kind !== "stopped") return ending;
+  switch (stop.reason) {
+    case "error":
+      return { kind: "failed", error: toRunError(stop.signal.reason) };
+    case "timeout":
+      return { kind: "stopped", error: toRunError(stop.signal.reason) };
+    default:
+      return ending;
+  }
+}
+
+/** One attempt; of a stopped one that does not end in time nothing more is heard. */
+async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult> {
+  const { stop, run } = active;
+  const onStop = (): void => {
+    const { reason } = stop;
+    // A run that goes on after a restart, or that has failed, was stopped by nobody.
+    if (reason === undefined || reason === "app_shutdown" || reason === "error") return;
+    active.companion?.stopRequested(reason);
+  };
+  stop.signal.addEventListener("abort", onStop, { once: true });
+  const endClock = limitTime(active, deps.runTimeout);
+  try {
+    const result = await endsInTime(stream(active, deps), stop.signal, deps.stopPatience ?? stopPatience);
+    if (result === undefined) deps.logger.warn({ run_id: run.run_id }, "stop_forced");
+    return result ?? stopped;
+  } finally {
+    endClock();
+    stop.signal.removeEventListener("abort", onStop);
+  }
+}
+
+/** What the session waits for afterwards; the checkpoint is read only where the walk cannot have told. */
+async function pauseAfter(active: ActiveRun, result: StreamResult, deps: RunnerDeps): Promise<Pause> {
+  if (result.ending.kind === "done" && !result.paused) return noPause;
+  const { run } = active;
+  try {
+    // One that has not begun has left nothing: the state is that of the run before, which may be another graph's.
+    const before = run.attempt === 0 ? await otherWorkedRun(deps.storage.runs, run) : undefined;
+    const graph = await deps.graphs.ofRun(before ?? active.told, "threads.read");
+    return await readPause(graph, run.session_id);
+  } catch (error) {
+    // The run has an end all the same; only what the session waits for is not known.
+    deps.logger.warn({ err: error, run_id: run.run_id }, "session_state_unreadable");
+    return noPause;
+  }
+}
+
+async function letGo(active: ActiveRun, { logger }: RunnerDeps): Promise<void> {
+  try {
+    await active.log.flush();
+  } catch (error) {
+    logger.error({ err: error, run_id: active.run.run_id }, `events_not_stored: ${errorMessage(error)}`);
+  }
+  active.abandon(new AppError("server", "The server is stopping; the run goes on after its restart."));
+}
+
+/** One walk of a run, from its input or from its checkpoint; whatever fails on the way is its ending. Never throws. */
+async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult> {
+  const { storage, graphs, extension } = deps;
+  const { run, told, log, stop, companion } = active;
+  const looping = crashLoop(run, deps.crashBudget);
+  if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
+  active.fence = createFence(storage.checkpointerWith(log));
+  const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
+  companion?.begins(resumes);
+  try {
+    await log.room();
+    log.emit({ event: "metadata", data: { run_id: run.run_id, attempt: run.attempt } });
+    const resume = run.attempt > 1 && (await hasProgress(storage.checkpointer, run));
+    if (!resume) {
+      // Once more: the run before may have been rolled back, and its checkpoints with it.
+      await requireOrigin(run, storage.checkpointer);
+      await keepFormer(run, active.fence.saver, deps);
+    }
+    const graph = await graphs.forRun(told);
+    const refusal = resume ? undefined : await refusedAnswer(run, graph);
+    if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
+    const feedback = feedbackOf(run, deps);
+    companion?.walks(graph, resumes);
+    const { saver } = active.fence;
+    const result = await streamGraph({
+      run: told,
+      graph,
+      hasLoop: graphs.hasLoop(graph),
+      recursionLimit: extension?.recursionLimit,
+      lend: companion && ((signal) => companion.lend(signal)),
+      replace: companion?.replaces(graph, saver, resume),
+      logger: deps.logger,
+      resume,
+      toldMessages: resume ? await readToldMessages(storage.events, run.run_id, stop.signal) : undefined,
+      signal: stop.signal,
+      saver,
+      store: storeOf(run, storage),
+      control: stop.control,
+      tracer: tracerOf(run, deps),
+      project: deps.project,
+      tell: (event) => {
+        if (!active.ended) log.emit(companion?.asTold(event) ?? event);
+      },
+      told: (mode, payload) => {
+        if (!active.ended) companion?.heard(mode, payload);
+      },
+      room: () => log.room(),
+    });
+    const urls = await feedback;
+    if (urls !== undefined && !active.ended) log.emit({ event: "feedback", namespace: [], data: urls });
+    return result;
+  } catch (error) {
+    return { ending: { kind: "failed", error: toRunError(error) }, paused: false, values: undefined };
+  }
+}
+
+/** The store with the items of the session's owner, who is looked up when a graph uses it. */
+function storeOf({ session_id }: Run, { items, sessions }: Pick<Storage, "items" | "sessions">): GraphStore {
+  return new GraphStore(items, async () => ownerOfItems((await sessions.get(session_id))?.owner ?? null));
+}
+
+function tracerOf({ kwargs }: Run, { tracer, tracerFor }: RunnerDeps): RunnerDeps["tracer"] {
+  const { langsmith_tracer: place } = kwargs;
+  return place === undefined ? tracer : (tracerFor?.(place) ?? tracer);
+}
+
+/**
+ * Stops an attempt of a run with the reason `timeout` when it has walked for too long: the shorter of what the run says
+ * (`config.timeout`, as LangChain names it) and what the server allows, in milliseconds. Waiting in the queue or for a
+ * person is no part of an attempt. Whoever begins it ends it with the returned function.
+ */
+function limitTime({ run, stop }: ActiveRun, ofServer = Infinity): () => void {
+  const limit = Math.min(RunConfig.parse(run.kwargs.config).timeout ?? Infinity, ofServer);
+  if (limit === Infinity) return () => undefined;
+  const timer = setTimeout(() => stop.request("timeout"), limit);
+  return () => clearTimeout(timer);
+}
+
+/** Milliseconds that a run waits at its end for the addresses of its feedback, which were asked for at its beginning. */
+const feedbackPatience = 3000;
+
+/**
+ * Asks where a run may be judged (`feedback_keys`), beside the work. `undefined` where nobody traces, or the answer
+ * does not come in time: a run does not fail for it.
+ */
+async function feedbackOf(
+  { run_id, kwargs }: Run,
+  { feedbackUrls, logger }: Pick<RunnerDeps, "feedbackUrls" | "logger">,
+): Promise<Record<string, string> | undefined> {
+  const { feedback_keys: keys = [] } = kwargs;
+  if (feedbackUrls === undefined || keys.length === 0) return undefined;
+  const late = sleep(feedbackPatience, undefined, { ref: false });
+  const urls = feedbackUrls(run_id, keys).catch((error: unknown) => {
+    logger.warn({ err: error, run_id }, "feedback_not_asked");
+    return undefined;
+  });
+  return await Promise.race([urls, late]);
+}

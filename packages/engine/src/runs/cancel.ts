@@ -1,0 +1,121 @@
+import { AppError } from "../errors/errors.ts";
+import type { StopReason } from "../run-events.ts";
+import type { Logger } from "../logger.ts";
+import type { Run, StopAction } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { ActiveRun } from "./active-run.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { RunnerDeps } from "./options.ts";
+import { waitingBehind } from "./admission/queue.ts";
+
+/** The key of a run's metadata with the session that has begun it for its own work: it is stopped with that one. */
+export const sentBy = "background_of";
+
+/** What cancelling needs. */
+interface Cancelling {
+  dispatch: Dispatch;
+  storage: Storage;
+  logger: Logger;
+}
+
+/** How a run is stopped, and why. */
+interface StopOrder {
+  action: StopAction;
+  reason: StopReason;
+  /** Why, in the words of who asked. */
+  said?: string | undefined;
+}
+
+/** One that walks is aborted at once; one that waits is ended by `Dispatch.endWaiting`. */
+function stopNow(active: ActiveRun, { action, reason }: StopOrder): void {
+  if (action === "rollback") active.rollback = true;
+  active.stop.request(reason);
+}
+
+/**
+ * Stops a run and writes down that it was asked for, so that a restart does not go on with it; resolves when that is on
+ * disk, for a run that waits when its end is. Throws what the store throws; the run stops all the same.
+ */
+export async function cancelRun(active: ActiveRun, order: StopOrder, { dispatch, storage }: Cancelling): Promise<void> {
+  stopNow(active, order);
+  // Asked before the end is written: a crash must not come between the end of a run and its rollback.
+  const noted = storage.runs.requestStop(active.run.run_id, order.action, order.said);
+  await Promise.all([dispatch.endWaiting(active), noted]);
+}
+
+/** Stops the runs of a session that wait behind `run`: none of them begins when it ends. */
+export async function cancelBehind(run: Run, cancelling: Cancelling): Promise<void> {
+  const behind = waitingBehind(cancelling.dispatch.active, run);
+  const order: StopOrder = { action: "interrupt", reason: "user_requested" };
+  await Promise.all(behind.map((other) => cancelRun(other, order, cancelling)));
+}
+
+/** Stops what the session was asked before `active`; never what was asked since. Its admission has written that down. */
+export async function cancelEarlier(active: ActiveRun, action: StopAction, dispatch: Dispatch): Promise<void> {
+  const { run, admission } = active;
+  const earlier = dispatch.ofSession(run.session_id).filter((other) => other.admission < admission);
+  for (const other of earlier) stopNow(other, { action, reason: "user_requested" });
+  await Promise.all(earlier.map((other) => dispatch.endWaiting(other)));
+}
+
+/**
+ * Stops the agents that a session has sent to the background, with whoever sent them, which no run has that has not
+ * begun; resolves when that is on disk. One that is being sent at this moment stops by the signal of its caller.
+ */
+export async function cancelSent(sessionId: string, cancelling: Cancelling): Promise<void> {
+  const sent = [...cancelling.dispatch.active.values()].filter(({ run }) => run.metadata[sentBy] === sessionId);
+  const order: StopOrder = { action: "interrupt", reason: "user_requested" };
+  await Promise.all(sent.map((active) => cancelRun(active, order, cancelling)));
+}
+
+/** Stops every run of a session, queued ones too, and resolves when their ends are written. */
+export async function cancelSession(sessionId: string, reason: StopReason, cancelling: Cancelling): Promise<void> {
+  const { dispatch, logger } = cancelling;
+  const runs = dispatch.ofSession(sessionId);
+  for (const active of runs) {
+    cancelRun(active, { action: "interrupt", reason }, cancelling).catch((error: unknown) => {
+      logger.error({ err: error, run_id: active.run.run_id }, "stop_not_noted");
+    });
+  }
+  await Promise.all(runs.map((active) => active.over));
+}
+
+/** Stops every run of an assistant, and removes the rows of all its runs when their ends are written. */
+export async function removeRunsOf(assistantId: string, cancelling: Cancelling): Promise<void> {
+  const { dispatch, storage } = cancelling;
+  const runs = [...dispatch.active.values()].filter(({ run }) => run.assistant_id === assistantId);
+  const order: StopOrder = { action: "interrupt", reason: "user_requested" };
+  await Promise.all(runs.map((active) => cancelRun(active, order, cancelling)));
+  await Promise.all(runs.map((active) => active.over));
+  await storage.runs.deleteOfAssistant(assistantId);
+}
+
+/**
+ * Parks the runs that walk before their next step; what is still in a step after `graceMs` is aborted. Neither ends a
+ * run: its row stays `running` and the next start goes on with it, which counts as no crash.
+ */
+export async function drainRuns(dispatch: Dispatch, graceMs: number, deps: RunnerDeps): Promise<void> {
+  const ended = dispatch.close();
+  const reason = new AppError("server", "The server is stopping; the run goes on after its restart.");
+  for (const active of dispatch.active.values()) {
+    if (active.walking) active.stop.control.requestDrain();
+    else active.abandon(reason);
+  }
+  // Now, in case the stop is cut short, and again at the end for what was claimed at this moment.
+  await park(deps);
+  const grace = setTimeout(() => {
+    for (const active of dispatch.active.values()) if (active.walking) active.stop.request("app_shutdown");
+  }, graceMs);
+  await ended;
+  clearTimeout(grace);
+  await park(deps);
+}
+
+async function park({ storage, logger }: RunnerDeps): Promise<void> {
+  try {
+    await storage.runs.park();
+  } catch (error) {
+    // The next start then takes the runs for crashed ones, of which they may have some.
+    logger.error({ err: error }, "runs_not_parked");
+  }
+}

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "../logger.ts";
+import type { Run } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+import { ActiveRun } from "./active-run.ts";
+import { Delays } from "./admission/delays.ts";
+import type { RunStarter } from "./extension.ts";
+import { runAttempt } from "./attempt/run-attempt.ts";
+import type { RunnerDeps } from "./options.ts";
+import { SessionQueue } from "./admission/queue.ts";
+import { SessionFeeds } from "./follow/session-feeds.ts";
+import { isOver } from "./status.ts";
+
+/** Milliseconds that the answer of a temporary session's run stays for who asks again under its key. */
+export const keptForRepeats = 600_000;
+
+/** What a dispatch needs from its server. */
+interface DispatchOptions {
+  storage: Storage;
+  logger: Logger;
+  performance: RunnerDeps;
+  /** What the companions of runs start and stop others by. */
+  starter: RunStarter;
+  /** Runs that walk at the same time, over all sessions. */
+  maxConcurrent: number;
+}
+
+/** Milliseconds until a run's time has come. Only a delayed one waits for it, wherever the machine's clock has been set to. */
+function delayOf({ status, created_at, updated_at }: Run): number {
+  return status === "pending" && created_at !== updated_at ? Date.parse(created_at) - Date.now() : 0;
+}
+
+/** The runs that are in hand: each waits for its time and its turn, is performed once, and is let go of when it is over. */
+export class Dispatch {
+  readonly active = new Map<string, ActiveRun>();
+  /** Who follows a session is told here when one of its runs begins. */
+  readonly feeds = new SessionFeeds();
+  readonly #options: DispatchOptions;
+  readonly #queue: SessionQueue;
+  readonly #delays = new Delays();
+  /** Runs a former process has left `running`, by session. */
+  readonly #left = new Map<string, string>();
+  #admissions = 0;
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+    this.#queue = new SessionQueue(options.maxConcurrent, (sessionId) => this.#work(sessionId));
+  }
+
+  /** Takes a run in hand. It is not begun before `schedule`. */
+  track(run: Run): ActiveRun {
+    const { storage, performance, starter } = this.#options;
+    const active = new ActiveRun(run, storage.events);
+    active.companion = performance.extension?.accompany(active, starter);
+    this.active.set(run.run_id, active);
+    return active;
+  }
+
+  /** The run is admitted: it comes after all that were before. */
+  admit(active: ActiveRun): void {
+    active.admission = ++this.#admissions;
+  }
+
+  /** The runs in hand of one session. */
+  ofSession(sessionId: string): ActiveRun[] {
+    return [...this.active.values()].filter(({ run }) => run.session_id === sessionId);
+  }
+
+  /** Begins the run when its time has come and its session and the server have room. */
+  schedule(run: Run): void {
+    if (run.status === "running") this.#left.set(run.session_id, run.run_id);
+    const delay = delayOf(run);
+    if (delay <= 0) this.#queue.wake(run.session_id);
+    else this.#delays.set(run.run_id, delay, () => this.schedule(run));
+  }
+
+  /** One run of a session, if there is one to do. Failures to read the queue are logged and tried again. */
+  async #work(sessionId: string): Promise<boolean> {
+    const { storage, logger, performance } = this.#options;
+    try {
+      const left = this.#left.get(sessionId);
+      const run = await (left === undefined ? storage.runs.claim(sessionId) : storage.runs.reclaim(left));
+      this.#left.delete(sessionId);
+      if (run === undefined) return left !== undefined;
+      const active = this.active.get(run.run_id);
+      // Cancelled between its claim and here: its row is already finished. Or the server stops: it is for the next start.
+      if (active === undefined || active.ended || performance.stopping.aborted) return true;
+      active.begin(run);
+      this.feeds.begun(sessionId, run.run_id);
+      await runAttempt(active, performance);
+      this.#forget(active);
+    } catch (error) {
+      logger.error({ err: error, session_id: sessionId }, "run_queue_failed");
+      this.#delays.set(sessionId, performance.retryDelay, () => this.#queue.wake(sessionId));
+      return false;
+    }
+    return true;
+  }
+
+  /** Writes the end of a run that was stopped before it began; one that has begun ends by itself. */
+  async endWaiting(active: ActiveRun): Promise<void> {
+    if (active.walking || active.ended) return;
+    this.#delays.clear(active.run.run_id);
+    this.feeds.begun(active.run.session_id, active.run.run_id, false);
+    await runAttempt(active, this.#options.performance);
+    this.#forget(active);
+    this.#queue.wake(active.run.session_id);
+  }
+
+  /**
+   * Lets go of a run that is over; a temporary session goes when its answer has been read, or some time later where a
+   * key lets a client that lost the answer ask again.
+   */
+  #forget(active: ActiveRun): void {
+    const { run_id, session_id, kwargs, status } = active.run;
+    if (!kwargs.temporary || !isOver(status)) {
+      this.active.delete(run_id);
+      return;
+    }
+    if (active.hasKey) {
+      // Who asks again is given what is stored; memory holds no run for so long.
+      this.active.delete(run_id);
+      this.removeLater(session_id);
+      return;
+    }
+    this.#remove(
+      session_id,
+      active.unread(60_000).then(() => this.active.delete(run_id)),
+    );
+  }
+
+  /** Removes a temporary session when nobody asks again any more for the answer that is in it. */
+  removeLater(sessionId: string): void {
+    this.#remove(sessionId, sleep(keptForRepeats, undefined, { ref: false }));
+  }
+
+  /** Removes a temporary session when `wait` is over, unless the server stops before. */
+  #remove(sessionId: string, wait: Promise<unknown>): void {
+    const { storage, logger, performance } = this.#options;
+    const remove = async (): Promise<void> => {
+      await wait;
+      // Whoever waits for something else that was asked of it would wait for ever.
+      for (let others = this.#unfinished(sessionId); others.length > 0; others = this.#unfinished(sessionId)) {
+        for (const { stop } of others) stop.request("session_switch");
+        await Promise.all(others.map((other) => this.endWaiting(other)));
+        await Promise.allSettled(others.map(({ over }) => over));
+      }
+      if (!performance.stopping.aborted) await storage.sessions.delete(sessionId);
+    };
+    remove().catch((error: unknown) => {
+      logger.error({ err: error, session_id: sessionId }, "temporary_session_not_removed");
+    });
+  }
+
+  /** The runs of a session that were admitted and have no end yet; none where they are for the next start. */
+  #unfinished(sessionId: string): ActiveRun[] {
+    if (this.#options.performance.stopping.aborted) return [];
+    return this.ofSession(sessionId).filter(({ admission, ended }) => Number.isFinite(admission) && !ended);
+  }
+
+  /** Begins nothing more; resolves when what is performed now has ended. */
+  close(): Promise<void> {
+    this.#delays.close();
+    return this.#queue.close();
+  }
+}

@@ -1,0 +1,219 @@
+import type { RunEvent } from "../../run-events.ts";
+import type { Run } from "../../storage/records.ts";
+import type { EventGroup, EventStore, UnstoredEvents } from "../../storage/storage.ts";
+import { eventTime, freshTime } from "./event-clock.ts";
+
+type WithoutId<Event> = Event extends unknown ? Omit<Event, "id" | "at"> : never;
+/** An event before it has its place in the run's sequence. */
+export type EventBody = WithoutId<RunEvent>;
+
+/** Ids are reserved in blocks of this many, so that a crash cannot reuse one that was already sent. */
+export const idBlock = 1000;
+/** So many before the last one the next block is asked for, and so many are kept for the events of one chunk. */
+const idsAhead = 256;
+const idsOfOneChunk = 16;
+/** Milliseconds between two writes of a run's events (design, section 4: groups at most 50 ms apart). */
+const groupDelay = 50;
+const groupSize = 1000;
+/** Stored events kept in memory for readers that are nearly up to date. */
+const windowSize = 256;
+const readSize = 100;
+
+/** Stored events with an id above `after`, in batches, until the store has no more or the signal is aborted. */
+export async function* readStored(
+  events: EventStore,
+  runId: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<RunEvent[]> {
+  let cursor = after;
+  while (!signal.aborted) {
+    const batch = await events.read(runId, cursor, readSize);
+    const last = batch.at(-1);
+    if (last === undefined) return;
+    cursor = last.id;
+    yield batch;
+  }
+}
+
+/**
+ * The events of one run that is not over. Live readers see an event in the turn it is emitted; the store gets them in
+ * groups, or with the checkpoint that comes after them (`carry`). Memory holds what is not stored yet and a window
+ * behind it; a reader further back reads from the store.
+ */
+export class RunLog implements UnstoredEvents {
+  readonly #store: EventStore;
+  readonly #run: { session_id: string; run_id: string };
+  readonly #onStoreFailure: (error: unknown) => void;
+  #events: RunEvent[] = [];
+  /** Id of the first event in memory. */
+  #base: number;
+  /** Ids below are on disk. */
+  #stored: number;
+  /** Ids below are ours to give. */
+  #mark: number;
+  #writing: Promise<void> | undefined;
+  /** The write of events that is under way or was the last. Never rejects. */
+  #lastWrite: Promise<unknown> = Promise.resolve();
+  #reserving: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+  #hasTold = false;
+  #waiting = new Set<() => void>();
+  /** The attempt that writes; the store refuses the groups of another (fence). Unset until a walk has begun. */
+  attempt: number | undefined;
+
+  /** `onStoreFailure` is told when a group could not be written; `flush` tries again. */
+  constructor(store: EventStore, run: Run, onStoreFailure: (error: unknown) => void) {
+    this.#store = store;
+    this.#run = { session_id: run.session_id, run_id: run.run_id };
+    this.#onStoreFailure = onStoreFailure;
+    // A first attempt owns the block that came with the admission; a later one starts above all that were ever reserved.
+    this.#base = run.attempt === 0 ? 0 : run.event_mark;
+    this.#stored = this.#base;
+    this.#mark = run.event_mark;
+  }
+
+  /** Readers that wait now; for tests and for the removal of temporary sessions. */
+  get waitingReaders(): number {
+    return this.#waiting.size;
+  }
+
+  get #next(): number {
+    return this.#base + this.#events.length;
+  }
+
+  /** The id that the next event will have. */
+  get head(): number {
+    return this.#next;
+  }
+
+  /** The first id in memory; those below are in the store, or were never given. */
+  get base(): number {
+    return this.#base;
+  }
+
+  /** Undefined while there are ids to give; else a promise to await before the next `emit`. */
+  room(): Promise<void> | undefined {
+    const left = this.#mark - this.#next;
+    if (left >= idsAhead) return undefined;
+    if (this.#reserving === undefined) {
+      this.#reserving = this.#reserve().finally(() => {
+        this.#reserving = undefined;
+      });
+      this.#reserving.catch((error: unknown) => this.#onStoreFailure(error));
+    }
+    return left >= idsOfOneChunk ? undefined : this.#reserving;
+  }
+
+  async #reserve(): Promise<void> {
+    const mark = Math.max(this.#mark, this.#next) + idBlock;
+    await this.#store.reserve(this.#run.run_id, mark, this.attempt);
+    this.#mark = mark;
+  }
+
+  /** Appends one event and wakes the readers that wait. Callers await `room()` first. */
+  emit(body: EventBody): void {
+    this.#events.push({ id: this.#next, at: this.#hasTold ? eventTime() : freshTime(), ...body });
+    this.#hasTold = true;
+    this.#wake();
+    if (this.#next - this.#stored >= groupSize) this.#write();
+    else this.#timer ??= setTimeout(() => this.#write(), groupDelay);
+  }
+
+  #wake(): void {
+    if (this.#waiting.size === 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = new Set();
+    for (const wake of waiting) wake();
+  }
+
+  /** Starts a write in the background; its failure goes to `onStoreFailure`. */
+  #write(): void {
+    if (this.#writing === undefined) this.flush().catch((error: unknown) => this.#onStoreFailure(error));
+  }
+
+  /** Resolves when everything emitted so far is in the store. Throws what the store throws. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#stored < this.#next) {
+      await this.carry(({ session_id, run_id, events, attempt }) =>
+        this.#store.append(session_id, run_id, events, attempt),
+      );
+    }
+  }
+
+  /** See `UnstoredEvents`: two writes at once would store the same events twice. */
+  carry<Result>(write: (group: EventGroup) => Promise<Result>): Promise<Result> {
+    const written = this.#lastWrite.then(async () => {
+      const events = this.#events.slice(this.#stored - this.#base);
+      const result = await write({ ...this.#run, attempt: this.attempt, events });
+      this.#stored += events.length;
+      this.#trim();
+      return result;
+    });
+    this.#lastWrite = written.catch(() => undefined);
+    return written;
+  }
+
+  #trim(): void {
+    const surplus = this.#stored - this.#base - windowSize;
+    if (surplus < windowSize) return;
+    this.#events.splice(0, surplus);
+    this.#base += surplus;
+  }
+
+  /** No more events will come: readers end when they have read what there is. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#wake();
+  }
+
+  /** Batches of events with an id above `after`, as they come, until the log is closed or the signal is aborted. */
+  async *follow(after: number, signal: AbortSignal): AsyncGenerator<RunEvent[]> {
+    let cursor = after;
+    let wake: (() => void) | undefined;
+    const onAbort = (): void => wake?.();
+    signal.addEventListener("abort", onAbort);
+    try {
+      while (!signal.aborted) {
+        // Read before the store is asked: what is trimmed meanwhile is in the store for the next round.
+        const base = this.#base;
+        if (cursor + 1 < base) {
+          for await (const batch of readStored(this.#store, this.#run.run_id, cursor, signal)) {
+            cursor = batch.at(-1)?.id ?? cursor;
+            yield batch;
+          }
+          cursor = Math.max(cursor, base - 1);
+          continue;
+        }
+        const batch = this.#events.slice(cursor + 1 - base);
+        const last = batch.at(-1);
+        if (last !== undefined) {
+          cursor = last.id;
+          yield batch;
+        } else if (this.#closed) {
+          return;
+        } else {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          wake = resolve;
+          this.#waiting.add(resolve);
+          await promise;
+          this.#waiting.delete(resolve);
+        }
+      }
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+}

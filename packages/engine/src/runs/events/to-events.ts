@@ -1,0 +1,189 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { isCheckpointEnvelope, type StreamMode as GraphStreamMode } from "@langchain/langgraph/web";
+import { isBaseMessage, isBaseMessageChunk } from "../../message-kinds.ts";
+import type { StreamMode } from "../../run-events.ts";
+import { toWireCheckpoint, toWireDebug, toWireTask, toWireTool } from "./debug-payload.ts";
+import type { EventBody } from "./log.ts";
+import { toToolEvent } from "./tool-events.ts";
+import { leftToTell, type ToldMessages } from "./told-messages.ts";
+
+/** What LangGraph gives for one chunk when it streams several modes with subgraphs. */
+export type GraphChunk = [namespace: string[], mode: string, payload: unknown];
+
+/** What the stream transformers of a graph make of one walk; they are told of all of it. */
+export interface Projections {
+  heard(chunk: GraphChunk): void;
+  /** The walk has come to an end by itself; resolves when their last values are told. */
+  ended(): Promise<void>;
+  brokeOff(error: unknown): void;
+}
+
+/** Those of a graph without stream transformers. */
+export const noProjections: Projections = {
+  heard: () => undefined,
+  ended: () => Promise.resolve(),
+  brokeOff: () => undefined,
+};
+
+/** Sets the stream transformers of a graph to work, where it has any; `failed` hears of one that threw. Never throws. */
+export type Project = (walk: {
+  graph: object;
+  signal: AbortSignal;
+  tell: (event: EventBody) => void;
+  failed: (error: unknown) => void;
+}) => Projections | undefined;
+
+/** What a run has to ask of LangGraph so that its readers get the modes they asked for. */
+export interface StreamPlan {
+  modes: GraphStreamMode[];
+  subgraphs: boolean;
+}
+
+/**
+ * The cheapest set of LangGraph modes that yields `requested`. `messages` and `custom` of nested graphs come only with
+ * `subgraphs`, which `hasLoop` asks for: our loop is such a graph, and what it says is the conversation's. Whole
+ * messages of the older `messages` mode come from `values`; and a pause is only told by `values` or `updates`, so one
+ * of the two is always among them.
+ */
+export function planStream(requested: readonly StreamMode[], streamSubgraphs: boolean, hasLoop: boolean): StreamPlan {
+  const modes = new Set<GraphStreamMode>();
+  for (const mode of requested) for (const needed of neededFor(mode)) modes.add(needed);
+  if (!modes.has("values") && !modes.has("updates")) modes.add("updates");
+  const hearsLoop = hasLoop && (modes.has("messages") || modes.has("custom"));
+  const looksInside = hearsLoop || requested.includes("lifecycle");
+  return { modes: [...modes], subgraphs: streamSubgraphs || looksInside };
+}
+
+/** What LangGraph has to be asked for one mode of the wire. */
+function neededFor(mode: StreamMode): GraphStreamMode[] {
+  switch (mode) {
+    case "messages-tuple":
+      return ["messages"];
+    case "messages":
+      return ["messages", "values"];
+    case "lifecycle":
+      return ["tasks"];
+    case "tools":
+      // The calls of our own loop are told as its own events.
+      return ["tools", "custom"];
+    case "events":
+      return [];
+    default:
+      return [mode];
+  }
+}
+
+function messagesIn(payload: unknown): BaseMessage[] {
+  if (typeof payload !== "object" || payload === null || !("messages" in payload)) return [];
+  const { messages } = payload;
+  const list: unknown[] = Array.isArray(messages) ? messages : [messages];
+  return list.filter((message) => isBaseMessage(message));
+}
+
+/** The three events of the older `messages` mode, which LangGraph does not give as such. */
+function createMessageEvents(): { ofChunk(payload: unknown): EventBody[]; ofValues(payload: unknown): EventBody[] } {
+  const begun = new Set<string>();
+  const complete = new Set<string>();
+  return {
+    ofChunk(payload) {
+      // LangGraph's `messages` mode always gives a pair of message and metadata.
+      const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
+      // Whole messages come with the state they belong to; only what a model streams is partial.
+      if (message.id === undefined || !isBaseMessageChunk(message)) return [];
+      const partial: EventBody = { event: "messages/partial", namespace: [], data: message };
+      if (begun.has(message.id)) return [partial];
+      begun.add(message.id);
+      return [{ event: "messages/metadata", namespace: [], data: { [message.id]: { metadata } } }, partial];
+    },
+    ofValues(payload) {
+      const news = messagesIn(payload).filter((message) => message.id !== undefined && !complete.has(message.id));
+      for (const message of news) if (message.id !== undefined) complete.add(message.id);
+      return news.length === 0 ? [] : [{ event: "messages/complete", namespace: [], data: news }];
+    },
+  };
+}
+
+/**
+ * Whether what a step says is not for readers. LangGraph itself keeps back only the tokens of a model with these tags,
+ * not the message that its node returns.
+ */
+function isSilent({ tags }: Record<string, unknown>): boolean {
+  return Array.isArray(tags) && (tags.includes("nostream") || tags.includes("langsmith:nostream"));
+}
+
+/**
+ * Makes the translator of one run's chunks into its events, in order. Without `streamSubgraphs`, messages and custom
+ * events of nested graphs appear as the root's own, and everything else of theirs is dropped. It remembers only which
+ * message ids it has told; `told` is what former attempts have, which is not told again. With `envelopes` the
+ * checkpoint that comes before each state is told too.
+ */
+export function createTranslator(
+  requested: readonly StreamMode[],
+  streamSubgraphs: boolean,
+  told: ToldMessages = new Map(),
+  envelopes = false,
+): (chunk: GraphChunk) => EventBody[] {
+  const asked = new Set<string>(requested);
+  const older = asked.has("messages") ? createMessageEvents() : undefined;
+  const envelope = (path: string[], payload: unknown): EventBody[] =>
+    envelopes ? [{ event: "checkpoint", namespace: path, data: payload }] : [];
+  return ([path, mode, payload]) => {
+    if (isEnvelope(mode, payload)) return envelope(path, payload);
+    const nested = path.length > 0;
+    const namespace = streamSubgraphs ? path : [];
+    if (mode === "messages") {
+      // LangGraph's `messages` mode always gives a pair of message and metadata.
+      const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
+      // Among the root's own, an agent's words would be taken for the reply.
+      if (isSilent(metadata) || (!streamSubgraphs && "sub_agent" in metadata)) return [];
+      const events: EventBody[] = older?.ofChunk(payload) ?? [];
+      const data = asked.has("messages-tuple") ? leftToTell(message, told) : undefined;
+      if (data !== undefined) events.push({ event: "messages", namespace, data, metadata });
+      return events;
+    }
+    // The event protocol reads our loop's own events itself.
+    if (mode === "custom") return customEvents(asked, { namespace, payload, tools: !envelopes });
+    if (nested && !streamSubgraphs) return [];
+    if (mode === "values") {
+      const complete = older?.ofValues(payload) ?? [];
+      if (!asked.has("values")) return complete;
+      // The state of a graph is an object of its channels, also where it is only `__interrupt__`.
+      return [{ event: "values", namespace, data: payload as Record<string, unknown> }, ...complete];
+    }
+    return asked.has(mode) ? plainEvents(mode, namespace, payload) : [];
+  };
+}
+
+/** LangGraph tells in two forms of a checkpoint: whole, and by its name alone, before the state that it holds. */
+function isEnvelope(mode: string, payload: unknown): boolean {
+  return mode === "checkpoints" && isCheckpointEnvelope(payload);
+}
+
+/** What was told on the `custom` stream; of a call of our own loop, what the mode `tools` says of it as well. */
+function customEvents(
+  asked: ReadonlySet<string>,
+  { namespace, payload, tools }: { namespace: string[]; payload: unknown; tools: boolean },
+): EventBody[] {
+  const events: EventBody[] = asked.has("custom") ? [{ event: "custom", namespace, data: payload }] : [];
+  const call = tools && asked.has("tools") ? toToolEvent(payload) : undefined;
+  return call === undefined ? events : [{ event: "tools", namespace, data: call }, ...events];
+}
+
+/** Events of the modes whose chunks need nothing but another form. */
+function plainEvents(mode: string, namespace: string[], payload: unknown): EventBody[] {
+  switch (mode) {
+    case "updates":
+      // An update is an object keyed by node.
+      return [{ event: "updates", namespace, data: payload as Record<string, unknown> }];
+    case "debug":
+      return [{ event: "debug", namespace, data: toWireDebug(payload) }];
+    case "tools":
+      return [{ event: "tools", namespace, data: toWireTool(payload) }];
+    case "tasks":
+      return [{ event: "tasks", namespace, data: toWireTask(payload) }];
+    case "checkpoints":
+      return [{ event: "checkpoints", namespace, data: toWireCheckpoint(payload) }];
+    default:
+      return [];
+  }
+}

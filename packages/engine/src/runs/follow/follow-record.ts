@@ -1,0 +1,239 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { isAppError } from "../../errors/errors.ts";
+import type { RunEvent, SessionNews } from "../../run-events.ts";
+import type { Run } from "../../storage/records.ts";
+import type { ActiveRun } from "../active-run.ts";
+import { followRun, type RunSources } from "./follow.ts";
+import type { ComingRuns, SessionFeeds } from "./session-feeds.ts";
+import { isOver } from "../status.ts";
+
+/** Runs that a reader who comes back is given at most, and how many are read in one go. */
+const runsReplayed = 1000;
+const runsAtOnce = 50;
+/** Runs that a reader who names no place is given at most. */
+const runsUnasked = 10;
+/** An end that is so many milliseconds after a run came is no matter of clocks: the run has waited for it. */
+const waited = 50;
+
+/**
+ * What a session's record tells: a batch of events of one of its runs; that a run is over and when, with its row then
+ * (`undefined` when it was removed); once, that all which had happened before is told; something that no run tells.
+ */
+export type RecordItem =
+  | { run: Run; events: RunEvent[] }
+  | { run: Run; ended: Run | undefined; at: string }
+  | { caughtUp: true }
+  | { news: SessionNews };
+
+/** A run that has ended without having begun, whole. */
+interface StoppedRun {
+  items: RecordItem[];
+  /** Milliseconds since 1970. */
+  at: number;
+}
+
+/** What a record is read from. */
+interface Reading {
+  sources: RunSources;
+  coming: ComingRuns;
+  signal: AbortSignal;
+  /** Runs that have ended without having begun, and are not told yet; the first one first. */
+  stopped: StoppedRun[];
+  /** Runs that the feed will name although they are known. */
+  seen: Set<string>;
+}
+
+/**
+ * What the runs of a session tell, one after the other in the order in which they begin; what was stopped before it began is
+ * told at its time, amid the run that worked then. Never ends by itself but when the session or the server goes. It begins
+ * with all runs that were not over at `since` (milliseconds since 1970), else with the newest one and those that it waited
+ * for: what came before is in the session's state. A session that does not exist yet has an empty record.
+ */
+export async function* followRecord(
+  sources: RunSources & { feeds: SessionFeeds },
+  sessionId: string,
+  since: number | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<RecordItem> {
+  // Opened before anything is looked at: what begins meanwhile is not missed.
+  const coming = sources.feeds.open(sessionId, signal);
+  const reading: Reading = { sources, coming, signal, stopped: [], seen: new Set() };
+  try {
+    const { walked, stopped } = await keptRuns(sources, sessionId, since);
+    const newest = walked.at(-1);
+    const told = newest === undefined ? -1 : await lastTold(sources, newest);
+    for (const { run_id } of [...walked, ...stopped]) reading.seen.add(run_id);
+    for (const run of stopped) await noteStopped(reading, run);
+    for (const run of walked) yield* recordOf(reading, run, run === newest ? "newest" : "former", told);
+    if (newest === undefined) {
+      yield* stoppedBefore(reading, Infinity);
+      yield { caughtUp: true };
+    }
+    for await (const item of coming.items) {
+      if ("news" in item) {
+        yield item;
+        continue;
+      }
+      // One that began between the two looks is in both.
+      if (reading.seen.delete(item.run_id)) continue;
+      const run = await findRun(sources, item.run_id);
+      if (run === undefined) continue;
+      if (item.hasBegun) yield* recordOf(reading, run, "live");
+      else {
+        await noteStopped(reading, run);
+        yield* stoppedBefore(reading, Infinity);
+      }
+    }
+  } finally {
+    coming.close();
+  }
+}
+
+async function findRun({ active, storage }: RunSources, runId: string): Promise<Run | undefined> {
+  return active.get(runId)?.run ?? (await storage.runs.get(runId));
+}
+
+/** The id of the last event that a run has told so far, -1 before its first. */
+async function lastTold({ active, storage }: RunSources, { run_id }: Run): Promise<number> {
+  const log = active.get(run_id)?.log;
+  return log === undefined ? storage.events.last(run_id) : log.head - 1;
+}
+
+/** The runs with which the record begins, oldest first: those that have begun, and those that were stopped before. */
+async function keptRuns(
+  { active, storage }: RunSources,
+  sessionId: string,
+  since: number | undefined,
+): Promise<{ walked: Run[]; stopped: Run[] }> {
+  const walked = new Map<string, Run>();
+  const stopped = new Map<string, Run>();
+  const kept = () => ({ walked: oldestFirst(walked), stopped: oldestFirst(stopped) });
+  for (let offset = 0; offset < runsReplayed; offset += runsAtOnce) {
+    const page = await storage.runs.list(sessionId, { limit: runsAtOnce, offset });
+    for (const row of page) {
+      const found = active.get(row.run_id);
+      const kind = kindOf(row, found);
+      if (kind === "waits") continue;
+      // All that it has told is known.
+      const isKnown = since !== undefined && isOver(row.status) && Date.parse(row.updated_at) <= since;
+      if (kind === "stopped") {
+        // One that works may have come before it: this says nothing about the others.
+        if (!isKnown) stopped.set(row.run_id, row);
+        continue;
+      }
+      if (isKnown || (since === undefined && !isUnasked(row, [...walked.values()]))) return kept();
+      // One that has come meanwhile moves the others down.
+      walked.set(row.run_id, found?.run ?? row);
+    }
+    if (page.length < runsAtOnce) break;
+    await nextTurn();
+  }
+  return kept();
+}
+
+/** `waits`: it has told nothing yet. `stopped`: it ended without having begun, or its end is being written. */
+function kindOf({ status, attempt }: Run, found: ActiveRun | undefined): "waits" | "stopped" | "walked" {
+  if (status === "pending" && found?.walking !== true) return found?.ended === true ? "stopped" : "waits";
+  return isOver(status) && attempt === 0 ? "stopped" : "walked";
+}
+
+/**
+ * Whether a reader who names no place hears of a run: of the newest one, and of those that it waited for. A client that
+ * has lost its connection comes back without a place; it may wait for the end of the one, while the next works already.
+ */
+function isUnasked(run: Run, [newest, ...others]: readonly Run[]): boolean {
+  if (newest === undefined) return true;
+  const hasWaited = Date.parse(run.updated_at) - Date.parse(newest.created_at) > waited;
+  return hasWaited && others.length + 1 < runsUnasked;
+}
+
+function oldestFirst(runs: ReadonlyMap<string, Run>): Run[] {
+  return [...runs.values()].toReversed();
+}
+
+/** Reads a run that is about to end, or has ended, without having begun. */
+async function noteStopped({ sources, signal, stopped }: Reading, run: Run): Promise<void> {
+  const items: RecordItem[] = [];
+  for await (const item of toldBy(sources, run, signal)) items.push(item);
+  const end = items.at(-1);
+  // One that the server lets go of has no end, and is no part of the record.
+  if (end === undefined || !("ended" in end)) return;
+  stopped.push({ items, at: Date.parse(end.at) });
+  stopped.sort((one, other) => one.at - other.at);
+}
+
+/** Takes out what was stopped before a time, and tells it. */
+function* stoppedBefore({ stopped }: Reading, at: number): Generator<RecordItem> {
+  while (stopped[0] !== undefined && stopped[0].at <= at) yield* stopped.shift()?.items ?? [];
+}
+
+/** What one run tells, and its end. */
+async function* toldBy(sources: RunSources, run: Run, signal: AbortSignal): AsyncGenerator<RecordItem> {
+  const active = sources.active.get(run.run_id);
+  try {
+    for await (const events of followRun(sources, run.run_id, -1, { signal })) yield { run, events };
+  } catch (error) {
+    // It was deleted or rolled back before its turn to be read came.
+    if (!isAppError(error) || error.code !== "not_found") throw error;
+  }
+  if (signal.aborted) return;
+  const ended = await sources.storage.runs.get(run.run_id);
+  // One that the server lets go of goes on after its restart.
+  if (ended !== undefined && !isOver(ended.status)) return;
+  yield { run, ended, at: (ended ?? active?.run ?? run).updated_at };
+}
+
+/**
+ * A run from its beginning to its end, with what was stopped meanwhile. Of the newest one, `told` is the last event
+ * that it had told when its reader came.
+ */
+async function* recordOf(
+  reading: Reading,
+  run: Run,
+  place: "former" | "newest" | "live",
+  told = -1,
+): AsyncGenerator<RecordItem> {
+  const { sources, signal } = reading;
+  // Of a run that was over, its end belongs to what had happened.
+  const wasOpen = sources.active.has(run.run_id);
+  let isBehind = place === "newest";
+  if (isBehind && wasOpen && told === -1) {
+    isBehind = false;
+    yield { caughtUp: true };
+  }
+  for await (const item of toldBy(sources, run, signal)) {
+    await noteNewlyStopped(reading);
+    if (!("events" in item)) {
+      if ("at" in item) yield* stoppedBefore(reading, Date.parse(item.at));
+      yield item;
+      continue;
+    }
+    yield* amidStopped(reading, run, item.events);
+    if (!wasOpen || !isBehind || (item.events.at(-1)?.id ?? -1) < told) continue;
+    isBehind = false;
+    yield { caughtUp: true };
+  }
+  if (place !== "former") yield* stoppedBefore(reading, Infinity);
+  if (isBehind && !signal.aborted) yield { caughtUp: true };
+}
+
+async function noteNewlyStopped(reading: Reading): Promise<void> {
+  for (const runId of reading.coming.takeStopped()) {
+    if (reading.seen.delete(runId)) continue;
+    const run = await findRun(reading.sources, runId);
+    if (run !== undefined) await noteStopped(reading, run);
+  }
+}
+
+/** A batch of events, with what was stopped between them. */
+function* amidStopped(reading: Reading, run: Run, events: RunEvent[]): Generator<RecordItem> {
+  let from = 0;
+  for (const [index, { at = 0 }] of events.entries()) {
+    if (reading.stopped[0] === undefined) break;
+    if (reading.stopped[0].at > at) continue;
+    if (index > from) yield { run, events: events.slice(from, index) };
+    from = index;
+    yield* stoppedBefore(reading, at);
+  }
+  if (from < events.length) yield { run, events: from === 0 ? events : events.slice(from) };
+}

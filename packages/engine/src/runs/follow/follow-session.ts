@@ -1,0 +1,106 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { isAppError } from "../../errors/errors.ts";
+import type { RunEvent } from "../../run-events.ts";
+import type { Run } from "../../storage/records.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { followRun, letGo, type RunSources } from "./follow.ts";
+import type { SessionFeeds } from "./session-feeds.ts";
+
+/** Runs that a reader who wants everything, or comes back, is given at most, and how many are read in one go. */
+const runsReplayed = 1000;
+const runsAtOnce = 50;
+
+/** An event of one of a session's runs; `run_id` is empty for what no run has told. */
+export interface SessionEvent {
+  run_id: string;
+  event: RunEvent;
+}
+
+/**
+ * From where a session is followed: `open`, the run that works now and all that come; `now`, only what is told from now
+ * on; `all`, every run that is kept; or after the last event that the reader has.
+ */
+export type SessionPlace = "open" | "now" | "all" | { run_id: string; id: number };
+
+/**
+ * What the runs of a session tell, one run after the other in the order in which they begin, in batches; never ends by
+ * itself but when the session goes. Built on the runs' own logs: a reader is woken, nothing is asked for again. Throws
+ * `server` when `stopping` is aborted: after a restart there may be more.
+ */
+export async function* followSession(
+  sources: RunSources & { feeds: SessionFeeds },
+  sessionId: string,
+  place: SessionPlace,
+  ends: { signal: AbortSignal; stopping: AbortSignal },
+): AsyncGenerator<SessionEvent[]> {
+  const signal = AbortSignal.any([ends.signal, ends.stopping]);
+  // Opened before anything is looked at: what begins meanwhile is not missed.
+  const coming = sources.feeds.open(sessionId, signal);
+  const seen = new Set<string>();
+  try {
+    for (const { run_id, after } of await begunRuns(sources, sessionId, place)) {
+      seen.add(run_id);
+      yield* eventsOf(sources, run_id, after, signal);
+    }
+    for await (const item of coming.items) {
+      if ("news" in item) yield [{ run_id: "", event: { id: 0, event: "custom", namespace: [], data: item.news } }];
+      // One that began between the two looks is in both.
+      else if (!seen.delete(item.run_id)) yield* eventsOf(sources, item.run_id, -1, signal);
+    }
+  } finally {
+    coming.close();
+  }
+  if (ends.stopping.aborted && !ends.signal.aborted) throw letGo();
+}
+
+async function begunRuns(
+  { active, storage }: RunSources,
+  sessionId: string,
+  place: SessionPlace,
+): Promise<{ run_id: string; after: number }[]> {
+  // One that ends without having begun was announced before this reader came.
+  const hasTold = ({ run_id }: Run): boolean => {
+    const found = active.get(run_id);
+    return found !== undefined && (found.walking || found.ended);
+  };
+  if (place === "open" || place === "now") {
+    const walking = [...active.values()].filter(({ run, walking: is }) => run.session_id === sessionId && is);
+    return walking.map(({ run, log }) => ({ run_id: run.run_id, after: place === "now" ? log.head - 1 : -1 }));
+  }
+  const newest = await newestRuns(storage, sessionId, place === "all" ? undefined : place.run_id);
+  const begun = newest.filter((run) => run.status !== "pending" || hasTold(run)).toReversed();
+  if (place === "all") return begun.map(({ run_id }) => ({ run_id, after: -1 }));
+  const at = begun.findIndex(({ run_id }) => run_id === place.run_id);
+  return begun.slice(Math.max(at, 0)).map(({ run_id }) => ({ run_id, after: run_id === place.run_id ? place.id : -1 }));
+}
+
+/**
+ * The newest runs of a session down to `until`, where they hold it, each once. A run has its whole input with it: who
+ * comes back after the last one must not make the server read a thousand.
+ */
+async function newestRuns(storage: Storage, sessionId: string, until: string | undefined): Promise<Run[]> {
+  const found = new Map<string, Run>();
+  for (let offset = 0; offset < runsReplayed; offset += runsAtOnce) {
+    const page = await storage.runs.list(sessionId, { limit: runsAtOnce, offset });
+    // One that has come meanwhile moves the others down.
+    for (const run of page) if (!found.has(run.run_id)) found.set(run.run_id, run);
+    if (page.length < runsAtOnce || (until !== undefined && found.has(until))) break;
+    await nextTurn();
+  }
+  return [...found.values()];
+}
+
+async function* eventsOf(
+  sources: RunSources,
+  run_id: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<SessionEvent[]> {
+  try {
+    for await (const batch of followRun(sources, run_id, after, { signal }))
+      yield batch.map((event) => ({ run_id, event }));
+  } catch (error) {
+    // It was deleted or rolled back before its turn to be read came: the next one is.
+    if (!isAppError(error) || error.code !== "not_found") throw error;
+  }
+}

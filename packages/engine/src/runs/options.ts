@@ -1,0 +1,106 @@
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import type { Config } from "../config/config.ts";
+import type { Logger } from "../logger.ts";
+import type { StopReason } from "../run-events.ts";
+import type { Run, RunKwargs, StopAction } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { Graphs } from "../graphs/load.ts";
+import type { RunExtension } from "./extension.ts";
+import type { Project } from "./events/to-events.ts";
+import type { RunEnd } from "./attempt/write-end.ts";
+
+/** What the attempts of runs need of the server. */
+export interface RunnerDeps {
+  storage: Storage;
+  graphs: Graphs;
+  logger: Logger;
+  /** What an agent adds to runs; absent where only other people's graphs are served. */
+  extension?: RunExtension | undefined;
+  /** Receives the spans of every run; absent where nobody traces. */
+  tracer?: BaseCallbackHandler | undefined;
+  /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
+  tracerFor?: ((place: NonNullable<RunKwargs["langsmith_tracer"]>) => BaseCallbackHandler) | undefined;
+  /** Attempts that may end with the process before a run is set aside. */
+  crashBudget: number;
+  /** Milliseconds that an attempt may take; absent: as long as it takes. */
+  runTimeout?: number | undefined;
+  /** Milliseconds between two tries of what the store refuses. */
+  retryDelay: number;
+  /** Aborted when the server stops. */
+  stopping: AbortSignal;
+  /** The last values of runs that have just ended, by the row they ended with. */
+  lastValues: WeakMap<Run, Record<string, unknown>>;
+  /** Where runs are judged (`feedback_keys`); absent where nobody traces. */
+  feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
+  /** What is told of a run's end to whoever asked for it; absent: nobody is told. */
+  webhookBody?: ((run: Run, end: RunEnd) => string) | undefined;
+  /** Runs the stream transformers of graphs; absent: nobody does. */
+  project?: Project | undefined;
+  /** Told of each run that is over; see `RunsOptions`. */
+  onOver?: (run: Run) => void;
+  /** Milliseconds a stop waits for what it stops. Default 5 s. */
+  stopPatience?: number;
+}
+
+/** What the runs of a server need. */
+export interface RunsOptions {
+  storage: Storage;
+  graphs: Graphs;
+  logger: Logger;
+  /** What an agent adds to runs; absent where only other people's graphs are served. */
+  extension?: RunExtension | undefined;
+  /** Receives the spans of every run; absent where nobody traces. */
+  tracer?: BaseCallbackHandler | undefined;
+  /** The same for a run that says where its spans go besides (`langsmith_tracer`). */
+  tracerFor?: RunnerDeps["tracerFor"];
+  /** Runs that walk at the same time, over all sessions. */
+  maxConcurrent: number;
+  /** Attempts that may end with the process before a run is set aside as `crash_loop`. Default 3. */
+  crashBudget?: number;
+  /** Runs that may wait, over all sessions; one more is refused with `rate_limit`. Default any number. */
+  queueLimit?: number;
+  /** How many of them may be of one owner's sessions. Default any number. */
+  ownerQueueLimit?: number | undefined;
+  /** Milliseconds that an attempt of a run may take at most; see `limitTime`. Default any number. */
+  runTimeout?: number | undefined;
+  /** Milliseconds between two tries of what the store refuses. Default one second. */
+  retryDelay?: number;
+  /** Milliseconds that an admission, or work between runs, waits for its turn in its session. Default 10 s. */
+  turnPatience?: number;
+  /** Where runs are judged (`feedback_keys`); absent where nobody traces. */
+  feedbackUrls?: ((runId: string, keys: readonly string[]) => Promise<Record<string, string>>) | undefined;
+  /** What is told of a run's end to whoever asked for it (`webhook`), as JSON of an object. Default: nobody is told. */
+  webhookBody?: ((run: Run, end: RunEnd) => string) | undefined;
+  /** Runs the stream transformers of graphs, for runs of the event protocol. Default: nobody does. */
+  project?: Project | undefined;
+  /** Told of each run that is over, when its readers know it; must not throw and must not take long. */
+  onOver?: (run: Run) => void;
+}
+
+/** How a run is stopped; see `Runs.cancel`. */
+export interface CancelOptions {
+  action: StopAction;
+  /** Default `user_requested`. */
+  reason?: StopReason;
+  /** Why, in the words of who asked; the run's `cancel_reason`. */
+  said?: string | undefined;
+  wait: boolean;
+  clearQueue?: boolean;
+}
+
+/** What bounds the runs of a server, as its configuration says it. `auth`: the rules of a user, where there are any. */
+export function runLimits(
+  config: Config,
+  auth: object | undefined,
+): Pick<
+  RunsOptions,
+  "maxConcurrent" | "queueLimit" | "ownerQueueLimit" | "crashBudget" | "runTimeout" | "turnPatience"
+> {
+  const { maxConcurrentRuns, queueLimit, crashBudget, runSeconds, conversations } = config;
+  // One key or user must not keep the others out: half of the queue is for them.
+  const isShared = auth !== undefined || new Set(config.apiKeys.map(({ owner }) => owner)).size > 1;
+  const ownerQueueLimit = isShared ? Math.ceil(queueLimit / 2) : undefined;
+  const runTimeout = runSeconds === undefined ? undefined : runSeconds * 1000;
+  const turnPatience = conversations.lockSeconds * 1000;
+  return { maxConcurrent: maxConcurrentRuns, queueLimit, ownerQueueLimit, crashBudget, runTimeout, turnPatience };
+}

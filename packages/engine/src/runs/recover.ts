@@ -1,0 +1,74 @@
+import type { Run } from "../storage/records.ts";
+import type { Storage } from "../storage/storage.ts";
+import { keptForRepeats, type Dispatch } from "./dispatch.ts";
+import { goOnFrom } from "./events/event-clock.ts";
+import type { RunnerDeps } from "./options.ts";
+import { rollBack } from "./remove-run.ts";
+import { isSuspect } from "./status.ts";
+
+/**
+ * Takes up everything a former process has left: running runs go on from their checkpoint, pending ones queue, and what
+ * was asked to stop is ended without being walked again. Resolves before they are over; throws what the store throws.
+ */
+export async function recoverRuns(dispatch: Dispatch, deps: RunnerDeps): Promise<{ resumed: number }> {
+  await goOnWithClock(deps.storage);
+  await removeLeftovers(dispatch, deps);
+  const unfinished = await deps.storage.runs.unfinished();
+  for (const run of unfinished) dispatch.admit(dispatch.track(run));
+  for (const run of unfinished) stopAgain(run, dispatch, deps);
+  const suspects = unfinished.filter((run) => isSuspect(run, deps.crashBudget));
+  const held = new Set(suspects.map((run) => run.session_id));
+  for (const run of unfinished) if (!held.has(run.session_id)) dispatch.schedule(run);
+  void tryAlone(suspects, unfinished, dispatch);
+  return { resumed: unfinished.filter((run) => run.status === "running" && run.stop_requested === null).length };
+}
+
+/**
+ * Lets the clock of events go on from the newest time that was told: who comes back with a place would miss what came
+ * before it, where the machine's clock was set back in between.
+ */
+async function goOnWithClock({ runs, events }: Pick<Storage, "runs" | "events">): Promise<void> {
+  const change = await runs.lastChange();
+  if (change !== undefined) goOnFrom(Date.parse(change));
+  for (const { run_id, status } of await runs.unfinished()) {
+    if (status !== "running") continue;
+    const last = await events.last(run_id);
+    const [event] = await events.read(run_id, last - 1, 1);
+    if (event?.at !== undefined) goOnFrom(event.at);
+  }
+}
+
+/** What was left because the process ended in between: half-made sessions, those for one run only, and rolled back runs. */
+async function removeLeftovers(dispatch: Dispatch, deps: RunnerDeps): Promise<void> {
+  const { storage } = deps;
+  await storage.sessions.deleteUnfinished();
+  const now = Date.now();
+  const due = await storage.runs.leftTemporary(new Date(now - keptForRepeats).toISOString());
+  for (const sessionId of due) await storage.sessions.delete(sessionId);
+  // A client that lost its answer in the stop asks again under its key: the run must not happen twice.
+  const all = await storage.runs.leftTemporary(new Date(now + keptForRepeats).toISOString());
+  for (const sessionId of all) dispatch.removeLater(sessionId);
+  for (const run of await storage.runs.leftRollbacks()) await rollBack(run, deps);
+}
+
+/** Stops a run that a former process was asked to stop: one that had begun ends when it is taken up, others here. */
+function stopAgain(run: Run, dispatch: Dispatch, { logger }: RunnerDeps): void {
+  const active = dispatch.active.get(run.run_id);
+  if (run.stop_requested === null || active === undefined) return;
+  active.rollback = run.stop_requested === "rollback";
+  active.stop.request("user_requested");
+  if (run.status === "running") return;
+  // In the background: a store that refuses must not keep the server from starting.
+  dispatch.endWaiting(active).catch((error: unknown) => {
+    logger.error({ err: error, run_id: run.run_id }, "stopped_run_not_ended");
+  });
+}
+
+/** Takes up one run after the other, each with what waits behind it. Never rejects. */
+async function tryAlone(suspects: readonly Run[], unfinished: readonly Run[], dispatch: Dispatch): Promise<void> {
+  for (const { run_id, session_id } of suspects) {
+    for (const run of unfinished) if (run.session_id === session_id) dispatch.schedule(run);
+    // A run that the server lets go of has no end; the next start takes it up.
+    await dispatch.active.get(run_id)?.over.catch(() => undefined);
+  }
+}

@@ -1,0 +1,300 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { AppError } from "../errors/errors.ts";
+import type { RunEvent, SessionNews } from "../run-events.ts";
+import { findAssistant } from "../graphs/find-assistant.ts";
+import type { Graphs } from "../graphs/load.ts";
+import type { Logger } from "../logger.ts";
+import type { Run, RunStatus, Session } from "../storage/records.ts";
+import type { Admission, Page, Storage } from "../storage/storage.ts";
+import type { ActiveRun } from "./active-run.ts";
+import {
+  cancelBehind,
+  cancelEarlier,
+  cancelRun,
+  cancelSession,
+  cancelSent,
+  removeRunsOf,
+  drainRuns,
+} from "./cancel.ts";
+import { Dispatch } from "./dispatch.ts";
+import { draftRun, noAssistant, withPausedContext, type RunRequest, requireOrigin } from "./admission/draft.ts";
+import type { RunCompanion, RunStarter } from "./extension.ts";
+import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow/follow.ts";
+import { followRecord, type RecordItem } from "./follow/follow-record.ts";
+import { followSession, type SessionEvent, type SessionPlace } from "./follow/follow-session.ts";
+import type { CancelOptions, RunsOptions, RunnerDeps } from "./options.ts";
+import { positionOf } from "./admission/queue.ts";
+import { recoverRuns } from "./recover.ts";
+import { removeRun } from "./remove-run.ts";
+import type { Stop } from "./attempt/stop.ts";
+import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
+import { wholeUser } from "./admission/user-of-run.ts";
+
+export type { RunRequest };
+
+/**
+ * All runs of this server: admits them, queues them per session, walks them, lets anybody follow them, stops them and
+ * takes them up again after a restart. A run is a row; what is in memory only speeds it up.
+ */
+export class Runs {
+  readonly #storage: Storage;
+  readonly #graphs: Graphs;
+  readonly #logger: Logger;
+  readonly #room: Pick<Admission, "queueLimit" | "ownerQueueLimit">;
+  readonly #performance: RunnerDeps;
+  readonly #dispatch: Dispatch;
+  readonly #sources: RunSources & { feeds: Dispatch["feeds"] };
+  readonly #stopping = new AbortController();
+  /** The runs in hand have ended or are let go of: nothing more is told. */
+  readonly #drained = new AbortController();
+  /** Admissions of a session, and what is done to it between runs, go one after the other. */
+  readonly #bySession: KeyedMutex;
+
+  constructor(options: RunsOptions) {
+    const { storage, graphs, logger, queueLimit, ownerQueueLimit, maxConcurrent } = options;
+    // LangGraph takes a walk that begins within a step for a part of it, wherever its session is.
+    const outside = AsyncLocalStorage.snapshot();
+    this.#storage = storage;
+    this.#bySession = new KeyedMutex(options.turnPatience);
+    this.#graphs = graphs;
+    this.#logger = logger;
+    this.#room = {
+      ...(queueLimit !== undefined && { queueLimit }),
+      ...(ownerQueueLimit !== undefined && { ownerQueueLimit }),
+    };
+    this.#performance = {
+      retryDelay: 1000,
+      crashBudget: 3,
+      ...options,
+      stopping: this.#stopping.signal,
+      lastValues: new WeakMap(),
+    };
+    const starter: RunStarter = {
+      // Also while the server stops: what is admitted then is for the next start, as the caller is.
+      start: (session, request) => outside(() => this.#start(session, request)),
+      stop: (runId, wait) => outside(() => this.cancel(runId, { action: "interrupt", wait })),
+      companionOf: (sessionId) => this.companionOf(sessionId),
+    };
+    this.#dispatch = new Dispatch({ storage, logger, performance: this.#performance, starter, maxConcurrent });
+    this.#sources = { active: this.#dispatch.active, feeds: this.#dispatch.feeds, storage };
+  }
+
+  /**
+   * Admits a run: when this resolves, its row with the input is on disk. A submission that came before gives the run of
+   * that time. Throws `conflict` for `reject` on a busy session and for a key that came with another request,
+   * `rate_limit` when the queue is full, `not_found` for an unknown assistant, `server` while the server stops.
+   */
+  async start(session: Session, request: RunRequest): Promise<Run> {
+    if (this.#stopping.signal.aborted) {
+      throw new AppError("server", "The server is stopping and takes no new runs.", {
+        suggestion: "Send the run again when the server is back.",
+        recoverable: true,
+      });
+    }
+    return await this.#start(session, request);
+  }
+
+  async #start(session: Session, request: RunRequest): Promise<Run> {
+    const { found: assistant = await findAssistant(this.#storage, this.#graphs, request.assistant) } = request;
+    if (assistant === undefined) throw noAssistant(request.assistant);
+    const whole = await withPausedContext(session, request, this.#storage.runs);
+    const draft = draftRun(session, whole, assistant, this.#graphs);
+    await requireOrigin(draft, this.#storage.checkpointer);
+    const { active, run } = await this.between(session.session_id, () => this.#admit(draft, request));
+    if (active !== undefined) await this.#take(active, run);
+    return run;
+  }
+
+  /**
+   * Runs `work`, which is short, while no run of the session is admitted and no other such work goes on: what it finds
+   * the session to be, idle above all, holds until it has ended. It must not start a run of the session. Throws
+   * `conflict` when its turn does not come in time.
+   */
+  between<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#bySession.run(sessionId, work);
+  }
+
+  /** The run as it is admitted, in hand; one that was submitted before is in hand already, or over. */
+  async #admit(draft: Run, request: RunRequest): Promise<{ active?: ActiveRun; run: Run }> {
+    // In hand before it is admitted: the session's worker may take it up before this function goes on.
+    const active = this.#dispatch.track(draft);
+    active.user = wholeUser(request.config);
+    active.hasKey = request.submission !== undefined;
+    let run: Run;
+    try {
+      run = await this.#storage.runs.admit(draft, {
+        submission: request.submission,
+        answer: request.answer,
+        cron: request.cron,
+        ...this.#room,
+      });
+    } catch (error) {
+      this.#dispatch.active.delete(draft.run_id);
+      throw error;
+    }
+    if (run.run_id !== draft.run_id) {
+      this.#dispatch.active.delete(draft.run_id);
+      return { run };
+    }
+    this.#dispatch.admit(active);
+    return { active, run };
+  }
+
+  async #take(active: ActiveRun, run: Run): Promise<void> {
+    const { multitask_strategy: strategy } = run;
+    try {
+      if (strategy === "interrupt" || strategy === "rollback") await cancelEarlier(active, strategy, this.#dispatch);
+    } finally {
+      this.#dispatch.schedule(run);
+    }
+  }
+
+  /** Batches of events with an id above `after` (-1: all), to the end of the run. Throws `server` when the server stops first. */
+  followBatches({ run_id }: Run, after: number, signal: AbortSignal): AsyncGenerator<RunEvent[]> {
+    return followRun(this.#sources, run_id, after, { signal, toEnd: true });
+  }
+
+  /** What the log does not hold for a reader that has everything up to `after`; see `Gap`. */
+  findGap(run: Run, after: number): Promise<Gap | undefined> {
+    return findGap(this.#sources, run, after);
+  }
+
+  /** What a run tells from now on, in batches; nothing of a run that is over. Does not count as a reader. */
+  async *tail({ run_id }: Run, signal: AbortSignal): AsyncGenerator<RunEvent[]> {
+    const log = this.#dispatch.active.get(run_id)?.log;
+    if (log !== undefined) yield* log.follow(log.head - 1, signal);
+  }
+
+  /**
+   * Every event with an id above `after` (-1: all), in order, to each of any number of readers. Ends when the run is
+   * over and its row says so, when the signal is aborted, or when the server stops. Throws `not_found`.
+   */
+  async *follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
+    for await (const batch of followRun(this.#sources, runId, after, { signal })) yield* batch;
+  }
+
+  /** What the runs of a session tell, present and coming ones, until the signal is aborted or the session goes; see there. */
+  followSession(sessionId: string, place: SessionPlace, signal: AbortSignal): AsyncGenerator<SessionEvent[]> {
+    return followSession(this.#sources, sessionId, place, { signal, stopping: this.#drained.signal });
+  }
+
+  /** The session's newest runs, or all since a time, and those that come; see there. Ends also when the server stops. */
+  followRecord(sessionId: string, since: number | undefined, signal: AbortSignal): AsyncGenerator<RecordItem> {
+    return followRecord(this.#sources, sessionId, since, AbortSignal.any([signal, this.#drained.signal]));
+  }
+
+  /** Tells whoever follows a session what has happened to it outside of its runs. */
+  tell(sessionId: string, news: SessionNews): void {
+    this.#dispatch.feeds.tell(sessionId, news);
+  }
+
+  /** The run when it is over. Throws `not_found`, `server` when the server stops first, or the signal's reason. */
+  wait(runId: string, signal: AbortSignal): Promise<Run> {
+    return waitForEnd(this.#sources, runId, signal);
+  }
+
+  /** The last values of a run that `wait` gave (with `__interrupt__` where it paused), while it is fresh; else `undefined`. */
+  lastValues(run: Run): Record<string, unknown> | undefined {
+    return this.#performance.lastValues.get(run);
+  }
+
+  get(runId: string): Promise<Run | undefined> {
+    return this.#storage.runs.get(runId);
+  }
+
+  list(sessionId: string, query: Page & { status?: RunStatus }): Promise<Run[]> {
+    return this.#storage.runs.list(sessionId, query);
+  }
+
+  /** Everything that is not over, oldest first. */
+  unfinished(): Promise<Run[]> {
+    return this.#storage.runs.unfinished();
+  }
+
+  /** Whether no run walks. */
+  isIdle(): boolean {
+    return !this.#dispatch.active.values().some(({ walking }) => walking);
+  }
+
+  /** How many runs of its session come before one that waits; `undefined` for one that has begun. */
+  position(run: Run): number | undefined {
+    return positionOf(this.#dispatch.active, run);
+  }
+
+  /** The stop of the run that a session is at: the one that walks, else the first that waits. */
+  stopOf(sessionId: string): Stop | undefined {
+    const runs = this.#dispatch.ofSession(sessionId);
+    return (runs.find((active) => active.walking) ?? runs[0])?.stop;
+  }
+
+  /** What goes with the run that works on a session now; `undefined` when none does. */
+  companionOf(sessionId: string): RunCompanion | undefined {
+    return this.#dispatch.ofSession(sessionId).find(({ walking }) => walking)?.companion;
+  }
+
+  /**
+   * Stops a run; one that is over stays as it is. `rollback` also removes the run and its checkpoints. Resolves when
+   * what was asked is on disk, so that no restart goes on with the run; with `wait` when its end is written.
+   * `clearQueue` also cancels the runs of its session that wait behind it. `undefined` for an unknown run.
+   */
+  async cancel(runId: string, options: CancelOptions): Promise<Run | undefined> {
+    const { action, reason = "user_requested", said, wait, clearQueue = false } = options;
+    const active = this.#dispatch.active.get(runId);
+    const run = active?.run ?? (await this.#storage.runs.get(runId));
+    if (run === undefined) return undefined;
+    const asked = Promise.all([
+      clearQueue ? cancelBehind(run, this.#cancelling) : undefined,
+      active === undefined ? undefined : cancelRun(active, { action, reason, said }, this.#cancelling),
+      active?.hasBegun ? cancelSent(run.session_id, this.#cancelling) : undefined,
+    ]);
+    if (active === undefined || !wait) {
+      await asked;
+      return active?.run ?? run;
+    }
+    // With its end on disk nothing depends on the note.
+    asked.catch((error: unknown) => this.#logger.error({ err: error, run_id: runId }, "stop_not_noted"));
+    return active.over;
+  }
+
+  get #cancelling(): Parameters<typeof cancelRun>[2] {
+    return { dispatch: this.#dispatch, storage: this.#storage, logger: this.#logger };
+  }
+
+  /**
+   * Stops every run of a session that is to go, queued ones too, and resolves when their ends are written; the agents
+   * and the commands that it has in the background are stopped with it.
+   */
+  async cancelSession(sessionId: string): Promise<void> {
+    await Promise.all([
+      cancelSession(sessionId, "session_switch", this.#cancelling),
+      cancelSent(sessionId, this.#cancelling),
+      this.#performance.extension?.forget(sessionId),
+    ]);
+    this.#dispatch.feeds.close(sessionId);
+  }
+
+  /** Removes a run with its events and checkpoints; one that is not over is stopped first. False for an unknown run. */
+  async delete(runId: string): Promise<boolean> {
+    const run = await this.cancel(runId, { action: "interrupt", wait: true });
+    if (run === undefined) return false;
+    const remove = (): Promise<boolean> => removeRun(run, { storage: this.#storage, graphs: this.#graphs });
+    return await this.between(run.session_id, remove);
+  }
+
+  /** Stops the runs of an assistant that is gone, and removes all of its runs; what they wrote into sessions stays. */
+  removeOfAssistant(assistantId: string): Promise<void> {
+    return removeRunsOf(assistantId, this.#cancelling);
+  }
+
+  /** Takes up everything a former process has left; see `recoverRuns`. */
+  recover(): Promise<{ resumed: number }> {
+    return recoverRuns(this.#dispatch, this.#performance);
+  }
+
+  /** Refuses new runs and lets go of those in hand; see `drainRuns`. */
+  async drain(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    await drainRuns(this.#dispatch, graceMs, this.#performance);
+    this.#drained.abort();
+  }
+}

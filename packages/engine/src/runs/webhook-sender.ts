@@ -1,0 +1,184 @@
+import { createHmac } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError, errorMessage, isAppError } from "../errors/errors.ts";
+import type { Logger } from "../logger.ts";
+import type { WebhookSettings } from "../config/webhook-settings.ts";
+import type { BusyReceivers, Webhook, WebhookStore } from "../storage/webhooks.ts";
+import type { WebRules } from "../net/web-get.ts";
+import { webPost } from "../net/web-post.ts";
+import { Alarm } from "./events/alarm.ts";
+
+const second = 1000;
+const minute = 60 * second;
+/** How long is waited after each try that failed; after the last one it is given up. */
+const pauses = [second, 5 * second, 30 * second, 2 * minute, 10 * minute, 60 * minute, 180 * minute];
+/** How many are told at once: to all receivers, to one host, and for one owner (those of nobody are not counted). */
+const [atOnce, ofOneHost, ofOneOwner] = [32, 4, 8];
+/** Milliseconds that a receiver has to answer. */
+const patience = 10 * second;
+
+/** What the sender of webhooks needs. */
+export interface WebhookSenderParts extends Pick<WebRules, "find" | "connectTo"> {
+  store: WebhookStore;
+  settings: WebhookSettings;
+  logger: Logger;
+  /** Milliseconds between two tries. Default up to three hours. */
+  pauses?: readonly number[];
+}
+
+/**
+ * Tells the ends of runs to those who asked for it: at least once, in the order of time, again with growing pauses when
+ * the receiver does not take it, also after a restart. Nothing is asked for again: one timer runs to what is due next.
+ * A receiver that takes its time holds up only itself. Only addresses of the public web, and those that the operator
+ * has named, are told.
+ */
+export class WebhookSender {
+  readonly #parts: WebhookSenderParts;
+  readonly #alarm = new Alarm(() => this.#tellDue());
+  readonly #stopped = new AbortController();
+  readonly #underWay = new Map<number, { webhook: Webhook; told: Promise<void> }>();
+  #ownUrl: string | undefined;
+
+  constructor(parts: WebhookSenderParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins with what a former process has left; `ownUrl` is where paths of this server are found. */
+  start(ownUrl: string): void {
+    // Who listens on all addresses is found at the one of this machine.
+    this.#ownUrl = ownUrl.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
+    this.#alarm.bring(0);
+  }
+
+  /** Something new is to be told. */
+  wake(): void {
+    if (this.#ownUrl !== undefined) this.#alarm.bring(Date.now());
+  }
+
+  /** Tells nothing more; what is under way is broken off, and told by the next start. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#alarm.stop();
+    await Promise.all([...this.#underWay.values()].map(({ told }) => told));
+  }
+
+  /** Begins what is due and has room; each that ends lets the next one begin, so nobody waits for the slow ones of others. */
+  async #tellDue(): Promise<number | undefined> {
+    const { store, logger } = this.#parts;
+    try {
+      while (this.#underWay.size < atOnce && !this.#stopped.signal.aborted) {
+        const [webhook] = await store.due(new Date().toISOString(), 1, this.#busy());
+        if (webhook === undefined) {
+          const next = await store.next(this.#busy());
+          return next === undefined ? undefined : Date.parse(next);
+        }
+        this.#begin(webhook);
+      }
+      return undefined;
+    } catch (error) {
+      logger.error({ err: error }, "webhooks_not_told");
+      return Date.now() + minute;
+    }
+  }
+
+  #begin(webhook: Webhook): void {
+    const { logger } = this.#parts;
+    const { signal } = this.#stopped;
+    const told = this.#tell(webhook)
+      .catch(async (error: unknown) => {
+        logger.error({ err: error, run_id: webhook.run_id }, "webhooks_not_told");
+        // It is still due: a store that refuses is not asked at once again. An abort only ends the wait.
+        await sleep(minute, undefined, { signal, ref: false }).catch(() => undefined);
+      })
+      .finally(() => {
+        this.#underWay.delete(webhook.webhook_id);
+        this.#alarm.bring(Date.now());
+      });
+    this.#underWay.set(webhook.webhook_id, { webhook, told });
+  }
+
+  #busy(): BusyReceivers {
+    const underWay = [...this.#underWay.values()].map(({ webhook }) => webhook);
+    const owners = underWay.flatMap(({ owner }) => owner ?? []);
+    return {
+      webhooks: [...this.#underWay.keys()],
+      hosts: named(
+        underWay.map(({ host }) => host),
+        ofOneHost,
+      ),
+      owners: named(owners, ofOneOwner),
+    };
+  }
+
+  async #tell(webhook: Webhook): Promise<void> {
+    const { store, logger, pauses: waits = pauses } = this.#parts;
+    const { webhook_id, run_id, attempts } = webhook;
+    try {
+      await this.#post(webhook);
+    } catch (error) {
+      if (this.#stopped.signal.aborted) return;
+      const problem = { run_id, attempts: attempts + 1, problem: errorMessage(error) };
+      const pause = isAppError(error) && error.code === "blocked" ? undefined : waits[attempts];
+      if (pause !== undefined) {
+        logger.warn(problem, "webhook_not_taken");
+        await store.postpone(webhook_id, new Date(Date.now() + pause).toISOString());
+        return;
+      }
+      logger.error(problem, "webhook_given_up");
+    }
+    await store.remove(webhook_id);
+  }
+
+  async #post({ run_id, url, body: written }: Webhook): Promise<void> {
+    const { settings, find, connectTo } = this.#parts;
+    const sentAt = new Date();
+    const body = `${written.slice(0, -1)},"webhook_sent_at":"${sentAt.toISOString()}"}`;
+    const own = isOwnPath(url) ? new URL(url, this.#ownUrl) : undefined;
+    const status = await webPost(
+      {
+        address: own?.href ?? url,
+        headers: { "content-type": "application/json", ...signed(run_id, sentAt, body, settings.secret) },
+        body,
+        within: patience,
+      },
+      {
+        allowed: own === undefined ? settings.allowed : [own.host],
+        find,
+        connectTo,
+      },
+      this.#stopped.signal,
+    );
+    if (status < 200 || status > 299) {
+      throw new AppError("network", `The receiver answered with ${status}.`, { recoverable: true });
+    }
+  }
+}
+
+/** The names that stand in the list at least `most` times. */
+function named(names: readonly string[], most: number): string[] {
+  const groups = Map.groupBy(names, (name) => name);
+  return [...groups].flatMap(([name, { length }]) => (length < most ? [] : [name]));
+}
+
+/**
+ * The headers by which a receiver knows a message that came before (its id is the run's), and that it is ours and whole
+ * (in the form of standardwebhooks.com).
+ */
+function signed(id: string, sentAt: Date, body: string, secret: string | undefined): Record<string, string> {
+  const timestamp = String(Math.floor(sentAt.getTime() / second));
+  const known = { "webhook-id": id, "webhook-timestamp": timestamp };
+  if (secret === undefined) return known;
+  const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : secret;
+  const digest = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
+  return { ...known, "webhook-signature": `v1,${digest}` };
+}
+
+const someBase = "http://millrace.invalid";
+
+/**
+ * Whether a webhook is a path of this server. It is judged as it will be read: to an address a backslash is a slash,
+ * and tabs and line breaks are nothing, so that a path may lead to any other host.
+ */
+export function isOwnPath(url: string): boolean {
+  return url.startsWith("/") && URL.canParse(url, someBase) && new URL(url, someBase).origin === someBase;
+}
