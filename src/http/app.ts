@@ -1,30 +1,19 @@
 import { Hono } from "hono";
-import type { AgentSource } from "../agents/agent-folders.ts";
 import type { Config } from "@millrace/engine/config/config";
-import type { TokenCounter } from "../context/tokens/token-counter.ts";
-import type { Documentation } from "../context/documentation/open-documentation.ts";
 import { guardedCrons } from "../crons/guarded-crons.ts";
 import { ownCrons } from "../crons/own-crons.ts";
 import type { Graphs } from "@millrace/engine/graphs/load";
-import type { LiveSettings } from "../live-settings/live-settings.ts";
 import type { Logger } from "@millrace/engine/logger";
 import type { CustomAuth } from "@millrace/engine/manifest/auth";
 import type { CustomParts } from "@millrace/engine/manifest/custom-parts";
-import type { ModelServices } from "../models/resilience/model-services.ts";
-import type { OllamaService } from "../models/ollama/service.ts";
-import type { ModelRegistry } from "../models/registry/registry.ts";
-import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { Runs } from "@millrace/engine/runs/runs";
 import { scopeFor } from "../sessions/owner-scope.ts";
 import type { Guard } from "../sessions/guard.ts";
-import type { ManualTools } from "../sessions/manual-run.ts";
 import { createSharedLocks } from "../sessions/shared-locks.ts";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { adminName, ownerOfUser, type ApiKey } from "@millrace/engine/config/api-keys";
-import type { Operations } from "../tools/undo/operations.ts";
-import type { FileWatch } from "../watching/file-watch.ts";
 import { mountCustomApp, withoutResources } from "./custom-app.ts";
-import type { HttpApp, HttpEnvironment, HttpServices, SharedServices } from "./environment.ts";
+import type { HttpApp, HttpEnvironment, HttpExtension, HttpServices, SharedServices } from "./environment.ts";
 import { answerError } from "./errors.ts";
 import { contentTypes, gate } from "./middleware/gate.ts";
 import { identifyCaller, type Caller } from "./middleware/identify.ts";
@@ -37,55 +26,24 @@ import { modelListRoutes } from "./openai/model-routes.ts";
 import { responseRoutes } from "./openai/response-routes.ts";
 import { answerOpenAiError, openAiPaths } from "./openai/problem.ts";
 import { a2aRoutes } from "./routes/a2a.ts";
-import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { assistantChangeRoutes } from "./routes/assistant-changes.ts";
 import { assistantRoutes } from "./routes/assistants.ts";
-import { contextRoutes } from "./routes/context.ts";
 import { cronRoutes } from "./routes/crons.ts";
-import { externalToolRoutes } from "./routes/external-tools.ts";
-import { chatRoutes } from "./routes/chat.ts";
-import { compressRoutes } from "./routes/compress.ts";
-import { exportRoutes } from "./routes/export.ts";
-import { fileRoutes } from "./routes/files.ts";
 import { forkRoutes } from "./routes/fork.ts";
-import { libraryDocsRoutes } from "./routes/library-docs.ts";
 import { maintenanceRoutes } from "./routes/maintenance.ts";
-import { identityRoutes } from "./routes/identity.ts";
 import { mcpRoutes } from "./routes/mcp.ts";
-import { messageRoutes } from "./routes/messages.ts";
 import { metaRoutes } from "./routes/meta.ts";
-import { modelTestRoutes } from "./routes/model-test.ts";
-import { modelRoutes } from "./routes/models.ts";
-import { modelServiceRoutes } from "./routes/model-services.ts";
-import { namespaceRoutes } from "./routes/namespaces.ts";
-import { ollamaRoutes } from "./routes/ollama.ts";
-import { operationRoutes } from "./routes/operations.ts";
-import { partialRoutes } from "./routes/partial.ts";
-import { promptRoutes } from "./routes/prompts.ts";
 import { protocolRoutes } from "./routes/protocol.ts";
-import { providerRoutes } from "./routes/providers.ts";
-import { resultRoutes } from "./routes/results.ts";
-import { ruleRoutes } from "./routes/rules.ts";
-import { settingRoutes } from "./routes/settings.ts";
 import { statelessRunRoutes } from "./routes/stateless-runs.ts";
 import { storeRoutes } from "./routes/store.ts";
-import { suggestionRoutes } from "./routes/suggestions.ts";
-import { taskRoutes } from "./routes/tasks.ts";
-import { tokenRoutes } from "./routes/tokens.ts";
-import { toolkitRoutes } from "./routes/toolkits.ts";
-import { toolRoutes } from "./routes/tools.ts";
-import { threadInfoRoutes } from "./routes/thread-info.ts";
 import { threadSearchRoutes } from "./routes/thread-search.ts";
 import { threadRunRoutes } from "./routes/thread-runs.ts";
 import { threadStateRoutes } from "./routes/thread-state.ts";
-import { threadStatusRoutes } from "./routes/thread-status.ts";
 import { threadStreamRoutes } from "./routes/thread-stream.ts";
-import { threadUsageRoutes } from "./routes/thread-usage.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { truncateRoutes } from "./routes/truncate.ts";
 import { uiRoutes } from "./routes/ui.ts";
-import { webSearchRoutes } from "./routes/web-search.ts";
 
 /** Every resource of the API. A new one is a file in `routes/` and a line here. */
 const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
@@ -96,47 +54,16 @@ const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
   threadSearchRoutes,
   maintenanceRoutes,
   threadStateRoutes,
-  threadStatusRoutes,
   threadStreamRoutes,
-  threadInfoRoutes,
-  threadUsageRoutes,
-  contextRoutes,
-  messageRoutes,
-  suggestionRoutes,
   forkRoutes,
-  exportRoutes,
-  compressRoutes,
-  namespaceRoutes,
   approvalRoutes,
-  agentRoutes,
-  operationRoutes,
-  fileRoutes,
-  resultRoutes,
-  toolRoutes,
-  toolkitRoutes,
-  tokenRoutes,
-  partialRoutes,
   threadRunRoutes,
   protocolRoutes,
   statelessRunRoutes,
   cronRoutes,
   storeRoutes,
-  taskRoutes,
-  chatRoutes,
   mcpRoutes,
   a2aRoutes,
-  promptRoutes,
-  modelRoutes,
-  modelTestRoutes,
-  providerRoutes,
-  modelServiceRoutes,
-  ollamaRoutes,
-  identityRoutes,
-  settingRoutes,
-  ruleRoutes,
-  externalToolRoutes,
-  libraryDocsRoutes,
-  webSearchRoutes,
   truncateRoutes,
   uiRoutes,
   chatCompletionRoutes,
@@ -149,21 +76,12 @@ export interface ServerParts {
   config: Config;
   storage: Storage;
   runs: Runs;
-  operations: Operations;
-  manual: ManualTools;
-  prompts: EditablePrompts;
-  models: ModelRegistry;
-  modelServices: ModelServices;
-  ollama: OllamaService;
-  tokens: TokenCounter;
-  documentation: Documentation;
-  agents: AgentSource;
-  files: FileWatch | undefined;
-  settings: LiveSettings;
   graphs: Graphs;
   /** What the langgraph.json brings besides graphs. */
   custom: CustomParts;
   logger: Logger;
+  /** What an agent adds; absent where only other people's graphs are served. */
+  extension?: ((shared: SharedServices) => HttpExtension) | undefined;
 }
 
 /**
@@ -190,36 +108,18 @@ export function createApi(parts: ServerParts): HttpApp {
   app.use(packAnswers);
   app.use(contentTypes());
   if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
-  const shared = sharedServices(parts);
-  const servicesFor = createServices(parts, shared);
+  const { graphs } = parts;
+  const shared: SharedServices = { config, graphs, logger, interfaces: custom.interfaces };
+  const extension = parts.extension?.(shared);
+  const servicesFor = createServices(parts, shared, extension);
   app.use(async (context, next) => {
     context.set("scope", servicesFor(context.get("caller")));
     return next();
   });
   for (const routes of resources) app.route("/", routes(shared));
+  for (const routes of extension?.routes() ?? []) app.route("/", routes);
   app.route("/", openApiRoutes(app, apiKeys.length > 0));
   return app;
-}
-
-/** What of the parts does not belong to owners; the rest is reached through a scope only. */
-function sharedServices({ custom, ...parts }: ServerParts): SharedServices {
-  const { config, graphs, logger, prompts, tokens, documentation } = parts;
-  const { agents, models, modelServices, ollama, settings, files } = parts;
-  return {
-    config,
-    graphs,
-    logger,
-    prompts,
-    tokens,
-    documentation,
-    agents,
-    models,
-    modelServices,
-    ollama,
-    settings,
-    files,
-    interfaces: custom.interfaces,
-  };
 }
 
 /** Refused pages that the log names: each once, and anybody can make up any number of them. */
@@ -237,16 +137,20 @@ function logRefusedOrigins(logger: Logger): (origin: string) => void {
 }
 
 /** Makes the services of a request by its caller. */
-function createServices(parts: ServerParts, shared: SharedServices): (caller: Caller) => HttpServices {
-  const { storage, runs, operations, manual, config, custom } = parts;
-  const scopeParts = { storage, runs, operations, manual, locks: createSharedLocks() };
+function createServices(
+  { storage, runs, config, custom }: ServerParts,
+  shared: SharedServices,
+  extension: HttpExtension | undefined,
+): (caller: Caller) => HttpServices {
+  const scopeParts = { storage, runs, locks: createSharedLocks() };
   const make = (caller: Caller): HttpServices => {
     const owner = ownerOf(caller);
     const guard = guardOf(caller, custom.auth);
     const crons =
       guard === undefined ? ownCrons(storage, owner) : guardedCrons(ownCrons(storage, null, owner), storage, guard);
     const mayAdminister = caller.kind !== "user" && administers(owner, config.apiKeys);
-    return { ...shared, ...scopeFor(scopeParts, owner, guard), crons, mayAdminister };
+    const scope = scopeFor(scopeParts, owner, guard);
+    return { ...extension?.services(scope, owner), ...shared, ...scope, crons, mayAdminister };
   };
   // Without keys all callers are one.
   const forAnyone = make({ kind: "anyone" });

@@ -1,21 +1,12 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import type { WebSocket } from "ws";
-import type { AgentSource } from "../agents/agent-folders.ts";
 import type { Config } from "@millrace/engine/config/config";
 import type { OwnCrons } from "../crons/own-crons.ts";
-import type { ModelServices } from "../models/resilience/model-services.ts";
-import type { OllamaService } from "../models/ollama/service.ts";
-import type { ModelRegistry } from "../models/registry/registry.ts";
-import type { TokenCounter } from "../context/tokens/token-counter.ts";
-import type { Documentation } from "../context/documentation/open-documentation.ts";
 import type { Graphs } from "@millrace/engine/graphs/load";
 import type { Interfaces } from "@millrace/engine/manifest/interfaces";
-import type { LiveSettings } from "../live-settings/live-settings.ts";
 import type { Logger } from "@millrace/engine/logger";
 import type { AuthContext } from "@millrace/engine/manifest/auth";
-import type { FileWatch } from "../watching/file-watch.ts";
-import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { OwnerScope } from "../sessions/owner-scope.ts";
 import type { Caller } from "./middleware/identify.ts";
 
@@ -26,24 +17,6 @@ export interface SharedServices {
   config: Config;
   graphs: Graphs;
   logger: Logger;
-  /** The prompts that all callers share. */
-  prompts: EditablePrompts;
-  /** Counts tokens exactly; all callers share it. */
-  tokens: TokenCounter;
-  /** What models are given to read before a conversation. */
-  documentation: Documentation;
-  /** The agents that work can be handed to. */
-  agents: AgentSource;
-  /** What is known of models; all callers share it. */
-  models: ModelRegistry;
-  /** How the models do that this process has asked. */
-  modelServices: ModelServices;
-  /** The local service of models. */
-  ollama: OllamaService;
-  /** What can be changed of the configuration while the server runs. */
-  settings: LiveSettings;
-  /** The files of the workspace, where they are watched. */
-  files: FileWatch | undefined;
 }
 
 /** What a handler works with: the caller's scope, and what all callers share. */
@@ -70,6 +43,13 @@ export interface HttpEnvironment {
     waits?: boolean;
     auth?: AuthContext;
   };
+}
+
+/** What an agent adds to the API: routes of its own, and what they work with beside `HttpServices`. */
+export interface HttpExtension {
+  routes: () => readonly HttpApp[];
+  /** By the scope of the caller; `owner` is null where no key is asked for. */
+  services: (scope: OwnerScope, owner: string | null) => object;
 }
 
 /** A request under way. */

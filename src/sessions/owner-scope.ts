@@ -5,7 +5,6 @@ import type { Assistant, Namespace, Session } from "@millrace/engine/storage/rec
 import type { ModelRequestStore } from "@millrace/engine/storage/model-requests";
 import type { SessionTtlStore } from "@millrace/engine/storage/session-ttls";
 import type { Ledger, Storage } from "@millrace/engine/storage/storage";
-import type { Operations } from "../tools/undo/operations.ts";
 import { accessTo, requireAccess, type Access } from "./access.ts";
 import type { CurrentChanges } from "./current-changes.ts";
 import { trackNewSessions, type NewSessions } from "./new-sessions.ts";
@@ -13,11 +12,9 @@ import { guardedAssistants, runnableAssistants } from "./guarded-assistants.ts";
 import { guardedItems } from "./guarded-items.ts";
 import { guardedOwner, guardedSessions, type Guard } from "./guard.ts";
 import { guardedRuns } from "./guarded-runs.ts";
-import type { ManualTools } from "./manual-run.ts";
 import type { SharedLocks } from "./shared-locks.ts";
 import { ownItems, type OwnItems } from "./own-items.ts";
 import { ownRuns } from "./own-runs.ts";
-import { ownManual, ownOperations } from "./own-tools.ts";
 
 /** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
 export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpointer" | "tasks"> & {
@@ -73,11 +70,13 @@ export interface OwnerScope {
   /** What may be done with sessions that were just made. */
   newSessions: NewSessions;
   runs: SessionRuns;
-  operations: Operations;
-  manual: ManualTools;
   namespaces: OwnNamespaces;
   /** What is kept beside sessions. */
   items: OwnItems;
+  /** What the caller may do with what hangs on a session. */
+  access: Access;
+  /** The user of `auth.path` who calls, as the owner of what they make. */
+  user: string | undefined;
   /** The assistants that the caller may run. */
   runnable: { assistants: Pick<AssistantStore, "get"> };
 }
@@ -86,8 +85,6 @@ export interface OwnerScope {
 export interface ScopeParts {
   storage: Storage;
   runs: Runs;
-  operations: Operations;
-  manual: ManualTools;
   locks: SharedLocks;
 }
 
@@ -106,21 +103,13 @@ export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Guard)
   const { sessions: tracked, newSessions } = trackNewSessions(own.sessions, own.ttls, parts);
   const storage = { ...own, sessions: tellDeletions(tracked, locks.changes) };
   const namespaces = ownNamespaces(all, storage.sessions, owner ?? "", locks);
-  if (owner === null) return { ...parts, storage, newSessions, owner: "", namespaces, items, runnable: all };
   const access = accessTo(tracked, all, guard);
+  const user = guard && guardedOwner(guard);
+  const common = { owner: owner ?? "", storage, newSessions, namespaces, items, access, user };
+  if (owner === null) return { ...common, runs: allRuns, runnable: all };
   const runnable = guard === undefined ? storage : { assistants: runnableAssistants(all.assistants, guard) };
   const runs = ownRuns(allRuns, { sessions: storage.sessions, ...runnable }, all.assistants);
-  return {
-    owner,
-    storage,
-    newSessions,
-    runs: guard === undefined ? runs : guardedRuns(runs, all, guard),
-    operations: ownOperations(parts.operations, access),
-    manual: ownManual(parts.manual, owner, access, guard && guardedOwner(guard)),
-    namespaces,
-    items,
-    runnable,
-  };
+  return { ...common, runs: guard === undefined ? runs : guardedRuns(runs, all, guard), runnable };
 }
 
 /** A session that goes may have been the current one. */

@@ -3,7 +3,8 @@ import type { Language } from "@millrace/engine/language";
 import { isAIMessage } from "@millrace/engine/message-kinds";
 import type { Session } from "@millrace/engine/storage/records";
 import { operationText } from "../tools/undo/operation-text.ts";
-import type { OwnerScope } from "./owner-scope.ts";
+import type { Operations } from "../tools/undo/operations.ts";
+
 import { setOperations } from "./message-fields.ts";
 
 /** Newest operations of a session that are looked at: as many as the store keeps bytes for. */
@@ -11,7 +12,7 @@ const lookedAt = 200;
 
 /** The messages, those of the assistant with a line for each change that their calls made, in this language. */
 export async function withOperations(
-  operations: OwnerScope["operations"],
+  operations: Operations,
   session: Session,
   messages: readonly BaseMessage[],
   language: Language,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { HttpServices } from "../../src/http/environment.ts";
+import type { SharedProductServices } from "../../src/http/product-services.ts";
 import { tokenRoutes } from "../../src/http/routes/tokens.ts";
 import { startSessions, type SessionFixture } from "./session-fixture.ts";
 
@@ -69,7 +69,7 @@ describe("POST /tokens/count", () => {
 
   it("lets others be served while it reads ten thousand messages", async () => {
     // Nothing of the services is asked before the messages are read, and the last of these cannot be.
-    const routes = tokenRoutes({} as HttpServices);
+    const routes = tokenRoutes({} as SharedProductServices);
     const good = Array.from({ length: 9_999 }, () => ({ role: "user", content: "hello" }));
     const body = JSON.stringify({ messages: [...good, { role: "user" }] });
     let answer: Response | undefined;

@@ -2,21 +2,13 @@ import { expect, test } from "vitest";
 import { scopeFor } from "../../src/sessions/owner-scope.ts";
 import { currentSession, openNamespace } from "../../src/sessions/namespaces.ts";
 import { createSharedLocks } from "../../src/sessions/shared-locks.ts";
-import { createLocks } from "../../src/tools/runtime/locks.ts";
-import { createOperations } from "../../src/tools/undo/operations.ts";
 import { createBench, plainGraph } from "../runs/fixtures.ts";
 
 test.each([null, "ada"])(
   "of several that open a namespace at once, one makes the session (owner %s)",
   async (owner) => {
     const { storage, runs } = await createBench({ plain: plainGraph() });
-    const operations = createOperations({ store: storage.operations, locks: createLocks(), workspace: "/nowhere" });
-    const manual = {
-      list: async () => [],
-      statistics: () => undefined,
-      run: () => Promise.reject(new Error("not run")),
-    };
-    const scope = scopeFor({ storage, runs, operations, manual, locks: createSharedLocks() }, owner);
+    const scope = scopeFor({ storage, runs, locks: createSharedLocks() }, owner);
     const opened = await Promise.all(["a", "b", "c"].map((name) => openNamespace(scope, "default", { name })));
     expect(new Set(opened.map(({ session_id }) => session_id)).size).toBe(1);
     expect(await currentSession(scope, "default")).toMatchObject({ metadata: { name: "a" } });

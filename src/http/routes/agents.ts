@@ -4,7 +4,8 @@ import { backgroundStatuses } from "../../agents/background.ts";
 import { listBackground } from "../../agent-runs/background.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import { productServicesOf, type SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { Id, path } from "../validate.ts";
 
@@ -44,7 +45,7 @@ const AgentShape = z
  * `/agents`: the agents that work can be handed to. `/threads/:id/agents`: those that a thread has sent to the
  * background.
  */
-export function agentRoutes({ agents: known }: SharedServices): HttpApp {
+export function agentRoutes({ agents: known }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/agents",
@@ -72,7 +73,7 @@ export function agentRoutes({ agents: known }: SharedServices): HttpApp {
     }),
     path(z.object({ thread_id: Id })),
     async (context) => {
-      const { storage, runs } = servicesOf(context);
+      const { storage, runs } = productServicesOf(context);
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const { sessions, checkpointer } = storage;
       const agents = await listBackground({ sessions, checkpointer, runs }, session);

@@ -14,7 +14,8 @@ import { ChatUsage, wholeAnswer, type ChatEvent } from "../chat-answer.ts";
 import { chatFrame, createChatReader, questionItem, type ChatItem } from "../chat-items.ts";
 import { ChatBody, toRunBody, type ChatPlace } from "../chat-request.ts";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
+import type { HttpApp, HttpContext, HttpEnvironment } from "../environment.ts";
+import { productServicesOf, type ProductServices } from "../product-services.ts";
 import { notFound } from "../errors.ts";
 import { frameLength, gapFrame } from "../frames.ts";
 import { answerJson } from "../json.ts";
@@ -73,7 +74,7 @@ export function chatRoutes(): HttpApp {
     }),
     path(z.object({ run_id: Id })),
     async (context) => {
-      const run = await servicesOf(context).runs.get(context.req.valid("param").run_id);
+      const run = await productServicesOf(context).runs.get(context.req.valid("param").run_id);
       if (run === undefined) throw notFound("Run not found");
       return streamChat(context, run, { after: lastEventId(context), cancels: false });
     },
@@ -84,7 +85,7 @@ export function chatRoutes(): HttpApp {
     describe({ tag, summary: "Say something and wait for the answer", answer: ChatAnswer, ...starting }),
     jsonBody(ChatBody),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const body = context.req.valid("json");
       if (body.stream === true) throw wrongStream("stream is true: a stream comes from POST /api/ai/chat/stream.");
       const begun = performance.now();
@@ -109,7 +110,7 @@ function wrongStream(message: string): AppError {
 
 /** Starts the run of a chat: in the conversation it names, or in a new one, which stays. */
 async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
-  const services = servicesOf(context);
+  const services = productServicesOf(context);
   const { storage, owner } = services;
   const submission = submissionOf(context, body);
   const session = body.thread_id
@@ -125,7 +126,7 @@ async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
 }
 
 async function placeOf(
-  { storage, runs, config, owner }: HttpServices,
+  { storage, runs, config, owner }: ProductServices,
   session: Session,
   body: ChatBody,
 ): Promise<ChatPlace> {
@@ -157,7 +158,7 @@ async function streamChat(
   run: Run,
   { after, cancels }: { after: number; cancels: boolean },
 ): Promise<Response> {
-  const services = servicesOf(context);
+  const services = productServicesOf(context);
   const gap = await services.runs.findGap(run, after);
   const read = createChatReader(languageOf(context));
   const from = gap?.after ?? after;
@@ -183,7 +184,7 @@ async function streamChat(
 }
 
 async function* chatEvents(
-  services: HttpServices,
+  services: ProductServices,
   context: HttpContext,
   run: Run,
   signal: AbortSignal,
@@ -197,7 +198,7 @@ async function* chatEvents(
 }
 
 /** What the conversation waits for, in words too: a client that knows no questions shows at least those. */
-async function questionsOf({ storage, runs }: HttpServices, context: HttpContext, run: Run): Promise<ChatItem[]> {
+async function questionsOf({ storage, runs }: ProductServices, context: HttpContext, run: Run): Promise<ChatItem[]> {
   const waiting = await storage.approvals.pending(run.session_id);
   if (waiting.length === 0) return [];
   // Of an answer that is read again, what a later one asks is no part.
@@ -211,7 +212,7 @@ async function questionsOf({ storage, runs }: HttpServices, context: HttpContext
 }
 
 /** The model that gave the answer; where no message says so, the one that was to be asked. */
-async function modelOf({ storage, models }: HttpServices, run: Run): Promise<string> {
+async function modelOf({ storage, models }: ProductServices, run: Run): Promise<string> {
   const messages = messagesIn(await readValues(storage, run.session_id));
   const told = messages.findLast(({ additional_kwargs }) => additional_kwargs["llm_metadata"] !== undefined);
   const { model_name } = LlmMetadata.safeParse(told?.additional_kwargs["llm_metadata"]).data ?? {};

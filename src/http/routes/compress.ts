@@ -8,7 +8,8 @@ import { readValues, requireSession } from "../../sessions/sessions.ts";
 import { ChatSummaries, summariesOf } from "../../sessions/summaries.ts";
 import { CompressionRequest } from "../../state.ts";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import { productServicesOf } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { startRun, toWireRun } from "../runs.ts";
 import { RunShape } from "../shapes.ts";
@@ -36,7 +37,7 @@ export function compressRoutes(): HttpApp {
     }),
     path(ThreadPath),
     async (context) => {
-      const { storage } = servicesOf(context);
+      const { storage } = productServicesOf(context);
       const { session_id: id } = await requireSession(storage, context.req.valid("param").thread_id);
       return answerJson(context, await summariesOf(id, await readValues(storage, id)));
     },
@@ -48,7 +49,7 @@ export function compressRoutes(): HttpApp {
     path(ThreadPath),
     jsonBody(CompressBody),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const request = { ...context.req.valid("json"), only: true };
       return answerJson(context, await previewCompression(services, session, request, usualModel(services)));
@@ -67,7 +68,7 @@ export function compressRoutes(): HttpApp {
     path(ThreadPath),
     jsonBody(CompressBody),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const request = { ...context.req.valid("json"), only: true };
       // Says what is wrong before a run is made of it.

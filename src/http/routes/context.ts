@@ -3,7 +3,8 @@ import { z } from "zod";
 import { readContext, SessionContext } from "../../sessions/context-snapshot.ts";
 import { requireSession } from "../../sessions/sessions.ts";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import { productServicesOf } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { Id, path, query } from "../validate.ts";
 
@@ -32,7 +33,7 @@ export function contextRoutes(): HttpApp {
     path(ThreadPath),
     query(Which),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       return answerJson(context, await readContext(services, session, context.req.valid("query").call));
     },

@@ -8,7 +8,8 @@ import { readValues, requireSession } from "../../sessions/sessions.ts";
 import { nameOf } from "../../sessions/title.ts";
 import { withOperations } from "../../sessions/with-operations.ts";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import { productServicesOf, type SharedProductServices } from "../product-services.ts";
 import { answerBody, answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { ThreadShape } from "../shapes.ts";
@@ -33,7 +34,7 @@ const ImportQuery = z.object({
 const contentTypes = { markdown: "text/markdown; charset=utf-8", text: "text/plain; charset=utf-8" } as const;
 
 /** `/threads/:id/export` and `/threads/import`: a thread as a file, and back. */
-export function exportRoutes(services: SharedServices): HttpApp {
+export function exportRoutes(services: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   exportRoute(routes);
   importRoute(routes, services);
@@ -53,7 +54,7 @@ function exportRoute(routes: HttpApp): void {
     path(ThreadPath),
     query(ExportQuery),
     async (context) => {
-      const { storage, operations } = servicesOf(context);
+      const { storage, operations } = productServicesOf(context);
       const { format, tools = false } = context.req.valid("query");
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const values = await readValues(storage, session.session_id);
@@ -71,7 +72,7 @@ function exportRoute(routes: HttpApp): void {
   );
 }
 
-function importRoute(routes: HttpApp, { graphs }: SharedServices): void {
+function importRoute(routes: HttpApp, { graphs }: SharedProductServices): void {
   routes.post(
     "/threads/import",
     describe({
@@ -83,7 +84,7 @@ function importRoute(routes: HttpApp, { graphs }: SharedServices): void {
     query(ImportQuery),
     jsonBody(z.unknown().describe("What GET /threads/:id/export gives")),
     async (context) => {
-      const { storage } = servicesOf(context);
+      const { storage } = productServicesOf(context);
       const { graph_id } = context.req.valid("query");
       const session = await importSession({ storage, graphs }, context.req.valid("json"), graph_id);
       return answerJson(context, toThread(session, await readValues(storage, session.session_id)));

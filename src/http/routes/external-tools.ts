@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { LoadedTools } from "../../external-tools/tool-folders.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import type { SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 
@@ -24,7 +25,7 @@ const ExternalToolsShape = z
   .meta({ ref: "ExternalTools" });
 
 /** `/external-tools`: the user's own programs as models are told of them. */
-export function externalToolRoutes({ documentation: { externalTools } }: SharedServices): HttpApp {
+export function externalToolRoutes({ documentation: { externalTools } }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/external-tools",

@@ -4,7 +4,8 @@ import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
 import type { FileWatch } from "../../watching/file-watch.ts";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import { productServicesOf, type ProductServices } from "../product-services.ts";
 import { newsFrame, sendNews } from "../news.ts";
 
 /** `/files/stream`: `file_watch` and `file_changed`, for whoever shows the files of the workspace. */
@@ -22,7 +23,7 @@ export function fileRoutes(): HttpApp {
       },
     }),
     (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       requireListing(services);
       const files = requireWatch(services.files);
       return sendNews(context, {
@@ -37,7 +38,7 @@ export function fileRoutes(): HttpApp {
 }
 
 /** Names of files are told to those who may list them. */
-function requireListing({ config, owner }: HttpServices): void {
+function requireListing({ config, owner }: ProductServices): void {
   const allowed = toolsOfOwner(config.ownerTools, owner === "" ? null : owner, enabledToolkits(config.toolkits));
   if (allowed === undefined || allowed.has("list_files")) return;
   throw new AppError("permission", "The files of the workspace may not be seen with this key.", {

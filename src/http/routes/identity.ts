@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { Profile } from "../../state.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import type { SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "../shapes.ts";
@@ -43,7 +44,7 @@ const IdentityShape = z
 const errors = { 403: "The caller may not change it", 507: "The disk is full" };
 
 /** `/identity`: who the assistant is, for each profile. */
-export function identityRoutes({ prompts: { identities } }: SharedServices): HttpApp {
+export function identityRoutes({ prompts: { identities } }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/identity",

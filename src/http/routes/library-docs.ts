@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { LoadedLibraries } from "../../library-docs/libraries.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import type { SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { jsonBody, query } from "../validate.ts";
@@ -30,7 +31,7 @@ const LibrariesShape = z
 const errors = { 403: "The caller may not change it", 404: "No such library" };
 
 /** `/library-docs`: the documentation of libraries that models are given to read. */
-export function libraryDocsRoutes({ documentation: { libraries } }: SharedServices): HttpApp {
+export function libraryDocsRoutes({ documentation: { libraries } }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/library-docs",

@@ -9,7 +9,8 @@ import { isHidden, StoredMessage } from "../../sessions/stored-message.ts";
 import { withOperations } from "../../sessions/with-operations.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
+import type { HttpApp, HttpContext, HttpEnvironment } from "../environment.ts";
+import { productServicesOf, type ProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { Id, jsonBody, path, query, QueryFlag } from "../validate.ts";
@@ -53,7 +54,7 @@ function readingRoutes(routes: HttpApp): void {
     path(ThreadPath),
     query(PageQuery),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const { limit, before, hidden } = context.req.valid("query");
       const conversation = await conversationOf(services, context.req.valid("param").thread_id);
       const { all } = conversation;
@@ -68,7 +69,7 @@ function readingRoutes(routes: HttpApp): void {
     describe({ tag, summary: "One message", answer: MessageShape, errors: unknownMessage }),
     path(MessagePath),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const { thread_id, message_id } = context.req.valid("param");
       const conversation = await conversationOf(services, thread_id);
       const message = conversation.all[indexOfMessage(conversation.all, message_id)];
@@ -90,7 +91,7 @@ function changingRoutes(routes: HttpApp): void {
     path(ThreadPath),
     jsonBody(Append),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const { messages, graph_id } = context.req.valid("json");
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const added = await appendMessages(services, session, messages, graph_id ?? undefined);
@@ -109,7 +110,7 @@ function changingRoutes(routes: HttpApp): void {
     path(MessagePath),
     jsonBody(MessageChange),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const { thread_id, message_id } = context.req.valid("param");
       const session = await requireSession(services.storage, thread_id);
       const changed = await updateMessage(services, session, message_id, context.req.valid("json"));
@@ -128,7 +129,7 @@ function changingRoutes(routes: HttpApp): void {
     path(ThreadPath),
     query(z.object({ keep_system: QueryFlag.optional() })),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const { keep_system } = context.req.valid("query");
       const removed = await clearMessages(services, session, keep_system ?? true);
@@ -143,14 +144,14 @@ interface Conversation {
   all: BaseMessage[];
 }
 
-async function conversationOf({ storage }: HttpServices, threadId: string): Promise<Conversation> {
+async function conversationOf({ storage }: ProductServices, threadId: string): Promise<Conversation> {
   const session = await requireSession(storage, threadId);
   return { session, all: await readMessages(storage, threadId) };
 }
 
 /** Messages of a conversation as clients show them. */
 async function displayed(
-  { operations }: HttpServices,
+  { operations }: ProductServices,
   context: HttpContext,
   { session, all }: Conversation,
   messages: readonly BaseMessage[],
@@ -160,7 +161,7 @@ async function displayed(
 
 /** Those that a change has written, as they are shown now. */
 async function written(
-  services: HttpServices,
+  services: ProductServices,
   context: HttpContext,
   session: Session,
   changed: readonly BaseMessage[],

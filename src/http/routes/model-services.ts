@@ -3,7 +3,8 @@ import { z } from "zod";
 import { errorCodes } from "@millrace/engine/errors/errors";
 import type { ServiceStatus } from "../../models/resilience/model-services.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import type { SharedProductServices } from "../product-services.ts";
 import { notFound } from "../errors.ts";
 import { answerBody, answerJson } from "../json.ts";
 import { path, query } from "../validate.ts";
@@ -42,7 +43,7 @@ const Format = z.object({ format: z.enum(["json", "csv"]).default("json") });
 const tag = "Models";
 
 /** How models do: whether they are left alone, and how the requests to them went. */
-export function modelServiceRoutes({ models, modelServices }: SharedServices): HttpApp {
+export function modelServiceRoutes({ models, modelServices }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/providers/:name/status",

@@ -7,7 +7,8 @@ import { adviceOf } from "@millrace/engine/errors/advice";
 import { connectionKinds, testConnection, type ConnectionVerdict } from "../../models/resilience/connection-test.ts";
 import { ModelName } from "../../models/registry/model-profile.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import type { SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { requireAdministration } from "../require-administration.ts";
@@ -32,7 +33,7 @@ const TestShape = z
 const answers: Record<Language, string> = { en: "The model answers.", zh: "模型连接正常。" };
 
 /** `POST /models/:name/test`: whether a model answers within 10 s, and if not, why. */
-export function modelTestRoutes({ models }: SharedServices): HttpApp {
+export function modelTestRoutes({ models }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.post(
     "/models/:name/test",

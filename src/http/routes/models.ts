@@ -8,7 +8,8 @@ import { isOneModel } from "../../models/registry/profiles.ts";
 import type { ModelRegistry } from "../../models/registry/registry.ts";
 import { modelRoles, Roles } from "../../models/registry/roles.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import type { SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { jsonBody, path } from "../validate.ts";
@@ -44,7 +45,7 @@ const tag = "Models";
 const errors = { 403: "The caller may not change it", 409: "models.yaml is broken", 507: "The disk is full" };
 
 /** `/models`: what is known of models, and who has which role. */
-export function modelRoutes(services: SharedServices): HttpApp {
+export function modelRoutes(services: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   const { models } = services;
   routes.get(
@@ -63,7 +64,7 @@ export function modelRoutes(services: SharedServices): HttpApp {
   return routes;
 }
 
-function roleRoutes(routes: HttpApp, { models }: SharedServices): void {
+function roleRoutes(routes: HttpApp, { models }: SharedProductServices): void {
   routes.put(
     "/models/roles",
     describe({ tag, summary: "Say who has which role; a role that is left out has none", answer: ModelsShape, errors }),
@@ -76,7 +77,7 @@ function roleRoutes(routes: HttpApp, { models }: SharedServices): void {
   );
 }
 
-function rowRoutes(routes: HttpApp, { models }: SharedServices): void {
+function rowRoutes(routes: HttpApp, { models }: SharedProductServices): void {
   const changed = (name: string): z.infer<typeof ModelsShape> | z.infer<typeof ModelShape> =>
     isOneModel(name) ? knownModel(models, name) : allOf(models);
   routes.post(

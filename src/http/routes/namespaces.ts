@@ -6,13 +6,8 @@ import { readDetails, SessionDetails } from "../../sessions/info.ts";
 import { currentSession, openNamespace, switchSession } from "../../sessions/namespaces.ts";
 import { JsonObject, type Namespace, type Session } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import {
-  servicesOf,
-  type HttpApp,
-  type HttpContext,
-  type HttpEnvironment,
-  type SharedServices,
-} from "../environment.ts";
+import type { HttpApp, HttpContext, HttpEnvironment } from "../environment.ts";
+import { productServicesOf, type SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { sendNews } from "../news.ts";
 import { Id, jsonBody, path } from "../validate.ts";
@@ -25,13 +20,13 @@ const DetailsShape = SessionDetails.meta({ ref: "ThreadDetails" });
 const tag = "Threads";
 
 /** `/namespaces`: which thread is the current one, for each of several projects. */
-export function namespaceRoutes(shared: SharedServices): HttpApp {
+export function namespaceRoutes(shared: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/namespaces",
     describe({ tag, summary: "The namespaces that have a current thread", answer: z.array(NamespaceShape) }),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const all = await services.namespaces.list();
       const rows = all.map(({ namespace, session_id, updated_at }) => ({
         namespace,
@@ -47,7 +42,7 @@ export function namespaceRoutes(shared: SharedServices): HttpApp {
 }
 
 /** `/namespaces/:namespace/stream`: `session_changed` for whoever shows the current thread. */
-function changeRoutes(routes: HttpApp, { logger }: SharedServices): void {
+function changeRoutes(routes: HttpApp, { logger }: SharedProductServices): void {
   routes.get(
     "/namespaces/:namespace/stream",
     describe({
@@ -58,7 +53,7 @@ function changeRoutes(routes: HttpApp, { logger }: SharedServices): void {
     }),
     path(NamespacePath),
     (context) => {
-      const { namespaces } = servicesOf(context);
+      const { namespaces } = productServicesOf(context);
       const { namespace } = context.req.valid("param");
       async function* changes(signal: AbortSignal): AsyncGenerator<string[]> {
         let had = context.req.header("last-event-id");
@@ -90,7 +85,7 @@ function changeFrame(namespace: string, current: Namespace | undefined): string 
 
 function currentRoutes(routes: HttpApp): void {
   const answer = async (context: HttpContext, session: Session): Promise<Response> => {
-    const services = servicesOf(context);
+    const services = productServicesOf(context);
     return answerJson(context, await readDetails(services, session, usualModel(services)));
   };
 
@@ -98,7 +93,8 @@ function currentRoutes(routes: HttpApp): void {
     "/namespaces/:namespace/current",
     describe({ tag, summary: "The current thread", answer: DetailsShape, errors: { 404: "There is none" } }),
     path(NamespacePath),
-    async (context) => answer(context, await currentSession(servicesOf(context), context.req.valid("param").namespace)),
+    async (context) =>
+      answer(context, await currentSession(productServicesOf(context), context.req.valid("param").namespace)),
   );
 
   routes.put(
@@ -107,7 +103,7 @@ function currentRoutes(routes: HttpApp): void {
     path(NamespacePath),
     jsonBody(z.object({ thread_id: Id })),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const { namespace } = context.req.valid("param");
       return answer(context, await switchSession(services, namespace, context.req.valid("json").thread_id));
     },
@@ -119,7 +115,7 @@ function currentRoutes(routes: HttpApp): void {
     path(NamespacePath),
     jsonBody(z.object({ metadata: JsonObject.nullish().describe("Of a new thread") })),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const { namespace } = context.req.valid("param");
       return answer(context, await openNamespace(services, namespace, context.req.valid("json").metadata ?? {}));
     },

@@ -7,7 +7,8 @@ import { titleOf, type InstalledModel } from "../../models/ollama/installed-mode
 import { recommendedModels } from "../../models/ollama/recommended-models.ts";
 import type { OllamaState } from "../../models/ollama/service.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import type { SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { newsFrame, sendNews } from "../news.ts";
@@ -77,7 +78,7 @@ const NamePath = z.object({ name: z.string().min(1).max(200).describe("As in the
 const tag = "Models";
 
 /** `/ollama`: whether the local service runs, and which models it has. */
-export function ollamaRoutes(services: SharedServices): HttpApp {
+export function ollamaRoutes(services: SharedProductServices): HttpApp {
   const { ollama } = services;
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
@@ -94,7 +95,7 @@ export function ollamaRoutes(services: SharedServices): HttpApp {
   return routes;
 }
 
-function listRoutes(routes: HttpApp, { ollama }: SharedServices): void {
+function listRoutes(routes: HttpApp, { ollama }: SharedProductServices): void {
   routes.get(
     "/ollama/models",
     describe({
@@ -152,7 +153,7 @@ function listRoutes(routes: HttpApp, { ollama }: SharedServices): void {
 }
 
 /** `ollama_status` and `ollama_models`: how both are now, then every change. */
-function streamRoute(routes: HttpApp, { ollama, logger }: SharedServices): void {
+function streamRoute(routes: HttpApp, { ollama, logger }: SharedProductServices): void {
   routes.get(
     "/ollama/stream",
     describe({ tag, summary: "Follow the local service: how it is now, then every change", events: true }),

@@ -5,7 +5,8 @@ import { operationText } from "../../tools/undo/operation-text.ts";
 import type { OperationCard } from "../../tools/undo/operations.ts";
 import { toolHistory, toolStatistics } from "../../tools/runtime/tool-history.ts";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "../environment.ts";
+import type { HttpApp, HttpContext, HttpEnvironment } from "../environment.ts";
+import { productServicesOf } from "../product-services.ts";
 import { notFound } from "../errors.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
@@ -121,7 +122,7 @@ function listRoutes(routes: HttpApp): void {
     path(ThreadPath),
     query(OperationQuery),
     async (context) => {
-      const { storage, operations } = servicesOf(context);
+      const { storage, operations } = productServicesOf(context);
       const { session_id } = await requireSession(storage, context.req.valid("param").thread_id);
       const asked = context.req.valid("query");
       const { operations: found, total } = await operations.list(session_id, asked);
@@ -140,7 +141,7 @@ function listRoutes(routes: HttpApp): void {
     }),
     path(ThreadPath.extend({ run_id: Id })),
     async (context) => {
-      const { storage, runs, operations } = servicesOf(context);
+      const { storage, runs, operations } = productServicesOf(context);
       const { thread_id, run_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
       const changes = await operations.changes(session_id, run_id);
@@ -158,7 +159,7 @@ function listRoutes(routes: HttpApp): void {
     path(ThreadPath),
     query(z.object({ limit: Count(1000).default(100), offset: OperationQuery.shape.offset })),
     async (context) => {
-      const { storage, runs } = servicesOf(context);
+      const { storage, runs } = productServicesOf(context);
       const { session_id } = await requireSession(storage, context.req.valid("param").thread_id);
       const { limit, offset } = context.req.valid("query");
       const [running] = await runs.list(session_id, { limit: 1, offset: 0, status: "running" });
@@ -184,7 +185,7 @@ function itemRoutes(routes: HttpApp): void {
     path(OperationPath),
     query(z.object({ limit: Count(5000).default(20) })),
     async (context) => {
-      const { storage, operations } = servicesOf(context);
+      const { storage, operations } = productServicesOf(context);
       const { thread_id, operation_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
       const { limit } = context.req.valid("query");
@@ -202,7 +203,7 @@ function itemRoutes(routes: HttpApp): void {
     }),
     path(OperationPath),
     async (context) => {
-      const { storage, operations } = servicesOf(context);
+      const { storage, operations } = productServicesOf(context);
       const { thread_id, operation_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
       const card = await operations.undo(session_id, operation_id, context.req.raw.signal);

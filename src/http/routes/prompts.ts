@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { templatesOfNode } from "../../prompts/node-templates.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import type { SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "../shapes.ts";
@@ -49,14 +50,14 @@ const changeErrors = {
 };
 
 /** `/prompts`: the templates, what users put in their place, and whether a text can be used. */
-export function promptRoutes(services: SharedServices): HttpApp {
+export function promptRoutes(services: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   readingRoutes(routes, services);
   changingRoutes(routes, services);
   return routes;
 }
 
-function readingRoutes(routes: HttpApp, { prompts: { templates } }: SharedServices): void {
+function readingRoutes(routes: HttpApp, { prompts: { templates } }: SharedProductServices): void {
   routes.get(
     "/prompts",
     describe({ tag: "Prompts", summary: "List the prompt templates", answer: z.array(ListedShape) }),
@@ -96,7 +97,7 @@ function readingRoutes(routes: HttpApp, { prompts: { templates } }: SharedServic
   );
 }
 
-function changingRoutes(routes: HttpApp, { prompts: { templates, identities } }: SharedServices): void {
+function changingRoutes(routes: HttpApp, { prompts: { templates, identities } }: SharedProductServices): void {
   routes.post(
     "/prompts/reload",
     describe({

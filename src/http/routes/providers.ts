@@ -5,7 +5,8 @@ import { isLocal } from "../../models/registry/known-models.ts";
 import { ProviderName, ProviderSetting } from "../../models/registry/model-settings.ts";
 import type { ModelRegistry } from "../../models/registry/registry.ts";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import { productServicesOf, type SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { KeySave, storedKeyShape, StoredKeyShape } from "../stored-key.ts";
@@ -35,21 +36,21 @@ const errors = { 403: "The caller may not change it", 409: "The file is broken",
 const named = { ...errors, 404: "No such provider" };
 
 /** `/providers`: where models are reached and with which keys, which go in and never come out. */
-export function providerRoutes(services: SharedServices): HttpApp {
+export function providerRoutes(services: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   settingRoutes(routes, services);
   keyRoutes(routes, services);
   return routes;
 }
 
-function settingRoutes(routes: HttpApp, { models }: SharedServices): void {
+function settingRoutes(routes: HttpApp, { models }: SharedProductServices): void {
   routes.get(
     "/providers",
     describe({ tag, summary: "List the providers", answer: z.array(ProviderShape) }),
     (context) =>
       answerJson(
         context,
-        models.providerNames().map((name) => shapeOf(models, name, servicesOf(context).mayAdminister)),
+        models.providerNames().map((name) => shapeOf(models, name, productServicesOf(context).mayAdminister)),
       ),
   );
   routes.put(
@@ -63,7 +64,7 @@ function settingRoutes(routes: HttpApp, { models }: SharedServices): void {
     path(ProviderPath),
     jsonBody(ProviderSave),
     (context) => {
-      const { mayAdminister } = servicesOf(context);
+      const { mayAdminister } = productServicesOf(context);
       requireAdministration(context);
       const { name } = context.req.valid("param");
       setProvider(models, name, context.req.valid("json"));
@@ -87,7 +88,7 @@ function settingRoutes(routes: HttpApp, { models }: SharedServices): void {
   );
 }
 
-function keyRoutes(routes: HttpApp, { models }: SharedServices): void {
+function keyRoutes(routes: HttpApp, { models }: SharedProductServices): void {
   routes.put(
     "/providers/:name/key",
     describe({
@@ -99,7 +100,7 @@ function keyRoutes(routes: HttpApp, { models }: SharedServices): void {
     path(ProviderPath),
     jsonBody(KeySave),
     (context) => {
-      const { mayAdminister } = servicesOf(context);
+      const { mayAdminister } = productServicesOf(context);
       requireAdministration(context);
       const { name } = context.req.valid("param");
       setKey(models, name, context.req.valid("json").key);
@@ -111,7 +112,7 @@ function keyRoutes(routes: HttpApp, { models }: SharedServices): void {
     describe({ tag, summary: "Forget the stored key of a provider", answer: ProviderShape, errors: named }),
     path(ProviderPath),
     (context) => {
-      const { mayAdminister } = servicesOf(context);
+      const { mayAdminister } = productServicesOf(context);
       requireAdministration(context);
       const { name } = context.req.valid("param");
       setKey(models, name, undefined);

@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { ruleScopes, type Rule } from "../../rules/rule-folders.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import type { SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 
 const RuleShape = z
@@ -26,7 +27,7 @@ const RulesShape = z
   .meta({ ref: "Rules" });
 
 /** `/rules`: the user's rules as they are at this moment, and what is wrong with their files. */
-export function ruleRoutes({ documentation: { rules } }: SharedServices): HttpApp {
+export function ruleRoutes({ documentation: { rules } }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/rules",

@@ -6,13 +6,8 @@ import { changeable } from "../../live-settings/changeable.ts";
 import { masked } from "../../models/registry/credentials.ts";
 import { isSecret } from "@millrace/engine/config/is-secret";
 import { describe } from "../describe.ts";
-import {
-  servicesOf,
-  type HttpApp,
-  type HttpEnvironment,
-  type HttpServices,
-  type SharedServices,
-} from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import { productServicesOf, type ProductServices, type SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { requireAdministration } from "../require-administration.ts";
 import { jsonBody } from "../validate.ts";
@@ -35,14 +30,14 @@ const tag = "Meta";
 const errors = { 403: "The caller does not administer the server" };
 
 /** `/settings`: what the server was told and by whom, and a change of what can change while it runs. */
-export function settingRoutes(services: SharedServices): HttpApp {
+export function settingRoutes(services: SharedProductServices): HttpApp {
   const { settings, logger } = services;
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/settings",
     describe({ tag, summary: "What the server was told, and by whom", answer: SettingsShape, errors }),
     (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       requireAdministration(context);
       return answerJson(context, listOf(services));
     },
@@ -57,7 +52,7 @@ export function settingRoutes(services: SharedServices): HttpApp {
     }),
     jsonBody(Change),
     (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       requireAdministration(context);
       const changes = context.req.valid("json");
       for (const name of Object.keys(changes)) requireChangeable(name);
@@ -103,7 +98,7 @@ const otherWays: Readonly<Record<string, string>> = {
 };
 
 /** What these files say of the same. */
-function saidOf(name: string, models: HttpServices["models"]): string | undefined {
+function saidOf(name: string, models: ProductServices["models"]): string | undefined {
   const { roles, providers } = models.settings();
   if (name === "MILLRACE_MODEL") return roles.main;
   if (name === "MILLRACE_TITLE_MODEL") return roles.titles;
@@ -112,7 +107,7 @@ function saidOf(name: string, models: HttpServices["models"]): string | undefine
   return provider === undefined ? undefined : providers[provider]?.base_url;
 }
 
-function listOf({ settings, models }: HttpServices): z.infer<typeof SettingsShape> {
+function listOf({ settings, models }: ProductServices): z.infer<typeof SettingsShape> {
   const [changed, { given }] = [settings.changed(), settings.current()];
   const values = valuesOf({ ...given, ...changed });
   return {

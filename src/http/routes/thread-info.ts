@@ -8,7 +8,8 @@ import { requireSession } from "../../sessions/sessions.ts";
 import { SessionName } from "../../sessions/title.ts";
 import { JsonObject, SessionStatus } from "@millrace/engine/storage/records";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
+import type { HttpApp, HttpContext, HttpEnvironment } from "../environment.ts";
+import { productServicesOf, type ProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { Id, jsonBody, path } from "../validate.ts";
 
@@ -48,7 +49,7 @@ export function threadInfoRoutes(): HttpApp {
       errors: unknownThread,
     }),
     path(ThreadPath),
-    async (context) => answerDetails(servicesOf(context), context, context.req.valid("param").thread_id),
+    async (context) => answerDetails(productServicesOf(context), context, context.req.valid("param").thread_id),
   );
 
   routes.patch(
@@ -57,7 +58,7 @@ export function threadInfoRoutes(): HttpApp {
     path(ThreadPath),
     jsonBody(InfoPatch),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const { thread_id: id } = context.req.valid("param");
       const { name, description } = context.req.valid("json");
       const metadata = {
@@ -78,7 +79,7 @@ function listRoute(routes: HttpApp): void {
     describe({ tag: "Threads", summary: "List threads by name and words, the last changed first", answer: PageShape }),
     jsonBody(InfoSearch),
     async (context) => {
-      const { storage } = servicesOf(context);
+      const { storage } = productServicesOf(context);
       const { query, limit, cursor, metadata, status, sort_by, sort_order } = context.req.valid("json");
       const found = await findSessions(
         storage,
@@ -98,7 +99,7 @@ function listRoute(routes: HttpApp): void {
   );
 }
 
-async function answerDetails(services: HttpServices, context: HttpContext, threadId: string): Promise<Response> {
+async function answerDetails(services: ProductServices, context: HttpContext, threadId: string): Promise<Response> {
   const session = await requireSession(services.storage, threadId);
   return answerJson(context, await readDetails(services, session, usualModel(services)));
 }

@@ -4,7 +4,8 @@ import { requireSession } from "../../sessions/sessions.ts";
 import { readActivity, SessionActivity } from "../../sessions/status.ts";
 import { usualModel } from "../../sessions/usual-model.ts";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import { productServicesOf } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { Id, path } from "../validate.ts";
 
@@ -24,7 +25,7 @@ export function threadStatusRoutes(): HttpApp {
     }),
     path(ThreadPath),
     async (context) => {
-      const services = servicesOf(context);
+      const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       return answerJson(context, await readActivity(services, session, usualModel(services)));
     },

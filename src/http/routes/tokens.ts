@@ -8,7 +8,8 @@ import { countMessages, countText } from "../../context/tokens/tokens.ts";
 import { availableContext, modelLimits } from "../../models/registry/model-limits.ts";
 import { fromStored, readStoredList, StoredMessage } from "../../sessions/stored-message.ts";
 import { describe } from "../describe.ts";
-import type { HttpApp, HttpEnvironment, SharedServices } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import type { SharedProductServices } from "../product-services.ts";
 import { answerInvalid } from "../errors.ts";
 import { answerJson } from "../json.ts";
 import { jsonBody } from "../validate.ts";
@@ -45,7 +46,7 @@ const CountShape = z
   .meta({ ref: "TokenCount" });
 
 /** `POST /tokens/count`: what a text, messages or an image cost, and what they leave of a model's window. */
-export function tokenRoutes({ config, models, tokens: counter }: SharedServices): HttpApp {
+export function tokenRoutes({ config, models, tokens: counter }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
   async function count(

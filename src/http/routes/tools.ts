@@ -8,7 +8,8 @@ import { describeTool } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { toolkitOf } from "../../toolkits/enabled-toolkits.ts";
 import { describe } from "../describe.ts";
-import { servicesOf, type HttpApp, type HttpEnvironment } from "../environment.ts";
+import type { HttpApp, HttpEnvironment } from "../environment.ts";
+import { productServicesOf } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { submissionOf } from "../submission.ts";
@@ -80,7 +81,7 @@ export function toolRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
   routes.get("/tools", describe({ tag, summary: "Every tool", answer: z.array(ToolShape) }), async (context) => {
-    const { manual, mayAdminister } = servicesOf(context);
+    const { manual, mayAdminister } = productServicesOf(context);
     const tools = await manual.list(context.req.raw.signal, null);
     return answerJson(
       context,
@@ -104,7 +105,7 @@ export function toolRoutes(): HttpApp {
     path(RunPath),
     jsonBody(RunBody),
     async (context) => {
-      const { manual } = servicesOf(context);
+      const { manual } = productServicesOf(context);
       const { thread_id, name } = context.req.valid("param");
       const { args, approved_hash } = context.req.valid("json");
       const submission = submissionOf(context, { name, args });

@@ -14,13 +14,8 @@ import {
 } from "@millrace/engine/config/web-settings";
 import { searchEngines } from "../../web/search-engines.ts";
 import { describe } from "../describe.ts";
-import {
-  servicesOf,
-  type HttpApp,
-  type HttpContext,
-  type HttpEnvironment,
-  type SharedServices,
-} from "../environment.ts";
+import type { HttpApp, HttpContext, HttpEnvironment } from "../environment.ts";
+import { productServicesOf, type SharedProductServices } from "../product-services.ts";
 import { answerJson } from "../json.ts";
 import { languageOf } from "../language.ts";
 import { requireAdministration } from "../require-administration.ts";
@@ -52,21 +47,21 @@ const WebSearchShape = z
 const tag = "Tools";
 
 /** `/web-search`: who may search the web for a model, what has to be done for the others, and their keys. */
-export function webSearchRoutes(shared: SharedServices): HttpApp {
+export function webSearchRoutes(shared: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   choiceRoute(routes, shared);
   keyRoutes(routes, shared);
   return routes;
 }
 
-function choiceRoute(routes: HttpApp, { config, settings, models }: SharedServices): void {
+function choiceRoute(routes: HttpApp, { config, settings, models }: SharedProductServices): void {
   const isOn = enabledToolkits(config.toolkits).some(({ name }) => name === "web");
   routes.get(
     "/web-search",
     describe({ tag, summary: "Who searches the web, and what has to be done for it", answer: WebSearchShape }),
     query(Model),
     (context) => {
-      const { mayAdminister } = servicesOf(context);
+      const { mayAdminister } = productServicesOf(context);
       const language = languageOf(context);
       const model = context.req.valid("query").model ?? models.roles().main;
       const { web } = settings.current();
@@ -104,13 +99,13 @@ function choiceRoute(routes: HttpApp, { config, settings, models }: SharedServic
 
 const errors = { 403: "The caller may not change it", 409: "The file of keys is broken", 507: "The disk is full" };
 
-function keyRoutes(routes: HttpApp, { settings, models }: SharedServices): void {
+function keyRoutes(routes: HttpApp, { settings, models }: SharedProductServices): void {
   const store = (
     context: HttpContext,
     engine: SearchEngineName,
     key: string | undefined,
   ): z.infer<typeof StoredKeyShape> | null => {
-    const { mayAdminister } = servicesOf(context);
+    const { mayAdminister } = productServicesOf(context);
     requireAdministration(context);
     const name = searchKeyNames[engine];
     if (name === undefined) {

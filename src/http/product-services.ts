@@ -1,0 +1,52 @@
+import type { AgentSource } from "../agents/agent-folders.ts";
+import type { Documentation } from "../context/documentation/open-documentation.ts";
+import type { TokenCounter } from "../context/tokens/token-counter.ts";
+import type { LiveSettings } from "../live-settings/live-settings.ts";
+import type { OllamaService } from "../models/ollama/service.ts";
+import type { ModelRegistry } from "../models/registry/registry.ts";
+import type { ModelServices } from "../models/resilience/model-services.ts";
+import type { EditablePrompts } from "../prompts/open-prompts.ts";
+import type { ManualTools } from "../sessions/manual-run.ts";
+import type { Operations } from "../tools/undo/operations.ts";
+import type { FileWatch } from "../watching/file-watch.ts";
+import { servicesOf, type HttpContext, type HttpServices, type SharedServices } from "./environment.ts";
+
+/** What the routes of our agent use beside those of the engine, the same for all callers. */
+export interface AgentParts {
+  /** The prompts that all callers share. */
+  prompts: EditablePrompts;
+  /** Counts tokens exactly; all callers share it. */
+  tokens: TokenCounter;
+  /** What models are given to read before a conversation. */
+  documentation: Documentation;
+  /** The agents that work can be handed to. */
+  agents: AgentSource;
+  /** What is known of models; all callers share it. */
+  models: ModelRegistry;
+  /** How the models do that this process has asked. */
+  modelServices: ModelServices;
+  /** The local service of models. */
+  ollama: OllamaService;
+  /** What can be changed of the configuration while the server runs. */
+  settings: LiveSettings;
+  /** The files of the workspace, where they are watched. */
+  files: FileWatch | undefined;
+}
+
+/** What our agent's routes are built with. */
+export interface SharedProductServices extends SharedServices, AgentParts {}
+
+/** What the caller's scope has of our agent's. */
+export interface OwnProductServices {
+  operations: Operations;
+  manual: ManualTools;
+}
+
+/** What a handler of our agent's routes works with. */
+export interface ProductServices extends HttpServices, AgentParts, OwnProductServices {}
+
+/** The services of a request to a route of our agent, in its caller's scope. */
+export function productServicesOf(context: HttpContext): ProductServices {
+  // `agentHttp` has added ours to those of every request.
+  return servicesOf(context) as ProductServices;
+}
