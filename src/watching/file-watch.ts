@@ -9,6 +9,7 @@ import { createDebounce, systemClock, type Clock, type Debounce } from "./deboun
 import { changesBetween, type FileChange, type FileState } from "./file-changes.ts";
 import { createFolderWatches, isAbsent, type FolderWatches } from "./folder-watches.ts";
 import { isWatchedFile, isWatchedFolder } from "./watched-path.ts";
+import { onAbort } from "@millrace/engine/concurrency/on-abort";
 
 /** Folders that are watched, and files that are remembered: each folder takes one of the machine's watches. */
 const usualLimits = { folders: 5000, files: 200_000 };
@@ -217,14 +218,12 @@ export class FileWatch {
 
 /** Waits until `work` is done, or the signal aborts. */
 async function eitherOf(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = (): void => resolve();
-  signal.addEventListener("abort", stop, { once: true });
+  const forget = onAbort(signal, resolve);
   try {
     await Promise.race([work, promise]);
   } finally {
-    signal.removeEventListener("abort", stop);
+    forget();
   }
 }
 

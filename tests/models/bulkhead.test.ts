@@ -1,14 +1,15 @@
 import { expect, it } from "vitest";
-import { createBulkhead } from "../../src/models/resilience/bulkhead.ts";
+import { createPlaces } from "@millrace/engine/concurrency/places";
 
+const never = new AbortController().signal;
 const settled = async (): Promise<void> => await new Promise((resolve) => setImmediate(resolve));
 
 it("lets so many in at once, and the others in their order", async () => {
-  const bulkhead = createBulkhead(2);
+  const places = createPlaces(2);
   const inside: number[] = [];
   const leave: (() => void)[] = [];
   const enter = async (number: number): Promise<void> => {
-    leave[number] = await bulkhead.enter(undefined);
+    leave[number] = await places.enter(never);
     inside.push(number);
   };
   const all = [0, 1, 2, 3].map(async (number) => await enter(number));
@@ -23,16 +24,16 @@ it("lets so many in at once, and the others in their order", async () => {
 });
 
 it("who gives up while waiting gets the signal's reason, and takes no place", async () => {
-  const bulkhead = createBulkhead(1);
-  const leave = await bulkhead.enter(undefined);
+  const places = createPlaces(1);
+  const leave = await places.enter(never);
   const stop = new AbortController();
   const reason = new Error("enough");
-  const waiting = bulkhead.enter(stop.signal);
-  const next = bulkhead.enter(undefined);
+  const waiting = places.enter(stop.signal);
+  const next = places.enter(never);
   stop.abort(reason);
   await expect(waiting).rejects.toBe(reason);
   leave();
   (await next)();
-  (await bulkhead.enter(undefined))();
-  await expect(bulkhead.enter(stop.signal)).rejects.toBe(reason);
+  (await places.enter(never))();
+  await expect(places.enter(stop.signal)).rejects.toBe(reason);
 });

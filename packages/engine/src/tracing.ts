@@ -5,6 +5,7 @@ import { Client } from "langsmith";
 import { createAnonymizer } from "langsmith/anonymizer";
 import type { Config } from "./config/config.ts";
 import { isSecret } from "./config/is-secret.ts";
+import { withTimeout } from "./concurrency/with-timeout.ts";
 
 /** What looks like a secret wherever it stands. */
 const secretPatterns = [
@@ -57,9 +58,7 @@ export function createTracing(config: Config, usedKeys: () => readonly string[] 
       return Object.fromEntries(tokens.map(({ url }, index) => [keys[index], url]));
     },
     flush: async (limitMs) => {
-      const { promise: limit, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, limitMs);
-      await Promise.race([client.awaitPendingTraceBatches(), limit]).finally(() => clearTimeout(timer));
+      await withTimeout(client.awaitPendingTraceBatches(), limitMs, () => undefined);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { AppError } from "@millrace/engine/errors/errors";
+import { onAbort } from "@millrace/engine/concurrency/on-abort";
 
 const ranOut = new WeakSet<object>();
 
@@ -20,7 +21,6 @@ export async function withinTime<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController();
-  const onAbort = (): void => stop.abort(signal?.reason);
   const limit = Math.min(milliseconds, longestTimer);
   const timer = setTimeout(() => {
     const error = new AppError("timeout", "The time for this turn ran out while the model was answering.", {
@@ -30,12 +30,11 @@ export async function withinTime<T>(
     ranOut.add(error);
     stop.abort(error);
   }, limit);
-  signal?.addEventListener("abort", onAbort, { once: true });
-  if (signal?.aborted === true) onAbort();
+  const forget = onAbort(signal, () => stop.abort(signal?.reason));
   try {
     return await work(stop.signal);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", onAbort);
+    forget();
   }
 }

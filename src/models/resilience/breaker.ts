@@ -1,4 +1,3 @@
-import { circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from "cockatiel";
 import { isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
 
 /** When a service is left alone, and for how long. */
@@ -40,48 +39,47 @@ export interface Breaker {
 /** What says that a service is down, and not that it does not like the request. */
 const down: ReadonlySet<ErrorCode> = new Set(["network", "timeout", "server"]);
 
-/** Nobody knows how the request would have ended. */
-class GivenUp extends Error {
-  readonly counts: boolean;
-
-  constructor(counts: boolean) {
-    super("The request was given up.");
-    this.counts = counts;
-  }
-}
-
 /** A breaker of its own, closed. */
 export function createBreaker({ failures, openMs }: BreakerSettings): Breaker {
-  const counts = handleWhen((error) =>
-    error instanceof GivenUp ? error.counts : isAppError(error) && down.has(error.code),
-  );
-  const policy = circuitBreaker(counts, { halfOpenAfter: openMs, breaker: new ConsecutiveBreaker(failures) });
-  let openedAt = 0;
-  policy.onBreak(() => (openedAt = Date.now()));
+  let failedInARow = 0;
+  let openedAt: number | undefined;
+  let isProbing = false;
+  const open = (): void => {
+    openedAt = Date.now();
+    isProbing = false;
+  };
+  const waitMs = (): number => (openedAt === undefined || isProbing ? 0 : Math.max(0, openedAt + openMs - Date.now()));
   return {
     enter() {
-      // The policy lets others wait for the one that looks; they have another model, or a user who waits.
-      const before = policy.state;
-      if (before === CircuitState.HalfOpen) return undefined;
-      const outcome = Promise.withResolvers<void>();
-      let isIn = false;
-      const counted = policy.execute(async () => {
-        isIn = true;
-        await outcome.promise;
-      });
-      // The failure is the caller's; here it is only counted.
-      counted.catch(() => undefined);
-      if (!isIn) return undefined;
+      // Nobody waits for the one that looks: others have another model, or a user who waits.
+      if (isProbing || waitMs() > 0) return undefined;
+      const isProbe = openedAt !== undefined;
+      isProbing = isProbe;
+      let isOver = false;
+      const once = (count: () => void) => (): void => {
+        if (!isOver) count();
+        isOver = true;
+      };
+      const answered = (): void => {
+        failedInARow = 0;
+        if (isProbe) [openedAt, isProbing] = [undefined, false];
+      };
+      const isDown = (): void => {
+        failedInARow += 1;
+        if (isProbe || (openedAt === undefined && failedInARow >= failures)) open();
+      };
       return {
-        succeeded: () => outcome.resolve(),
-        failed: (error) => outcome.reject(error),
-        givenUp: () => outcome.reject(new GivenUp(before === CircuitState.Open)),
+        succeeded: once(answered),
+        // A refusal is an answer, but says nothing of those that failed before it.
+        failed: (error) => once(isAppError(error) && down.has(error.code) ? isDown : isProbe ? answered : nothing)(),
+        givenUp: once(isProbe ? isDown : nothing),
       };
     },
-    state() {
-      if (policy.state === CircuitState.Closed) return "closed";
-      return policy.state === CircuitState.HalfOpen ? "half_open" : "open";
-    },
-    waitMs: () => (policy.state === CircuitState.Open ? Math.max(0, openedAt + openMs - Date.now()) : 0),
+    state: () => (openedAt === undefined ? "closed" : isProbing ? "half_open" : "open"),
+    waitMs,
   };
+}
+
+function nothing(): void {
+  // What says nothing about the service changes nothing.
 }

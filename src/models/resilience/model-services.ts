@@ -3,7 +3,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { createRate, type Rate } from "@millrace/engine/concurrency/rates";
 import { withAdvice } from "@millrace/engine/errors/advice";
 import { breakerSettings, createBreaker, type Breaker, type BreakerState } from "./breaker.ts";
-import { createBulkhead, type Bulkhead } from "./bulkhead.ts";
+import { createPlaces, type Places } from "@millrace/engine/concurrency/places";
 import { toModelError } from "../model-error.ts";
 import type { ModelTarget } from "../provider.ts";
 import { createCounter, type Counter, type Statistics } from "./statistics.ts";
@@ -63,7 +63,7 @@ const never = new AbortController().signal;
  */
 export class ModelServices {
   readonly #services = new LRUCache<string, Service>({ max: mostServices });
-  readonly #bulkheads = new Map<string, { places: number; bulkhead: Bulkhead }>();
+  readonly #bulkheads = new Map<string, { places: number; bulkhead: Places }>();
   readonly #rates = new Map<string, { perSecond: number; rate: Rate }>();
   readonly #makeRate: (perSecond: number) => Rate;
   readonly #onEnd: OnEnd;
@@ -83,7 +83,7 @@ export class ModelServices {
     const service = this.#service(target.name, settings.isLocal);
     if (service.breaker.waitMs() > 0) throw refuse(service, target);
     await this.#rate(settings)?.take(signal ?? never);
-    const leave = await this.#bulkhead(settings)?.enter(signal);
+    const leave = await this.#bulkhead(settings)?.enter(signal ?? never);
     const pass = service.breaker.enter();
     if (pass === undefined) {
       leave?.();
@@ -117,12 +117,12 @@ export class ModelServices {
     return service;
   }
 
-  #bulkhead({ target, maxConcurrent: places }: ServiceSettings): Bulkhead | undefined {
+  #bulkhead({ target, maxConcurrent: places }: ServiceSettings): Places | undefined {
     if (places === undefined) return undefined;
     const provider = providerOf(target.name);
     const known = this.#bulkheads.get(provider);
     if (known?.places === places) return known.bulkhead;
-    const bulkhead = createBulkhead(places);
+    const bulkhead = createPlaces(places);
     this.#bulkheads.set(provider, { places, bulkhead });
     return bulkhead;
   }

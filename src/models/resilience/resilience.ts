@@ -1,5 +1,4 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { handleWhen, retry } from "cockatiel";
 import { handle } from "@millrace/engine/errors/error-strategy";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
@@ -44,8 +43,7 @@ export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>
   let tries = 0;
   let rateLimits = 0;
   let next: { error: AppError; delayMs: number } | undefined;
-  const isWorthAnotherTry = (error: unknown): boolean => {
-    if (!isAppError(error) || signal.aborted) return false;
+  const isWorthAnotherTry = (error: AppError): boolean => {
     const askedMs = askedWaitMs(error);
     const pausedMs = maxAttempts === Infinity ? pausedForMs(error) : undefined;
     if (pausedMs !== undefined) {
@@ -66,24 +64,19 @@ export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>
     next = { error, delayMs: askedMs ?? decision.delayMs * (1 - spread * Math.random()) };
     return true;
   };
-  // The policy counts; the wait is ours, because the policy's own does not end with the signal.
-  const policy = retry(handleWhen(isWorthAnotherTry), { maxAttempts });
-  const attempts = policy.execute(async ({ attempt }) => {
-    if (attempt > 0 && next !== undefined) {
-      options.onRetry?.(attempt, next.error, next.delayMs);
-      await wait(next.delayMs, undefined, { signal });
-    }
-    signal.throwIfAborted();
+  for (let attempt = 0; ; attempt += 1) {
     try {
-      return await work(signal);
+      if (next !== undefined) {
+        options.onRetry?.(attempt, next.error, next.delayMs);
+        await wait(next.delayMs, undefined, { signal });
+      }
+      signal.throwIfAborted();
+      return await unlessAborted(work(signal), signal);
     } catch (error) {
-      throw signal.aborted ? abortError(signal) : toModelError(error, options.target);
+      if (signal.aborted) throw abortError(signal);
+      const known = toModelError(error, options.target);
+      if (attempt >= maxAttempts || !isWorthAnotherTry(known)) throw known;
     }
-  });
-  try {
-    return await unlessAborted(attempts, signal);
-  } catch (error) {
-    throw signal.aborted ? abortError(signal) : error;
   }
 }
 

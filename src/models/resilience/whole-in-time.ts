@@ -2,6 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatResult } from "@langchain/core/outputs";
 import { AppError } from "@millrace/engine/errors/errors";
 import { mostCharacters, tooLong } from "./watch-stream.ts";
+import { onAbort } from "@millrace/engine/concurrency/on-abort";
+import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
 
 /**
  * Waits for an answer that comes in one piece: ends at once with the signal, after `totalMs` with `timeout`, and with
@@ -13,22 +15,16 @@ export async function wholeInTime(
   ask: (signal: AbortSignal) => Promise<ChatResult>,
 ): Promise<ChatResult> {
   const stop = new AbortController();
-  const ended = Promise.withResolvers<never>();
-  const end = (reason: unknown): void => {
-    ended.reject(reason);
-    stop.abort(reason);
-  };
-  const onAbort = (): void => end(signal?.reason);
-  const timer = setTimeout(() => end(late(totalMs)), totalMs);
-  signal?.addEventListener("abort", onAbort, { once: true });
+  const timer = setTimeout(() => stop.abort(late(totalMs)), totalMs);
+  const forget = onAbort(signal, () => stop.abort(signal?.reason));
   try {
-    signal?.throwIfAborted();
-    const result = await Promise.race([ask(stop.signal), ended.promise]);
+    stop.signal.throwIfAborted();
+    const result = await unlessAborted(ask(stop.signal), stop.signal);
     if (result.generations.some(({ message }) => lengthOf(message) > mostCharacters)) throw tooLong();
     return result;
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", onAbort);
+    forget();
   }
 }
 

@@ -6,6 +6,7 @@ import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import { boundedFetch } from "./bounded-fetch.ts";
 import type { McpServerConfig, McpTransport } from "./mcp-config.ts";
 import { ProcessTransport } from "./process-transport.ts";
+import { withTimeout } from "@millrace/engine/concurrency/with-timeout";
 
 /** The only module that loads the SDK; it is imported when a server is first used, so that a start does not pay for it. */
 
@@ -124,11 +125,8 @@ function openTransport(
 
 /** Tells a server that its session is over; one that does not hear it forgets us by itself. */
 async function leave(transport: StreamableHTTPClientTransport): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, shortMilliseconds);
   const left = transport.terminateSession().catch(() => undefined);
-  await Promise.race([left, late.promise]);
-  clearTimeout(timer);
+  await withTimeout(left, shortMilliseconds, () => undefined);
 }
 
 /** A server that was started anew answers 404, and some 400, to the session of the former one, and runs nothing. */

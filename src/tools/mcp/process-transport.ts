@@ -7,6 +7,7 @@ import { errorMessage } from "@millrace/engine/errors/errors";
 import type { McpTransport } from "./mcp-config.ts";
 import { MessageLines } from "./message-lines.ts";
 import { endGroup, keepGroup, signalGroup } from "@millrace/engine/concurrency/process-group";
+import { withTimeout } from "@millrace/engine/concurrency/with-timeout";
 
 /** Milliseconds that a server gets to end by itself once its input is closed, and once more after SIGTERM. */
 const endMilliseconds = 500;
@@ -118,11 +119,9 @@ export class ProcessTransport implements Transport {
 
 /** Whether a process ends within the time it is given. */
 async function isOverSoon(exited: Promise<unknown>): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), endMilliseconds);
-  try {
-    return await Promise.race([exited.then(() => true), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return await withTimeout(
+    exited.then(() => true),
+    endMilliseconds,
+    () => false,
+  );
 }

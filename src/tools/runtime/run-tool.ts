@@ -8,6 +8,7 @@ import { convertParameters, parameterSchema } from "./parameters.ts";
 import type { Rate } from "@millrace/engine/concurrency/rates";
 import { failure, toFailure } from "./result.ts";
 import type { Tool, ToolContext, ToolResult } from "./tool.ts";
+import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
 
 /** A call that may run, or the answer that says why it may not. */
 export type PreparedCall = { kind: "ready"; input: Record<string, unknown> } | { kind: "invalid"; result: ToolResult };
@@ -85,9 +86,6 @@ async function attemptOnce(
 ): Promise<ToolResult> {
   const timeUp = new AbortController();
   const signal = AbortSignal.any([context.signal, timeUp.signal]);
-  const ended = Promise.withResolvers<never>();
-  const stop = () => ended.reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
   const timer = setTimeout(() => timeUp.abort(), Math.min(seconds * 1000, longestTimer));
   let hasBegun = false;
   try {
@@ -98,7 +96,7 @@ async function attemptOnce(
       hasBegun = true;
       return tool.run(input, { ...context, signal });
     });
-    return await Promise.race([work, ended.promise]);
+    return await unlessAborted(work, signal);
   } catch (error) {
     if (context.signal.aborted) return cancelled(tool);
     if (!timeUp.signal.aborted) return toFailure(error);
@@ -111,7 +109,6 @@ async function attemptOnce(
       : failure("conflict", `Other calls kept what ${tool.name} needs for ${seconds} seconds.`, "Try again later.");
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
   }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as after } from "node:timers";
 import { Worker } from "node:worker_threads";
+import { onAbort } from "./on-abort.ts";
 
 /** Work for a thread of its own: the file of the thread, what it is given, and what it may take at most. */
 export interface ThreadWork {
@@ -31,8 +32,7 @@ export async function askThread(work: ThreadWork, signal: AbortSignal): Promise<
   });
   worker.stdout.resume();
   worker.stderr.resume();
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
+  const forget = onAbort(signal, () => reject(signal.reason));
   const timer = after(() => reject(work.late()), work.milliseconds);
   worker.once("message", resolve);
   worker.on("error", (error) => reject(work.broken(error)));
@@ -41,7 +41,7 @@ export async function askThread(work: ThreadWork, signal: AbortSignal): Promise<
     return await promise;
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
+    forget();
     await worker.terminate();
   }
 }

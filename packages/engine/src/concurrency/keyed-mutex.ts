@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/errors.ts";
+import { withTimeout } from "./with-timeout.ts";
 
 /** Milliseconds that a turn is waited for, where nothing else is said. */
 const usualPatience = 10_000;
@@ -26,7 +26,14 @@ export class KeyedMutex {
       if (this.#last.get(key) === over) this.#last.delete(key);
     };
     this.#last.set(key, over);
-    if (before !== undefined && !(await endsWithin(before, this.#patience))) {
+    if (
+      before !== undefined &&
+      !(await withTimeout(
+        before.then(() => true),
+        this.#patience,
+        () => false,
+      ))
+    ) {
       // Who comes next still waits for what goes on.
       void before.then(end);
       const seconds = this.#patience / 1000;
@@ -40,15 +47,5 @@ export class KeyedMutex {
     } finally {
       end();
     }
-  }
-}
-
-async function endsWithin(work: Promise<void>, milliseconds: number): Promise<boolean> {
-  const over = new AbortController();
-  const late = sleep(milliseconds, false, { signal: over.signal }).catch(() => false);
-  try {
-    return await Promise.race([work.then(() => true), late]);
-  } finally {
-    over.abort();
   }
 }

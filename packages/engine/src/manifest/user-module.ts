@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { AppError } from "../errors/errors.ts";
+import { withTimeout } from "../concurrency/with-timeout.ts";
 
 /** Milliseconds that a module may take to load: one that waits for ever must not hold up the others. */
 export const loadLimit = 60_000;
@@ -28,13 +29,10 @@ async function importInTurn(address: string): Promise<unknown> {
   const before = former;
   const imported = Promise.withResolvers<void>();
   former = imported.promise;
-  const timer = Promise.withResolvers<void>();
-  const handle = setTimeout(timer.resolve, patience);
   try {
-    await Promise.race([before, timer.promise]);
+    await withTimeout(before, patience, () => undefined);
     return await import(address);
   } finally {
-    clearTimeout(handle);
     imported.resolve();
   }
 }
@@ -61,17 +59,9 @@ export async function loadExport(folder: string, reference: string, limit = load
 
 /** What came of the work; throws `config` when it takes longer than `limit` milliseconds. */
 export async function inTime<Result>(work: Promise<Result>, limit: number, what: string): Promise<Result> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    late.reject(
-      new AppError("config", `${what} was not loaded after ${limit / 1000} s.`, {
-        suggestion: "See what it waits for (a top-level await, a promise); MILLRACE_LOAD_SECONDS is how long it may.",
-      }),
-    );
-  }, limit);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return await withTimeout(work, limit, () => {
+    throw new AppError("config", `${what} was not loaded after ${limit / 1000} s.`, {
+      suggestion: "See what it waits for (a top-level await, a promise); MILLRACE_LOAD_SECONDS is how long it may.",
+    });
+  });
 }

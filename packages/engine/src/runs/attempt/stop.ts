@@ -1,6 +1,7 @@
 import { RunControl } from "@langchain/langgraph";
 import { AppError } from "../../errors/errors.ts";
 import type { StopReason } from "../../run-events.ts";
+import { withTimeout } from "../../concurrency/with-timeout.ts";
 
 /**
  * Where a run stands on its way to a stop. `idle`: it has not begun, or it ended by itself; `stopping`: what it did is
@@ -73,13 +74,7 @@ export class Stop {
 
   /** Whether the run was stopped, at the latest `timeout` milliseconds from now. */
   async wait(timeout: number): Promise<boolean> {
-    const late = Promise.withResolvers<false>();
-    const timer = setTimeout(() => late.resolve(false), timeout);
-    try {
-      return await Promise.race([this.#over.promise, late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return await withTimeout(this.#over.promise, timeout, () => false);
   }
 }
 
