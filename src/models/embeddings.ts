@@ -61,6 +61,6 @@ async function clientOf(
     encodingFormat: "float",
     stripNewLines: false,
     ...(provider.name === "openai" && hasDimensions.test(name) ? { dimensions: dims } : {}),
-    configuration: { ...(address === undefined ? {} : { baseURL: address }), logLevel: "off", fetch: send },
+    configuration: { baseURL: address, logLevel: "off", fetch: send },
   });
 }

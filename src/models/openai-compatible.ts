@@ -32,7 +32,7 @@ export function openAiCompatible(vendor: Vendor, quirks: Quirks = compatibleQuir
         model: name,
         apiKey: apiKey ?? noKey,
         configuration: {
-          ...(address === undefined ? {} : { baseURL: address }),
+          baseURL: address,
           // What fails is in our own errors; the SDK would write it to the console as well.
           logLevel: "off",
           // A server that sends the request elsewhere would choose an address that nobody has checked, with our key.

@@ -45,7 +45,7 @@ export interface Provider {
   /** Where it is reached unless somebody says otherwise; `undefined` when nothing is reached. */
   baseUrl: string | undefined;
   /** The name of its key; without one it needs none. At an address of the user's own no key is asked for. */
-  keyName?: string;
+  keyName?: string | undefined;
   /** It runs on a machine of the user's own: it may be slow, and is looked after sooner. */
   isLocal?: true;
   /** Its service keeps thoughts apart from the words of all its models. */

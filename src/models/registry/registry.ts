@@ -80,7 +80,7 @@ export class ModelRegistry {
   roles(): ServerRoles {
     const { model, titleModel } = this.#config;
     const { main = model, titles = titleModel, ...others } = this.settings().roles;
-    return { ...others, main, ...(titles === undefined ? {} : { titles }) };
+    return { ...others, main, titles };
   }
 
   /** The names of all providers, the built-in ones first. */
@@ -192,10 +192,10 @@ export function openModels(config: Config, logger: Pick<Logger, "error">): Model
 
 function ownProvider(name: string, setting: ProviderSetting): Provider {
   const { title = name, base_url, key, beginning_field, thinking_field } = setting;
-  const vendor = { title, baseUrl: base_url, ...(key === undefined ? {} : { keyName: key }) };
+  const vendor = { title, baseUrl: base_url, keyName: key };
   return openAiCompatible(vendor, {
     ...compatibleQuirks,
-    ...(beginning_field === undefined ? {} : { beginningField: beginning_field }),
-    ...(thinking_field === undefined ? {} : { thinkingField: thinking_field }),
+    beginningField: beginning_field,
+    thinkingField: thinking_field,
   });
 }

@@ -25,7 +25,7 @@ export interface RetryOptions {
   /** Names the model in error messages; see `modelTarget`. */
   target?: ModelTarget | undefined;
   /** Milliseconds of the first and the longest wait; default is the strategy's. */
-  delays?: { initialMs: number; maxMs: number };
+  delays?: { initialMs: number; maxMs: number } | undefined;
   /** Further tries at most; default 3, -1 for as many as the signal allows. */
   maxRetries?: number;
 }
@@ -54,7 +54,7 @@ export async function callWithRetry<T>(work: (signal: AbortSignal) => Promise<T>
     const isRateLimit = error.code === "rate_limit";
     const decision = handle(error, "same_way", {
       ...(isRateLimit ? { tries: rateLimits } : { tries, maxTries: failedToStream(error) ? mayStream : maxAttempts }),
-      ...(delays === undefined ? {} : { delays }),
+      delays,
       askedWaitMs: askedMs,
       hasBegun: hasBegun(error),
     });

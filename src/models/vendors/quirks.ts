@@ -4,7 +4,7 @@
  */
 export interface Quirks {
   /** The field that lets a model think or not which can do both; absent: there is none. */
-  thinkingField?: "thinking" | "enable_thinking" | "think" | "chat_template_kwargs";
+  thinkingField?: "thinking" | "enable_thinking" | "think" | "chat_template_kwargs" | undefined;
   /**
    * Which of the model's own thoughts go back to it: of all messages that call tools (the vendor refuses a request
    * without), of those since the user's last words, or none (some refuse a request with them).
@@ -29,7 +29,7 @@ export interface Quirks {
   /** Reasons for the end of an answer which mean that it broke off. */
   brokenEnds: readonly string[];
   /** The field of the last message which says that the answer begins with it; absent: it cannot be begun. */
-  beginningField?: "prefix" | "partial";
+  beginningField?: "prefix" | "partial" | undefined;
   /** The path under which such a request is taken, in the place of the usual one's `/v1`. */
   beginningPath?: string;
   /** Whether it is taken also while the model thinks. */

@@ -37,7 +37,7 @@ export async function textOfDocument(file: Uint8Array, format: ReadFormat, signa
 function told(path: string, { code, message, suggestion, cause }: AppError): AppError {
   return new AppError(code, `"${path}" cannot be read. ${message}`, {
     cause,
-    ...(suggestion === undefined ? {} : { suggestion }),
+    suggestion,
   });
 }
 

@@ -16,8 +16,8 @@ export function failure(errorType: ErrorCode, message: string, suggestion?: stri
     message,
     content: suggestion === undefined ? message : `${message} ${suggestion}`,
     errorType,
-    ...(suggestion === undefined ? {} : { suggestion }),
-    ...(data === undefined ? {} : { data }),
+    suggestion,
+    data,
   };
 }
 

@@ -20,7 +20,7 @@ export interface ToolResult {
   content?: string;
   errorType?: ErrorCode;
   /** What can be done about a failure, one sentence. */
-  suggestion?: string;
+  suggestion?: string | undefined;
   /** Measured values of a simulation or the like, by name; the loop sees whether they get better. */
   metrics?: Record<string, number>;
   /** What the session is to know of it beyond its words: the node that called the loop takes it over. */

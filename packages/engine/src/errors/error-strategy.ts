@@ -102,7 +102,7 @@ export interface Situation {
   tries?: number;
   /** Further tries at most, where the caller has a limit of its own. */
   maxTries?: number | undefined;
-  delays?: { initialMs: number; maxMs: number };
+  delays?: { initialMs: number; maxMs: number } | undefined;
   /** The wait that the service asks for. */
   askedWaitMs?: number | undefined;
   /** A reader has already seen the beginning: then nothing is repeated unasked. */

@@ -40,7 +40,7 @@ export type ErrorCode = (typeof errorCodes)[number];
 /** What an AppError may say beside its code and message. */
 export interface AppErrorOptions {
   /** What the reader can do about it, one sentence. */
-  suggestion?: string;
+  suggestion?: string | undefined;
   /** Whether the same request may work later or after a change. Default false. */
   recoverable?: boolean;
   cause?: unknown;

@@ -51,7 +51,7 @@ export function toStorageError(error: unknown, path: string): unknown {
   const kind = storageCode(code);
   const suggestion = suggestions[kind];
   return new AppError(kind, `The database ${path} cannot be used: ${errorMessage(error)} (${code}).`, {
-    ...(suggestion === undefined ? {} : { suggestion }),
+    suggestion,
     recoverable: kind !== "storage_corrupt",
     cause: error,
   });
