@@ -28,8 +28,8 @@ await build({
     // A thread begins with a file of its own.
     "count-worker": join(root, "src/context/tokens/count-worker.ts"),
     "document-worker": join(root, "src/tools/documents/document-worker.ts"),
-    "simulation-worker": join(root, "src/simulation/simulation-worker.ts"),
-    "plot-worker": join(root, "src/simulation/plot-worker.ts"),
+    "simulation-worker": join(root, "toolkits/circuits/simulation/simulation-worker.ts"),
+    "plot-worker": join(root, "toolkits/circuits/simulation/plot/plot-worker.ts"),
     "page-worker": join(root, "src/web/page-worker.ts"),
     "type-reader": join(root, "packages/engine/src/graphs/schemas/type-reader.ts"),
     ...Object.fromEntries(graphs.map(({ id, file }) => [`graph-${id}`, file])),

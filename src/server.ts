@@ -40,7 +40,7 @@ import { withDefaultTimes } from "@millrace/engine/storage/default-times";
 import { passStoreQueues } from "@millrace/engine/storage/items/graph-store";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
-import { namedSimulator } from "./tools/circuits/native-engine.ts";
+import { namedSimulator } from "../toolkits/circuits/tools/native-engine.ts";
 import { createLocks } from "./tools/runtime/locks.ts";
 import { openMcpSources } from "./tools/mcp/mcp-source.ts";
 import { createChangedFiles } from "./context/workspace/changed-files.ts";
@@ -50,7 +50,7 @@ import { createToolCounter } from "./tools/runtime/tool-counter.ts";
 import { toolLog } from "./tools/runtime/tool-log.ts";
 import { enabledToolkits } from "./toolkits/enabled-toolkits.ts";
 import { openFileWatch } from "./toolkits/open-file-watch.ts";
-import { plannerTasks } from "./tools/planner/task-service.ts";
+import { plannerTasks } from "../toolkits/planner/tools/task-service.ts";
 import { Shell } from "./tools/shell/shell.ts";
 import { createTracing, skipIdleTracing } from "@millrace/engine/tracing";
 

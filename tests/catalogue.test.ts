@@ -20,7 +20,8 @@ const baseName = (path: string): string => (path.split("/").at(-1) ?? "").replac
 
 /** Files of a folder that export something of the given shape, by what the source says. */
 function filesThat(folder: string, says: RegExp): string[] {
-  return filesBelow(folder).filter((path) => says.test(read(path)) && !path.endsWith("/index.ts"));
+  const files = [...filesBelow(folder), ...filesBelow("toolkits")];
+  return files.filter((path) => says.test(read(path)) && !path.endsWith("/index.ts"));
 }
 
 describe("the list of tools", () => {
@@ -57,11 +58,7 @@ describe("the list of tools", () => {
 describe("the list of nodes", () => {
   it("names every node file, and every node is in the drawing", () => {
     const files = filesThat("src/nodes", /export const \w+: WorkflowNode/u);
-    expect(files).toEqual(
-      Object.keys(nodes)
-        .map((name) => `src/nodes/${kebabCase(name)}.ts`)
-        .toSorted(),
-    );
+    expect(files.map(baseName).toSorted()).toEqual(Object.keys(nodes).map(kebabCase).toSorted());
     expect(Object.keys(workflow.nodes).toSorted()).toEqual(Object.keys(nodes).toSorted());
   });
 });
@@ -125,7 +122,7 @@ describe("the prompts", () => {
   });
 
   it("are all in the list of templates, each in a file of its name", () => {
-    const defined = filesBelow("src/prompts").flatMap((path) =>
+    const defined = [...filesBelow("src/prompts"), ...filesBelow("toolkits")].flatMap((path) =>
       [...read(path).matchAll(/= defineTemplate\(\{\s*name: "(\w+)"/gu)].map(([, name]) => ({
         path,
         name: name ?? "",

@@ -14,7 +14,7 @@ import { loop } from "../loop/loop.ts";
 import { toPartial } from "../loop/reply/partial-answer.ts";
 import { addMessages, HeardAnswer, type Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
-import { dropSealed } from "../models/sealed-field.ts";
+import { dropSealed } from "../models/messages/sealed-field.ts";
 import { LoopLimits } from "../state.ts";
 import type { Run, ToolCallRecord } from "@millrace/engine/storage/records";
 import type { ToolResult } from "../tools/runtime/tool.ts";

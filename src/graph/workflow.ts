@@ -2,11 +2,11 @@ import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { END, START, StateGraph, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { loop } from "../loop/loop.ts";
 import { compressionDue, onlyCompresses } from "../nodes/compress.ts";
-import { chosenAtCheckpoint, reviewDue } from "../nodes/design-review.ts";
+import { chosenAtCheckpoint, reviewDue } from "../../toolkits/circuits/nodes/design-review.ts";
 import { nodes } from "../nodes/index.ts";
-import { runContext } from "../nodes/node-request.ts";
-import { wordsOfStop } from "../nodes/partial-reply.ts";
-import { nextWork } from "../nodes/plan-progress.ts";
+import { runContext } from "../nodes/turn/node-request.ts";
+import { wordsOfStop } from "../nodes/turn/partial-reply.ts";
+import { nextWork } from "../nodes/plan/plan-progress.ts";
 import { GraphState, RunContext } from "../state.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isBaseMessage, kindOf } from "@millrace/engine/message-kinds";
-import { withoutSealed } from "../models/sealed-field.ts";
+import { withoutSealed } from "../models/messages/sealed-field.ts";
 
 /** Levels of nesting that are written out; deeper ones become a text, so that a value that holds itself has an end. */
 const maximumDepth = 100;

@@ -14,7 +14,7 @@ import type { ModelRegistry } from "../models/registry/registry.ts";
 import type { ServerRoles } from "../models/registry/roles.ts";
 import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
 import type { OwnerTools } from "@millrace/engine/config/owner-tools";
-import type { Engine } from "../simulation/engine.ts";
+import type { Engine } from "../../toolkits/circuits/simulation/engine.ts";
 import type { Grant } from "@millrace/engine/storage/records";
 import type { ModelRequestStore } from "@millrace/engine/storage/model-requests";
 import type { Ledger, OperationStore } from "@millrace/engine/storage/storage";

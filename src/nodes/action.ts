@@ -7,12 +7,12 @@ import { finalAnswerInstruction, finalAnswerPrompt } from "../prompts/templates/
 import { freeWorkPrompt } from "../prompts/templates/free-work.ts";
 import { planStepInstruction, planStepPrompt } from "../prompts/templates/plan-step.ts";
 import type { GraphState, PlanStep, TaskPlan, WorkflowNode } from "../state.ts";
-import { gatherContext } from "./gather-context.ts";
-import { nodeRequest, runContext } from "./node-request.ts";
-import { nextWork, withStep } from "./plan-progress.ts";
+import { gatherContext } from "./turn/gather-context.ts";
+import { nodeRequest, runContext } from "./turn/node-request.ts";
+import { nextWork, withStep } from "./plan/plan-progress.ts";
 import { presetOf, presetTask } from "./preset-task.ts";
-import { requestOf } from "./request-words.ts";
-import { afterLoop, endTurn } from "./turn.ts";
+import { requestOf } from "./turn/request-words.ts";
+import { afterLoop, endTurn } from "./turn/turn.ts";
 
 const resultLength = 500;
 

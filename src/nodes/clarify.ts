@@ -3,9 +3,9 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { interrupt } from "@langchain/langgraph";
 import { readUserAnswer } from "../loop/tool-call/question.ts";
 import type { Clarification, WorkflowNode } from "../state.ts";
-import { clarificationText } from "./clarification.ts";
-import { requestOf } from "./request-words.ts";
-import { endTurn } from "./turn.ts";
+import { clarificationText } from "./intent/clarification.ts";
+import { requestOf } from "./turn/request-words.ts";
+import { endTurn } from "./turn/turn.ts";
 
 /** The question of an unclear request, as the interrupt carries it (kind `clarify`). */
 export interface ClarifyRequest extends Clarification {

@@ -11,8 +11,8 @@ import { withLearned } from "../models/registry/learned-limits.ts";
 import { modelLimits } from "../models/registry/model-limits.ts";
 import { compressPrompt, summariseNow } from "../prompts/templates/compress.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
-import { readReply } from "./answer.ts";
-import { nodeRequest, runContext } from "./node-request.ts";
+import { readReply } from "./intent/answer.ts";
+import { nodeRequest, runContext } from "./turn/node-request.ts";
 
 /** Seconds that a summary may take; then it is made by rule, so that a slow model holds up no turn. */
 const patienceSeconds = 30;

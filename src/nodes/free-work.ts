@@ -3,10 +3,10 @@ import { promptsOf } from "../loop/services.ts";
 import { freeWorkPrompt } from "../prompts/templates/free-work.ts";
 import { planModePrompt } from "../prompts/templates/plan-mode.ts";
 import type { WorkflowNode } from "../state.ts";
-import { gatherContext } from "./gather-context.ts";
-import { nodeRequest, runContext } from "./node-request.ts";
-import { isPlanning } from "./planning.ts";
-import { endTurn } from "./turn.ts";
+import { gatherContext } from "./turn/gather-context.ts";
+import { nodeRequest, runContext } from "./turn/node-request.ts";
+import { isPlanning } from "./plan/planning.ts";
+import { endTurn } from "./turn/turn.ts";
 
 /**
  * Answers with the whole tool set that the run may use; in plan mode with those that change nothing. A run that answers

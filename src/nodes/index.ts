@@ -1,12 +1,12 @@
 import { action } from "./action.ts";
 import { clarify } from "./clarify.ts";
 import { compress } from "./compress.ts";
-import { designCheckpoint } from "./design-checkpoint.ts";
+import { designCheckpoint } from "../../toolkits/circuits/nodes/design-checkpoint.ts";
 import { freeWork } from "./free-work.ts";
 import { intent } from "./intent.ts";
 import { plan } from "./plan.ts";
-import { reviewDesign } from "./review-design.ts";
-import { undoDesign } from "./undo-design.ts";
+import { reviewDesign } from "../../toolkits/circuits/nodes/review-design.ts";
+import { undoDesign } from "../../toolkits/circuits/nodes/undo-design.ts";
 
 /** The nodes of the workflow, by the names they have in the graph. */
 export const nodes = {

@@ -8,15 +8,15 @@ import { promptsOf, sessionIdOf } from "../loop/services.ts";
 import { continueReply } from "../prompts/templates/continue-reply.ts";
 import { replyPrompt } from "../prompts/templates/reply.ts";
 import type { GraphState, Intent, TurnRoute, WorkflowNode } from "../state.ts";
-import { clarificationOf, clarificationMessage } from "./clarification.ts";
-import type { ReadIntent } from "./intent-rules.ts";
-import { gatherContext } from "./gather-context.ts";
-import { nodeRequest, runContext } from "./node-request.ts";
-import { completedReply, partialReply, removal, replaceable, wordsOfStop } from "./partial-reply.ts";
+import { clarificationOf, clarificationMessage } from "./intent/clarification.ts";
+import type { ReadIntent } from "./intent/intent-rules.ts";
+import { gatherContext } from "./turn/gather-context.ts";
+import { nodeRequest, runContext } from "./turn/node-request.ts";
+import { completedReply, partialReply, removal, replaceable, wordsOfStop } from "./turn/partial-reply.ts";
 import { presetOf } from "./preset-task.ts";
-import { readIntent } from "./read-intent.ts";
-import { requestOf } from "./request-words.ts";
-import { beginTurn, endTurn } from "./turn.ts";
+import { readIntent } from "./intent/read-intent.ts";
+import { requestOf } from "./turn/request-words.ts";
+import { beginTurn, endTurn } from "./turn/turn.ts";
 
 /**
  * Decides where a turn goes: what the run says, then the rules, then a model call. A direct reply is given here, and so

@@ -8,10 +8,10 @@ import { emit } from "../loop/request.ts";
 import { promptsOf } from "../loop/services.ts";
 import { planPrompt } from "../prompts/templates/plan.ts";
 import type { GraphState, TaskPlan, WorkflowNode } from "../state.ts";
-import { readReply } from "./answer.ts";
-import { goalVerbs, seams, toolVerbs } from "./intent-words.ts";
-import { gatherContext } from "./gather-context.ts";
-import { nodeRequest, offeredTools, runContext } from "./node-request.ts";
+import { readReply } from "./intent/answer.ts";
+import { goalVerbs, seams, toolVerbs } from "./intent/intent-words.ts";
+import { gatherContext } from "./turn/gather-context.ts";
+import { nodeRequest, offeredTools, runContext } from "./turn/node-request.ts";
 
 const maxSteps = 10;
 

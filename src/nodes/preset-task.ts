@@ -1,17 +1,17 @@
 import { assertNever } from "@millrace/engine/errors/errors";
-import { analyzeSimulation } from "../prompts/analyze-simulation.ts";
-import { executeInstruction } from "../prompts/execute-instruction.ts";
-import { extractDesignGoals } from "../prompts/extract-design-goals.ts";
-import { fixError } from "../prompts/fix-error.ts";
-import { generalConversation } from "../prompts/general-conversation.ts";
-import { initialDesign } from "../prompts/initial-design.ts";
-import { optimizeParameters } from "../prompts/optimize-parameters.ts";
+import { analyzeSimulation } from "../../toolkits/circuits/prompts/analyze-simulation.ts";
+import { executeInstruction } from "../../toolkits/circuits/prompts/execute-instruction.ts";
+import { extractDesignGoals } from "../../toolkits/circuits/prompts/extract-design-goals.ts";
+import { fixError } from "../../toolkits/circuits/prompts/fix-error.ts";
+import { generalConversation } from "../../toolkits/circuits/prompts/general-conversation.ts";
+import { initialDesign } from "../../toolkits/circuits/prompts/initial-design.ts";
+import { optimizeParameters } from "../../toolkits/circuits/prompts/optimize-parameters.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import { writeReport } from "../prompts/templates/write-report.ts";
-import { usualGoals } from "../simulation/goals.ts";
+import { usualGoals } from "../../toolkits/circuits/simulation/goals.ts";
 import type { GraphState, PresetAction, RunContext } from "../state.ts";
-import { chosenAtCheckpoint } from "./design-review.ts";
-import { requestOf } from "./request-words.ts";
+import { chosenAtCheckpoint } from "../../toolkits/circuits/nodes/design-review.ts";
+import { requestOf } from "./turn/request-words.ts";
 
 /**
  * The task text (L1) of a preset action, filled with what the session knows. What it does not know stands in the

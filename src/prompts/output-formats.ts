@@ -1,6 +1,6 @@
-import { analysisOutput } from "./analysis-output.ts";
+import { analysisOutput } from "../../toolkits/circuits/prompts/analysis-output.ts";
 import { jsonOutput } from "./templates/json-output.ts";
-import { spiceOutput } from "./spice-output.ts";
+import { spiceOutput } from "../../toolkits/circuits/prompts/spice-output.ts";
 
 /** The blocks that say how an answer is written. */
 export const outputFormats = { json: jsonOutput, spice: spiceOutput, analysis: analysisOutput };

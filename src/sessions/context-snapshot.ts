@@ -3,7 +3,7 @@ import type { Config } from "@millrace/engine/config/config";
 import { ContextSection, takeApart } from "../context/snapshot.ts";
 import { modelLimits } from "../models/registry/model-limits.ts";
 import type { ModelRegistry } from "../models/registry/registry.ts";
-import { plainRequest, wireRequest, WireRequest } from "../models/wire-request.ts";
+import { plainRequest, wireRequest, WireRequest } from "../models/messages/wire-request.ts";
 import { systemMessage } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { Session } from "@millrace/engine/storage/records";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isBaseMessage } from "@millrace/engine/message-kinds";
-import { partialReply, replaceable } from "../nodes/partial-reply.ts";
+import { partialReply, replaceable } from "../nodes/turn/partial-reply.ts";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import type { OwnerScope } from "./owner-scope.ts";
 import { lastRunOf } from "./last-run.ts";

@@ -1,10 +1,10 @@
 import { agents } from "./agents.ts";
-import { circuits } from "./circuits.ts";
+import { circuits } from "../../toolkits/circuits/index.ts";
 import { code } from "./code.ts";
 import { conversation } from "./conversation.ts";
 import { documents } from "./documents.ts";
 import { files } from "./files.ts";
-import { planner } from "./planner.ts";
+import { planner } from "../../toolkits/planner/index.ts";
 import { shell } from "./shell.ts";
 import type { Toolkit } from "./toolkit.ts";
 import { web } from "./web.ts";

@@ -3,7 +3,7 @@ import type { ChangedFiles } from "../context/workspace/changed-files.ts";
 import type { Logger } from "@millrace/engine/logger";
 import type { FileChange } from "../watching/file-changes.ts";
 import { FileWatch } from "../watching/file-watch.ts";
-import { circuits } from "./circuits.ts";
+import { circuits } from "../../toolkits/circuits/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 
 /** What a watch of the workspace needs of what runs are lent. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { readAnalysis } from "../../src/simulation/analysis.ts";
-import { prepareDeck } from "../../src/simulation/deck.ts";
-import { createEngine } from "../../src/simulation/engine.ts";
+import { readAnalysis } from "../../toolkits/circuits/simulation/deck/analysis.ts";
+import { prepareDeck } from "../../toolkits/circuits/simulation/deck/deck.ts";
+import { createEngine } from "../../toolkits/circuits/simulation/engine.ts";
 import type { Section } from "./figures.ts";
 import { percentile } from "./load.ts";
 

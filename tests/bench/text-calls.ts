@@ -1,5 +1,5 @@
 import { createTextCallParser } from "../../src/models/text-calls/parser.ts";
-import { longestCall } from "../../src/models/text-calls/tool-use.ts";
+import { longestCall } from "../../src/models/text-calls/forms/tool-use.ts";
 import type { Figure, Section } from "./figures.ts";
 
 const opening = '<tool_use>\n<invoke name="write_file">\n<parameter name="content">';

@@ -5,12 +5,12 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { assembleContext, cutToTokens } from "../../src/context/assembler.ts";
 import { collectContext } from "../../src/context/collect.ts";
-import { circuitFile } from "../../src/context/collectors/circuit-file.ts";
+import { circuitFile } from "../../toolkits/circuits/collectors/circuit-file.ts";
 import { collectors } from "../../src/context/collectors/index.ts";
 import type { CollectionContext, Collector } from "../../src/context/collectors/collector.ts";
-import { designGoals } from "../../src/context/collectors/design-goals.ts";
-import { diagnostics, faultsOf } from "../../src/context/collectors/diagnostics.ts";
-import { simulation } from "../../src/context/collectors/simulation.ts";
+import { designGoals } from "../../toolkits/circuits/collectors/design-goals.ts";
+import { diagnostics, faultsOf } from "../../toolkits/circuits/collectors/diagnostics.ts";
+import { simulation } from "../../toolkits/circuits/collectors/simulation.ts";
 import { countText } from "../../src/context/tokens/tokens.ts";
 
 const amplifier = [

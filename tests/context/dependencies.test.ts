@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, utimes, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { dependencies } from "../../src/context/collectors/dependencies.ts";
+import { dependencies } from "../../toolkits/circuits/collectors/dependencies.ts";
 
 let workspace = "";
 let warnings: string[] = [];

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CollectionContext } from "../../src/context/collectors/collector.ts";
-import { diagnostics } from "../../src/context/collectors/diagnostics.ts";
-import { createFailureHistory } from "../../src/context/failure-history.ts";
-import { createFaultCache } from "../../src/context/fault-cache.ts";
-import { netlistWarnings } from "../../src/context/netlist-warnings.ts";
+import { diagnostics } from "../../toolkits/circuits/collectors/diagnostics.ts";
+import { createFailureHistory } from "../../toolkits/circuits/netlist/failure-history.ts";
+import { createFaultCache } from "../../toolkits/circuits/netlist/fault-cache.ts";
+import { netlistWarnings } from "../../toolkits/circuits/netlist/netlist-warnings.ts";
 
 const messagesOf = (lines: readonly string[]): string[] =>
   netlistWarnings(lines.join("\n")).map(({ line, message }) => `${line} ${message.replace("warning: ", "")}`);

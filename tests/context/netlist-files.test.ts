@@ -2,7 +2,11 @@ import { mkdtemp, realpath, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createNetlistFiles, type NetlistFile, type NetlistFiles } from "../../src/context/netlist-files.ts";
+import {
+  createNetlistFiles,
+  type NetlistFile,
+  type NetlistFiles,
+} from "../../toolkits/circuits/netlist/netlist-files.ts";
 
 let workspace = "";
 let files: NetlistFiles;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { HumanMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadConfig, type Config } from "@millrace/engine/config/config";
-import { answerBeginning } from "../../src/models/answer-beginning.ts";
+import { answerBeginning } from "../../src/models/messages/answer-beginning.ts";
 import { masked } from "../../src/models/registry/credentials.ts";
 import { createModelLoader, modelTarget } from "../../src/models/load-model.ts";
 import { toModelError } from "../../src/models/model-error.ts";

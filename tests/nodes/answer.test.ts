@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { readJson } from "../../src/nodes/answer.ts";
+import { readJson } from "../../src/nodes/intent/answer.ts";
 
 const Shape = z.object({ route: z.string() });
 

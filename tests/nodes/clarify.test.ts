@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { plainClarification } from "../../src/nodes/clarification.ts";
+import { plainClarification } from "../../src/nodes/intent/clarification.ts";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { estimatedCalls, intentByRules, type IntentSetting } from "../../src/nodes/intent-rules.ts";
+import { estimatedCalls, intentByRules, type IntentSetting } from "../../src/nodes/intent/intent-rules.ts";
 
 const setting: IntentSetting = {
   limits: { max_characters: 300, max_estimated_calls: 10 },

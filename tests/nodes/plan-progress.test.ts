@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { plainPlan, toTaskPlan } from "../../src/nodes/plan.ts";
-import { nextWork, withStep } from "../../src/nodes/plan-progress.ts";
+import { nextWork, withStep } from "../../src/nodes/plan/plan-progress.ts";
 import type { TaskPlan } from "../../src/state.ts";
 
 const step = (id: string, depends_on: string[] = [], tool: string | null = null) => ({

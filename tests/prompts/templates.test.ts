@@ -118,8 +118,8 @@ describe("the maps of the templates", () => {
   it("name exactly the templates that each node asks for", () => {
     const filesOf = {
       compress: ["compress"],
-      intent: ["intent", "read-intent"],
-      clarify: ["clarification"],
+      intent: ["intent", "intent/read-intent"],
+      clarify: ["intent/clarification"],
       plan: ["plan"],
       action: ["action", "preset-task"],
       free_work: ["free-work"],

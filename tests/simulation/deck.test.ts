@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { analysisTypes, readAnalysis } from "../../src/simulation/analysis.ts";
-import { deckText, prepareDeck, type Deck } from "../../src/simulation/deck.ts";
-import { readRawFile } from "../../src/simulation/raw-file.ts";
-import { parseSpiceNumber } from "../../src/simulation/spice-number.ts";
+import { analysisTypes, readAnalysis } from "../../toolkits/circuits/simulation/deck/analysis.ts";
+import { deckText, prepareDeck, type Deck } from "../../toolkits/circuits/simulation/deck/deck.ts";
+import { readRawFile } from "../../toolkits/circuits/simulation/raw-file.ts";
+import { parseSpiceNumber } from "../../toolkits/circuits/simulation/deck/spice-number.ts";
 
 async function prepare(files: Record<string, string>): Promise<Deck> {
   return await prepareDeck("deck.cir", async (path) => {

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { readAnalysis } from "../../src/simulation/analysis.ts";
-import { prepareDeck, type Deck } from "../../src/simulation/deck.ts";
-import { createEngine, type AnalysisResult, type Engine } from "../../src/simulation/engine.ts";
+import { readAnalysis } from "../../toolkits/circuits/simulation/deck/analysis.ts";
+import { prepareDeck, type Deck } from "../../toolkits/circuits/simulation/deck/deck.ts";
+import { createEngine, type AnalysisResult, type Engine } from "../../toolkits/circuits/simulation/engine.ts";
 
 const engine = createEngine();
 afterAll(async () => await engine.close());

@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { collectors } from "../../src/context/collectors/index.ts";
 import type { Collector } from "../../src/context/collectors/collector.ts";
@@ -15,7 +17,7 @@ import {
 } from "../../src/toolkits/enabled-toolkits.ts";
 import { toolkits } from "../../src/toolkits/index.ts";
 import type { Toolkit } from "../../src/toolkits/toolkit.ts";
-import { filesBelow } from "../support/source-files.ts";
+import { filesBelow, projectFolder } from "../support/source-files.ts";
 
 const namesOf = (list: readonly Toolkit[]): string[] => list.map(({ name }) => name);
 const caught = (work: () => unknown): unknown => {
@@ -37,7 +39,9 @@ describe("the list of toolkits", () => {
   it("names every file of the folder, each by its name", () => {
     const machinery = ["enabled-toolkits", "index", "open-file-watch", "toolkit", "tools-of-owner"];
     const files = filesBelow("src/toolkits").map((path) => (path.split("/").at(-1) ?? "").replace(".ts", ""));
-    expect(files.filter((name) => !machinery.includes(name)).toSorted()).toEqual(namesOf(toolkits).toSorted());
+    const folders = readdirSync(join(projectFolder, "toolkits"));
+    const names = [...files.filter((name) => !machinery.includes(name)), ...folders];
+    expect(names.toSorted()).toEqual(namesOf(toolkits).toSorted());
   });
 
   it("gives every tool of the house to exactly one toolkit, in the order of the list of tools", () => {

@@ -1,5 +1,5 @@
 import { cutToTokens } from "../assembler.ts";
-import { netlistFacts, readNetlist } from "../netlist.ts";
+import { netlistFacts, readNetlist } from "../../../toolkits/circuits/netlist/netlist.ts";
 import { countText } from "../tokens/tokens.ts";
 
 /** Tokens up to which a file is shown whole, and from which on its structure stands for it. */

@@ -5,7 +5,7 @@ import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { Task } from "@millrace/engine/storage/records";
 import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
-import { stableId } from "../../tools/planner/stable-id.ts";
+import { stableId } from "../../../toolkits/planner/tools/stable-id.ts";
 import {
   AreaId,
   Day,
@@ -16,9 +16,9 @@ import {
   TaskData,
   taskData,
   Title,
-} from "../../tools/planner/task-form.ts";
-import { countTasks, TaskStatistics } from "../../tools/planner/task-statistics.ts";
-import { ViewContext, viewOf } from "../../tools/planner/view-context.ts";
+} from "../../../toolkits/planner/tools/task-form.ts";
+import { countTasks, TaskStatistics } from "../../../toolkits/planner/tools/task-statistics.ts";
+import { ViewContext, viewOf } from "../../../toolkits/planner/tools/view-context.ts";
 import { describe } from "../describe.ts";
 import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment, type HttpServices } from "../environment.ts";
 import { answerJson } from "../json.ts";

@@ -1,8 +1,8 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { answerBeginning } from "../../models/answer-beginning.ts";
+import { answerBeginning } from "../../models/messages/answer-beginning.ts";
 import { toModelError } from "../../models/model-error.ts";
-import { noteMessage } from "../../models/note-message.ts";
+import { noteMessage } from "../../models/messages/note-message.ts";
 import { brokeMidStream } from "../../models/resilience/watch-stream.ts";
 import { continueReply } from "../../prompts/templates/continue-reply.ts";
 import type { Prompts } from "../../prompts/prompts.ts";

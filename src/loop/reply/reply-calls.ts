@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isAIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { overGrowingList } from "../../context/compression/growing-list.ts";
-import { brokenArguments } from "../../models/broken-arguments.ts";
+import { brokenArguments } from "../../models/messages/broken-arguments.ts";
 import { brokenArgumentsOf } from "./cut-output.ts";
 
 /** A call as it stands in a message. */

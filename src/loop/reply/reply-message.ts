@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, type AIMessageChunk, type AIMessageFields, type UsageMetadata } from "@langchain/core/messages";
 import { z } from "zod";
-import { isCut } from "../../models/end-reason.ts";
+import { isCut } from "../../models/messages/end-reason.ts";
 import type { ModelPrice } from "../../state.ts";
 import { costOf } from "../limits/limits.ts";
 import { callsOf, hasWholeArguments } from "./reply-calls.ts";

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "@millrace/engine/errors/errors";
-import { brokenArguments } from "../../models/broken-arguments.ts";
+import { brokenArguments } from "../../models/messages/broken-arguments.ts";
 import type { ToolResult, UserQuestion } from "../../tools/runtime/tool.ts";
 import type { Asked } from "./approval.ts";
 

@@ -3,7 +3,7 @@ import { lastLines } from "../../context/compression/compaction.ts";
 import { fitSummary, plainSummary } from "../../context/compression/compress.ts";
 import { shorten } from "../../context/compression/shorten.ts";
 import { noteOf } from "../../guardrails/manager.ts";
-import { noteMessage } from "../../models/note-message.ts";
+import { noteMessage } from "../../models/messages/note-message.ts";
 import { closingNote } from "../../prompts/templates/closing-note.ts";
 import { goOn } from "../../prompts/templates/go-on.ts";
 import { systemMessage } from "../../prompts/injector.ts";

@@ -1,4 +1,4 @@
-import { longestCall, type CallProblem, type PartList } from "./tool-use.ts";
+import { longestCall, type CallProblem, type PartList } from "./forms/tool-use.ts";
 
 /** Characters of a call that are kept as they were written, for when it turns out to be broken. */
 const longestWritten = 2000;

@@ -1,5 +1,5 @@
 import type { Cursor } from "./cursor.ts";
-import type { PartList } from "./tool-use.ts";
+import type { PartList } from "./forms/tool-use.ts";
 
 /** What the readers of calls work with. */
 export interface CallReading {

@@ -1,13 +1,13 @@
-import { envelopes, readEnvelope, readTagged } from "./call-block.ts";
+import { envelopes, readEnvelope, readTagged } from "./forms/call-block.ts";
 import type { CallReading } from "./call-reading.ts";
 import { CodeMarks } from "./code-marks.ts";
 import { Cursor, type Reading } from "./cursor.ts";
-import { readDeepSeekCalls } from "./deepseek-call.ts";
-import { readDsmlCalls } from "./dsml-call.ts";
-import { readJsonCall } from "./json-call.ts";
-import { readLiteral } from "./literal.ts";
-import { readMistralCalls } from "./mistral-call.ts";
-import { readSpace, readTag, tagNames, type Tag, type TagNames } from "./tag.ts";
+import { readDeepSeekCalls } from "./forms/deepseek-call.ts";
+import { readDsmlCalls } from "./forms/dsml-call.ts";
+import { readJsonCall } from "./forms/json-call.ts";
+import { readLiteral } from "./forms/literal.ts";
+import { readMistralCalls } from "./forms/mistral-call.ts";
+import { readSpace, readTag, tagNames, type Tag, type TagNames } from "./forms/tag.ts";
 import {
   endOfThought,
   readMistralThought,
@@ -16,7 +16,7 @@ import {
   thinking,
   type ThoughtSigns,
 } from "./thought.ts";
-import { PartList, type ReplyPart } from "./tool-use.ts";
+import { PartList, type ReplyPart } from "./forms/tool-use.ts";
 
 /** Reads one reply. What it finds does not depend on where the reply was cut into pieces. */
 export interface TextCallParser {

@@ -1,12 +1,12 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import { AIMessage, isAIMessage, isAIMessageChunk, type AIMessageChunk } from "@langchain/core/messages";
 import type { ChatGeneration, ChatGenerationChunk } from "@langchain/core/outputs";
-import { isCut } from "../end-reason.ts";
+import { isCut } from "../messages/end-reason.ts";
 import { hasClosingMark } from "../resilience/watch-stream.ts";
 import { createTextCallParser, type CallForm, type TextCallParser } from "./parser.ts";
 import { ChunkMaker, gather, withoutText } from "./reply-chunks.ts";
 import type { ListedTool } from "./tool-list.ts";
-import type { ReplyPart } from "./tool-use.ts";
+import type { ReplyPart } from "./forms/tool-use.ts";
 
 /** What is known of how a model writes. It is learnt from its replies too, so one object belongs to one model. */
 export interface WritingHabits {

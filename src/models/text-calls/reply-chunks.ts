@@ -3,10 +3,10 @@ import { AIMessageChunk, isAIMessageChunk } from "@langchain/core/messages";
 import type { ToolCall, ToolCallChunk } from "@langchain/core/messages/tool";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { hasClosingMark } from "../resilience/watch-stream.ts";
-import { argumentsOf } from "./arguments.ts";
+import { argumentsOf } from "./forms/arguments.ts";
 import type { ListedTool } from "./tool-list.ts";
-import type { ReplyPart, ToolUse } from "./tool-use.ts";
-import { brokenText } from "./written.ts";
+import type { ReplyPart, ToolUse } from "./forms/tool-use.ts";
+import { brokenText } from "./forms/written.ts";
 
 /** Calls that a server finds by itself are counted from 0; these do not meet them. */
 const firstIndex = 1000;

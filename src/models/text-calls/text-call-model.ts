@@ -11,7 +11,7 @@ import { xmlToolsText, type CallGrammar } from "../../prompts/templates/xml-tool
 import { WrappedModel } from "../wrapped-model.ts";
 import { readChunks, readWhole, type ReplyReading, type WritingHabits } from "./read-reply.ts";
 import { callableNames, listTools } from "./tool-list.ts";
-import { writtenMessages } from "./written.ts";
+import { writtenMessages } from "./forms/written.ts";
 
 interface TextCallOptions extends BaseChatModelCallOptions {
   tools?: BindToolsInput[];

@@ -1,8 +1,8 @@
 import type { Cursor, Reading } from "./cursor.ts";
-import { readLiteral } from "./literal.ts";
-import { readSpace, readTag, tagNames } from "./tag.ts";
-import type { PartList } from "./tool-use.ts";
-import { readUntil } from "./value.ts";
+import { readLiteral } from "./forms/literal.ts";
+import { readSpace, readTag, tagNames } from "./forms/tag.ts";
+import type { PartList } from "./forms/tool-use.ts";
+import { readUntil } from "./forms/value.ts";
 
 /** The tags that models write around their thoughts. */
 export const thinking = ["thinking", "think"];

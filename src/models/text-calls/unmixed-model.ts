@@ -6,7 +6,7 @@ import type {
 } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
-import { isAnswerBeginning } from "../answer-beginning.ts";
+import { isAnswerBeginning } from "../messages/answer-beginning.ts";
 import { WrappedModel } from "../wrapped-model.ts";
 import { readChunks, readWhole, type ReplyReading, type WritingHabits } from "./read-reply.ts";
 import { callableNames, listTools, type ListedTool } from "./tool-list.ts";

@@ -1,6 +1,6 @@
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
-import { isAnswerBeginning } from "../answer-beginning.ts";
-import { placeOfRequest } from "../note-message.ts";
+import { isAnswerBeginning } from "../messages/answer-beginning.ts";
+import { placeOfRequest } from "../messages/note-message.ts";
 import { callDefaults, thinksFirst } from "../call-defaults.ts";
 import type { ModelProfile } from "../registry/model-profile.ts";
 import type { ModelOptions } from "../provider.ts";

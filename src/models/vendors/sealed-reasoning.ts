@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { AIMessageChunk, isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { z } from "zod";
-import { placeOfRequest } from "../note-message.ts";
-import { sealedField } from "../sealed-field.ts";
+import { placeOfRequest } from "../messages/note-message.ts";
+import { sealedField } from "../messages/sealed-field.ts";
 
 /** What a request asks for, so that the thoughts come sealed: only who has written them can read them. */
 export const sealedInclude = ["reasoning.encrypted_content"];

@@ -2,7 +2,7 @@ import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import { ChatOpenAICompletions, type ChatOpenAIFields } from "@langchain/openai";
-import { isAnswerBeginning } from "../answer-beginning.ts";
+import { isAnswerBeginning } from "../messages/answer-beginning.ts";
 import type { FoundPage } from "../../web/search-result.ts";
 import type { Timeouts } from "../resilience/timeouts.ts";
 import { watchStream } from "../resilience/watch-stream.ts";

@@ -1,10 +1,10 @@
 import { identity } from "./identity.ts";
 import { identityAgentic } from "./identity-agentic.ts";
 import { identityChat } from "./identity-chat.ts";
-import { identityCircuit } from "../identity-circuit.ts";
+import { identityCircuit } from "../../../toolkits/circuits/prompts/identity-circuit.ts";
 import { identityDocument } from "./identity-document.ts";
 import { identityMinimal } from "./identity-minimal.ts";
-import { identityPlanner } from "../identity-planner.ts";
+import { identityPlanner } from "../../../toolkits/planner/prompts/identity-planner.ts";
 import type { Template } from "../template.ts";
 import type { Profile } from "../../state.ts";
 

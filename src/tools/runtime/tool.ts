@@ -8,7 +8,7 @@ import type { EffectClass, FileChange } from "@millrace/engine/storage/records";
 import type { TaskStore } from "@millrace/engine/storage/task-store";
 import type { Web } from "../../web/open-web.ts";
 import type { DiffLine } from "../undo/line-diff.ts";
-import type { Engine } from "../../simulation/engine.ts";
+import type { Engine } from "../../../toolkits/circuits/simulation/engine.ts";
 import type { Shell } from "../shell/shell.ts";
 
 /** The uniform result of every tool. A failing tool sets `errorType`; `content` is what the model reads. */

@@ -1,9 +1,7 @@
 import { Session } from "node:inspector/promises";
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { projectFolder } from "../../support/source-files.ts";
+import { filesBelow } from "../../support/source-files.ts";
 
 const folder = "src/models/text-calls";
 
@@ -31,7 +29,7 @@ it("more than 80 % of the lines of the parser run for replies such as those of t
       { numRuns: 2000, seed: 20_261_121 },
     );
     const { result } = await session.post("Profiler.takePreciseCoverage");
-    const known = new Set(readdirSync(join(projectFolder, folder)));
+    const known = new Set(filesBelow(folder).map((path) => path.split("/").at(-1) ?? ""));
     const files = result.filter(({ url }) => url.includes(`${folder}/`) && known.has(url.split("/").at(-1) ?? ""));
     let [lines, run] = [0, 0];
     for (const { scriptId, functions } of files) {

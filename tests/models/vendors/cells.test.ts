@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { answerBeginning } from "../../../src/models/answer-beginning.ts";
+import { answerBeginning } from "../../../src/models/messages/answer-beginning.ts";
 import { toModelError } from "../../../src/models/model-error.ts";
 import { providers } from "../../../src/models/index.ts";
 import type { ModelProfile } from "../../../src/models/registry/model-profile.ts";

@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ModelOptions } from "../../../src/models/provider.ts";
 import type { ProfileRows } from "../../../src/models/registry/profiles.ts";
 import { startModelServer, type ModelRequest, type ModelServer } from "../../support/model-server.ts";
-import { answerBeginning } from "../../../src/models/answer-beginning.ts";
-import { noteMessage } from "../../../src/models/note-message.ts";
+import { answerBeginning } from "../../../src/models/messages/answer-beginning.ts";
+import { noteMessage } from "../../../src/models/messages/note-message.ts";
 import { vendorModel } from "./vendor-model.ts";
 
 const servers: ModelServer[] = [];

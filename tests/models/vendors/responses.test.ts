@@ -11,8 +11,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import type { AppError } from "@millrace/engine/errors/errors";
 import { toModelError } from "../../../src/models/model-error.ts";
-import { noteMessage } from "../../../src/models/note-message.ts";
-import { wireRequest } from "../../../src/models/wire-request.ts";
+import { noteMessage } from "../../../src/models/messages/note-message.ts";
+import { wireRequest } from "../../../src/models/messages/wire-request.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
 import { vendorModel, wire } from "./vendor-model.ts";
 

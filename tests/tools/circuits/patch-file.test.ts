@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { patchFile } from "../../../src/tools/circuits/patch-file.ts";
-import { rewriteFile } from "../../../src/tools/circuits/rewrite-file.ts";
+import { patchFile } from "../../../toolkits/circuits/tools/patch-file.ts";
+import { rewriteFile } from "../../../toolkits/circuits/tools/rewrite-file.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
 
 let workspace: Workspace;

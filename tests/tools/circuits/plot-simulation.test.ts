@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { plotPng } from "../../../src/simulation/plot-png.ts";
-import { plotSvg } from "../../../src/simulation/plot-svg.ts";
-import { strokeFont } from "../../../src/simulation/stroke-font.ts";
-import { strokedTexts } from "../../../src/simulation/stroke-text.ts";
-import { plotSimulation } from "../../../src/tools/circuits/plot-simulation.ts";
-import { runSimulation } from "../../../src/tools/circuits/run-simulation.ts";
+import { plotPng } from "../../../toolkits/circuits/simulation/plot/plot-png.ts";
+import { plotSvg } from "../../../toolkits/circuits/simulation/plot/plot-svg.ts";
+import { strokeFont } from "../../../toolkits/circuits/simulation/plot/stroke-font.ts";
+import { strokedTexts } from "../../../toolkits/circuits/simulation/plot/stroke-text.ts";
+import { plotSimulation } from "../../../toolkits/circuits/tools/plot-simulation.ts";
+import { runSimulation } from "../../../toolkits/circuits/tools/run-simulation.ts";
 import { readPng } from "../../simulation/png-pixels.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { runSimulation } from "../../../src/tools/circuits/run-simulation.ts";
+import { runSimulation } from "../../../toolkits/circuits/tools/run-simulation.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { createMemoryTasks } from "@millrace/engine/storage/memory";
 import { tools } from "../../../src/tools/index.ts";
-import { plannerTasks } from "../../../src/tools/planner/task-service.ts";
+import { plannerTasks } from "../../../toolkits/planner/tools/task-service.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";
 

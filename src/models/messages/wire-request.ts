@@ -1,0 +1,84 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
+import { z } from "zod";
+import type { Config } from "@millrace/engine/config/config";
+import { createModel, modelTarget, type ModelSources } from "../load-model.ts";
+import type { ModelProfile } from "../registry/model-profile.ts";
+
+/** What was asked of a model. */
+export interface AskedRequest {
+  /** `provider:name`. */
+  model: string;
+  temperature: number | null;
+  thinking: boolean | null;
+  max_tokens: number | null;
+  tool_protocol: ModelProfile["tool_calls"] | null;
+  forced_tool: string | null;
+  messages: BaseMessage[];
+  tools: readonly object[];
+}
+
+/** A request as a model's server reads it. */
+export const WireRequest = z.looseObject({
+  model: z.string(),
+  messages: z.array(z.record(z.string(), z.unknown())),
+  tools: z.array(z.record(z.string(), z.unknown())).optional(),
+});
+export type WireRequest = z.infer<typeof WireRequest>;
+
+/** OpenAI's `/responses` calls the messages its input. */
+const Sent = z.looseObject({ input: z.unknown().optional() }).transform(({ input, ...request }) => ({
+  ...(input === undefined ? {} : { messages: input }),
+  ...request,
+}));
+
+/** Thrown into a client in the place of its network. */
+class NothingIsSent extends Error {}
+
+/**
+ * What the provider's own client sends for a request: the client is given the request and no network, and what it would
+ * have sent is read. `undefined` for a model that sends nothing, and for one that this server can no longer ask.
+ */
+export async function wireRequest(
+  asked: AskedRequest,
+  config: Config,
+  sources: ModelSources,
+): Promise<WireRequest | undefined> {
+  let body: string | undefined;
+  const keep: typeof fetch = (_url, init) => {
+    if (typeof init?.body === "string") body = init.body;
+    return Promise.reject(new NothingIsSent("Only the request is looked at."));
+  };
+  try {
+    const { temperature, thinking, max_tokens, tool_protocol } = asked;
+    const options = {
+      fetch: keep,
+      ...(temperature === null ? {} : { temperature }),
+      ...(thinking === null ? {} : { thinking }),
+      ...(max_tokens === null ? {} : { maxTokens: max_tokens }),
+      ...(tool_protocol === null ? {} : { toolProtocol: tool_protocol }),
+    };
+    const model = createModel(asked.model, options, config, sources);
+    if (modelTarget(model)?.address === undefined) return undefined;
+    const forced = asked.forced_tool === null ? {} : { tool_choice: asked.forced_tool };
+    const bound = asked.tools.length === 0 ? {} : { tools: [...asked.tools], ...forced };
+    // The way of the loop's own calls.
+    await model._generate(asked.messages, bound);
+  } catch {
+    // It always fails, since nothing is sent; what counts is whether there was something to send.
+  }
+  if (body === undefined) return undefined;
+  // Whether an answer is streamed is for those who wait for it; the model reads the same.
+  const { stream: _stream, stream_options: _options, ...request } = Sent.pipe(WireRequest).parse(JSON.parse(body));
+  return request;
+}
+
+/** A request in OpenAI's words, for a model that sends nothing over a wire. */
+export function plainRequest({ model, messages, tools }: AskedRequest): WireRequest {
+  const [, name = model] = /^[^:]*:(.*)$/u.exec(model) ?? [];
+  return WireRequest.parse({
+    model: name,
+    messages: convertMessagesToCompletionsMessageParams({ messages, model: name }),
+    ...(tools.length === 0 ? {} : { tools }),
+  });
+}

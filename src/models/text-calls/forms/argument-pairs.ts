@@ -1,0 +1,52 @@
+import { CallDraft } from "../call-draft.ts";
+import type { CallReading } from "../call-reading.ts";
+import type { Cursor, Reading } from "../cursor.ts";
+import { readToolName } from "./literal.ts";
+import { addSpace, readSpace, readTag, tagNames } from "./tag.ts";
+import { readValue } from "./value.ts";
+
+const longestSpace = 100;
+
+/**
+ * Reads a call as GLM writes it where its server does not: in `<tool_call>` the tool's name, then pairs of `<arg_key>` and
+ * `<arg_value>`. `undefined` when it was one, or was reported; else what was read. `around` is the tag that ends it.
+ */
+export function* readArgumentPairs(
+  { cursor, parts, isTool }: CallReading,
+  around: string,
+): Reading<string | undefined> {
+  const name = yield* readToolName(cursor);
+  if (!isTool(name)) return name;
+  const space = yield* readSpace(cursor, longestSpace);
+  while (cursor.mustWait) yield;
+  const names = tagNames(["arg_key", "arg_value", around]);
+  if (cursor.char !== "<") return name + space;
+  const first = yield* readTag(cursor, names);
+  if (first.tag === undefined || first.tag.name === "arg_value") return name + space + first.raw;
+  cursor.unread(first.raw);
+  yield* readPairs(cursor, new CallDraft(name, name + space, parts), around);
+  return undefined;
+}
+
+function* readPairs(cursor: Cursor, draft: CallDraft, around: string): Reading<void> {
+  const names = tagNames(["arg_key", "arg_value", around]);
+  let key: string | undefined;
+  for (;;) {
+    yield* addSpace(cursor, draft);
+    const { raw, tag } = cursor.char === "<" ? yield* readTag(cursor, names) : { raw: "", tag: undefined };
+    if (tag?.name === around && key === undefined) {
+      // The reader of the envelope has to see its end.
+      cursor.unread(raw);
+      return draft.finish();
+    }
+    draft.add(raw);
+    const wanted = key === undefined ? "arg_key" : "arg_value";
+    if (tag?.name !== wanted) {
+      return draft.fail(cursor.isAtEnd ? "unclosed" : "malformed", `Expected <${wanted}>.`);
+    }
+    const value = yield* readValue(cursor, `</${wanted}>`, draft);
+    if (value === undefined) return draft.fail("unclosed", `The reply ended before </${wanted}>.`);
+    if (key !== undefined) draft.set(key, value);
+    key = key === undefined ? value : undefined;
+  }
+}

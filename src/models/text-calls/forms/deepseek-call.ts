@@ -1,0 +1,119 @@
+import { CallDraft } from "../call-draft.ts";
+import type { CallReading } from "../call-reading.ts";
+import type { Cursor, Reading } from "../cursor.ts";
+import { readArguments } from "./json-object.ts";
+import { readLiteral, readToolName } from "./literal.ts";
+import { readSpace } from "./tag.ts";
+
+const longestSpace = 100;
+const fence = "```";
+
+/** The marks of DeepSeek's own form. */
+const mark = {
+  calls: "<｜tool▁calls▁begin｜>",
+  call: "<｜tool▁call▁begin｜>",
+  separator: "<｜tool▁sep｜>",
+  callEnd: "<｜tool▁call▁end｜>",
+  callsEnd: "<｜tool▁calls▁end｜>",
+};
+const marks = new Set(Object.values(mark));
+const beginnings = new Set([...marks].flatMap((text) => Array.from(text, (_, at) => text.slice(0, at + 1))));
+
+/**
+ * Reads calls as DeepSeek's models write them where their server does not: `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>`,
+ * the name, `<｜tool▁sep｜>` and JSON (V3.1), or `function`, the mark, the name and JSON in a code block (V3, R1). The
+ * bars and blocks may also be `|` and `_`. `undefined` when it was calls, or was reported; else what was read.
+ */
+export function* readDeepSeekCalls(reading: CallReading): Reading<string | undefined> {
+  const { cursor } = reading;
+  let read: string | undefined = "";
+  for (;;) {
+    const { raw, found }: { raw: string; found: string | undefined } = yield* readMark(cursor);
+    if (found === mark.call) {
+      const other: string | undefined = yield* readCall(reading, (read ?? "") + raw);
+      if (other !== undefined) return giveBack(cursor, read, raw + other);
+      read = undefined;
+    } else if (found === mark.calls && read === "") {
+      read = raw;
+    } else if (found === mark.callsEnd && read === undefined) {
+      return undefined;
+    } else return giveBack(cursor, read, raw);
+  }
+}
+
+/** What is no call, behind what was read; after a call it is read again, as prose. */
+function giveBack(cursor: Cursor, read: string | undefined, other: string): string | undefined {
+  if (read !== undefined) return read + other;
+  cursor.unread(other);
+  return undefined;
+}
+
+/** Reads one call behind its opening mark, and its closing one. */
+function* readCall(reading: CallReading, opened: string): Reading<string | undefined> {
+  const { cursor, parts, mayName } = reading;
+  const first = yield* readToolName(cursor);
+  const separator = yield* readMark(cursor);
+  let raw = first + separator.raw;
+  if (separator.found !== mark.separator) return raw;
+  // A tool's name may come behind the kind of the call.
+  const second = first === "function" ? yield* readToolName(cursor) : "";
+  const name = second === "" ? first : second;
+  raw += second;
+  if (!mayName(name)) return raw;
+  raw += yield* readFence(cursor, "json");
+  while (cursor.mustWait) yield;
+  if (cursor.char === "{") {
+    yield* readArguments(reading, name, opened + raw);
+    const closed = yield* readFence(cursor, "");
+    if (!closed.includes(fence)) cursor.unread(closed);
+  } else {
+    const draft = new CallDraft(name, opened + raw, parts);
+    draft.fail(cursor.isAtEnd ? "unclosed" : "malformed", `Expected the arguments as JSON behind ${mark.separator}.`);
+    return yield* passOver(cursor);
+  }
+  const end = yield* readMark(cursor);
+  if (end.found !== mark.callEnd) cursor.unread(end.raw);
+  return undefined;
+}
+
+/** Passes over the rest of a broken call, so that nobody reads it as an answer. */
+function* passOver(cursor: Cursor): Reading<undefined> {
+  for (;;) {
+    while (cursor.mustWait) yield;
+    if (cursor.isAtEnd) return undefined;
+    if (cursor.char !== "<") {
+      cursor.takeUntil(/</g);
+      continue;
+    }
+    const { raw, found } = yield* readMark(cursor);
+    if (found === mark.callEnd) return undefined;
+    if (found !== undefined) {
+      cursor.unread(raw);
+      return undefined;
+    }
+  }
+}
+
+/** Reads white space with the beginning of a code block in it, or its end. */
+function* readFence(cursor: Cursor, language: string): Reading<string> {
+  const space = yield* readSpace(cursor, longestSpace);
+  const opened = yield* readLiteral(cursor, fence);
+  if (opened !== fence) return space + opened;
+  const named = yield* readLiteral(cursor, language);
+  return space + opened + named + (yield* readSpace(cursor, longestSpace));
+}
+
+/** Reads white space and a mark. Without a mark, what was read is `raw`. */
+function* readMark(cursor: Cursor): Reading<{ raw: string; found: string | undefined }> {
+  let raw = yield* readSpace(cursor, longestSpace);
+  let plain = "";
+  for (;;) {
+    while (cursor.mustWait) yield;
+    const next = plain + cursor.char.replace("|", "｜").replace(/[_ ]/, "▁");
+    if (cursor.char === "" || !beginnings.has(next)) return { raw, found: undefined };
+    raw += cursor.char;
+    plain = next;
+    cursor.skip();
+    if (marks.has(plain)) return { raw, found: plain };
+  }
+}

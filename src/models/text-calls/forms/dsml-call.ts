@@ -1,0 +1,118 @@
+import { CallDraft } from "../call-draft.ts";
+import type { CallReading } from "../call-reading.ts";
+import type { Cursor, Reading } from "../cursor.ts";
+import { readDsmlTag, type DsmlTag } from "./dsml-tag.ts";
+import { asArguments, parseJson, readBalanced } from "./json-object.ts";
+import { addSpace, readSpace } from "./tag.ts";
+import { readUntil } from "./value.ts";
+
+const longestSpace = 100;
+const envelopes = new Set(["function_calls", "tool_calls", "calls"]);
+const expected =
+  'Expected <｜DSML｜parameter name="…" string="true|false">value</｜DSML｜parameter> or </｜DSML｜invoke>.';
+
+/**
+ * Reads calls as DeepSeek's models write them since V3.2 where their server does not: `<｜DSML｜function_calls>` (V4:
+ * `tool_calls`) around `<｜DSML｜invoke name="…">`, and in it parameters, which are text or JSON (`string="false"`), or
+ * one object of JSON. `undefined` when it was calls, or was reported; else what was read.
+ */
+export function* readDsmlCalls(reading: CallReading): Reading<string | undefined> {
+  const { cursor } = reading;
+  let read: string | undefined = "";
+  let isOpen = false;
+  for (;;) {
+    const space: string = yield* readSpace(cursor, longestSpace);
+    const { raw, tag }: { raw: string; tag: DsmlTag | undefined } = yield* readDsmlTag(cursor);
+    if (tag?.name === "invoke" && tag.about !== undefined && reading.mayName(tag.about)) {
+      yield* readInvoke(reading, tag, (read ?? "") + space + raw);
+      read = undefined;
+      if (!isOpen) return undefined;
+    } else if (tag !== undefined && envelopes.has(tag.name) && read === "") {
+      read = raw;
+      isOpen = true;
+    } else if (tag !== undefined && envelopes.has(tag.name.slice(1)) && read === undefined) {
+      return undefined;
+    } else if (read === undefined) {
+      // The envelope has ended without its closing tag; what follows is prose.
+      cursor.unread(space + raw);
+      return undefined;
+    } else return read + space + raw;
+  }
+}
+
+/** Reads one call behind its opening tag, with its closing one. */
+function* readInvoke(reading: CallReading, { about = "", isWhole }: DsmlTag, opened: string): Reading<void> {
+  const { cursor } = reading;
+  const draft = new CallDraft(about, opened, reading.parts);
+  if (isWhole) return draft.finish();
+  const args = new Map<string, unknown>();
+  yield* addSpace(cursor, draft);
+  if (cursor.char === "{") yield* readObject(cursor, draft, args);
+  for (;;) {
+    yield* addSpace(cursor, draft);
+    const { raw, tag } = yield* readDsmlTag(cursor);
+    draft.add(raw);
+    if (tag?.name === "/invoke") return draft.finish(Object.fromEntries(args));
+    if (tag !== undefined && envelopes.has(tag.name.slice(1))) {
+      // The envelope ends here, and its reader has to see that.
+      cursor.unread(raw);
+      return draft.fail("malformed", `${expected} The call is not closed.`);
+    }
+    if (tag?.name !== "parameter" || tag.about === undefined) {
+      const { isAtEnd } = cursor;
+      draft.fail(isAtEnd ? "unclosed" : "malformed", isAtEnd ? "The reply ended inside the call." : expected);
+      return yield* passOver(cursor);
+    }
+    if (!(yield* readParameter(cursor, draft, tag, args))) return;
+  }
+}
+
+/** Reads the value of a parameter up to its closing tag; false when the reply ended before it. */
+function* readParameter(cursor: Cursor, draft: CallDraft, tag: DsmlTag, args: Map<string, unknown>): Reading<boolean> {
+  const { about = "", closing, isText } = tag;
+  let value = "";
+  const isClosed =
+    tag.isWhole ||
+    (yield* readUntil(cursor, closing, (text) => {
+      draft.add(text);
+      value = draft.isOpen ? value + text : "";
+    }));
+  if (!isClosed) draft.fail("unclosed", `The reply ended before ${closing}.`);
+  else if (!tag.isWhole) draft.add(closing);
+  if (!draft.isOpen) return isClosed;
+  // Where it is not said, the schema of the tool decides.
+  if (isText === undefined) draft.set(about, value);
+  // What says that it is JSON and is none stays text, so that the tool's own check names the parameter.
+  else args.set(about, isText ? value : (parseJson(value) ?? value));
+  return true;
+}
+
+/** Reads the arguments where they stand as one object of JSON. */
+function* readObject(cursor: Cursor, draft: CallDraft, args: Map<string, unknown>): Reading<void> {
+  cursor.skip();
+  draft.add("{");
+  const text = yield* readBalanced(cursor, '"', draft);
+  if (text === undefined) return draft.fail("unclosed", "The reply ended before the JSON of the call did.");
+  if (!draft.isOpen) return;
+  const given = asArguments(parseJson(`{${text}`));
+  if (given === undefined) draft.fail("malformed", 'Expected the arguments as JSON: {"key": "value"}.');
+  else for (const [key, value] of Object.entries(given)) args.set(key, value);
+}
+
+/** Passes over the rest of a broken call, so that nobody reads it as an answer. */
+function* passOver(cursor: Cursor): Reading<void> {
+  for (;;) {
+    while (cursor.mustWait) yield;
+    if (cursor.isAtEnd) return;
+    if (cursor.char !== "<") {
+      cursor.takeUntil(/</g);
+      continue;
+    }
+    const { raw, tag } = yield* readDsmlTag(cursor);
+    if (tag?.name === "/invoke") return;
+    if (tag !== undefined && envelopes.has(tag.name.slice(1))) {
+      cursor.unread(raw);
+      return;
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { jsonrepair } from "jsonrepair";
+import { z } from "zod";
+import { CallDraft } from "../call-draft.ts";
+import type { CallReading } from "../call-reading.ts";
+import type { Cursor, Reading } from "../cursor.ts";
+
+/** Lists and objects in one another; nobody needs more, and the repair of deeper ones would run out of stack. */
+const deepest = 64;
+
+const Arguments = z.record(z.string(), z.unknown());
+
+/**
+ * Reads the arguments of a call, which stand at the `{` that comes now; `read` is what was read of the call before.
+ * What is whole but no JSON is repaired; what breaks off never is.
+ */
+export function* readArguments({ cursor, parts }: CallReading, name: string, read: string): Reading<void> {
+  const draft = new CallDraft(name, `${read}{`, parts);
+  cursor.skip();
+  const text = yield* readBalanced(cursor, '"', draft);
+  if (text === undefined) return draft.fail("unclosed", "The reply ended before the JSON of the call did.");
+  if (!draft.isOpen) return;
+  const args = asArguments(parseJson(`{${text}`));
+  if (args === undefined) draft.fail("malformed", 'Expected the arguments as JSON: {"key": "value"}.');
+  else draft.finish(args);
+}
+
+/** Reads to the brace that closes a JSON object. `undefined` when the reply ended before it. */
+export function* readBalanced(cursor: Cursor, quote: string, draft: CallDraft): Reading<string | undefined> {
+  const place = { depth: 1, isText: false, isEscaped: false };
+  let text = "";
+  for (;;) {
+    while (cursor.mustWait) yield;
+    if (cursor.isAtEnd) return undefined;
+    const piece = cursor.takeAll();
+    const end = follow(piece, quote, place);
+    const read = piece.slice(0, end);
+    cursor.unread(piece.slice(end));
+    draft.add(read);
+    if (place.depth > deepest) {
+      draft.fail("malformed", `The arguments are nested more than ${deepest} levels deep.`);
+    }
+    text = draft.isOpen ? text + read : "";
+    if (place.depth === 0) return text;
+  }
+}
+
+/** Follows JSON to the end of the piece, to the closing brace, or to where it is too deep; gives the place after it. */
+function follow(piece: string, quote: string, place: { depth: number; isText: boolean; isEscaped: boolean }): number {
+  const inText = quote === '"' ? /["\\]/g : /['\\]/g;
+  for (let at = 0; at < piece.length; at += 1) {
+    if (place.isText && !place.isEscaped) {
+      inText.lastIndex = at;
+      if (!inText.test(piece)) return piece.length;
+      at = inText.lastIndex - 1;
+    }
+    const char = piece[at];
+    if (place.isEscaped) place.isEscaped = false;
+    else if (place.isText && char === "\\") place.isEscaped = true;
+    else if (char === quote) place.isText = !place.isText;
+    else if (!place.isText && (char === "{" || char === "[")) place.depth += 1;
+    else if (!place.isText && (char === "}" || char === "]")) place.depth -= 1;
+    else continue;
+    if (place.depth === 0 || place.depth === deepest + 1) return at + 1;
+  }
+  return piece.length;
+}
+
+/** Arguments, where a value is an object. */
+export function asArguments(value: unknown): Record<string, unknown> | undefined {
+  const args = Arguments.safeParse(value);
+  return args.success ? args.data : undefined;
+}
+
+/** The value of a JSON text, repaired where it is broken; `undefined` beyond repair. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not JSON as it stands; most often a comma too many, or a line break in a text.
+    return repaired(text);
+  }
+}
+
+function repaired(text: string): unknown {
+  try {
+    return JSON.parse(jsonrepair(text));
+  } catch {
+    // Beyond repair: the call is reported as malformed.
+    return undefined;
+  }
+}

@@ -1,0 +1,107 @@
+import type { CallDraft } from "../call-draft.ts";
+import type { Cursor, Reading } from "../cursor.ts";
+
+/** The names that a tag may have at a place; a closing tag's name begins with a slash. */
+export interface TagNames {
+  has(name: string): boolean;
+  mayBegin(name: string): boolean;
+}
+
+/** A tag of one of the names. */
+export interface Tag {
+  name: string;
+  /** It closes itself: `<name/>`. */
+  isWhole: boolean;
+  /** What it is about: `<invoke name="value">`, `<function=value>`. */
+  about: string | undefined;
+}
+
+/** Characters after the name, at most. */
+const longestRest = 200;
+const nameCharacter = /[\w.-]/;
+const attribute = /^(?:=|\s[^]*?\bname\s*=)\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))/;
+
+const known = new Map<string, TagNames>();
+/** Lists that are remembered: a server has few, and asks for the same in each call. */
+const mostLists = 100;
+
+/** A fixed list of names. */
+export function tagNames(names: readonly string[]): TagNames {
+  const key = names.join(" ");
+  const earlier = known.get(key);
+  if (earlier !== undefined) return earlier;
+  const made = makeNames(names);
+  if (known.size >= mostLists) known.clear();
+  known.set(key, made);
+  return made;
+}
+
+function makeNames(names: readonly string[]): TagNames {
+  const all = new Set(names);
+  const beginnings = new Set([...all].flatMap((name) => Array.from(name, (_, at) => name.slice(0, at + 1))));
+  return { has: (name) => all.has(name), mayBegin: (name) => beginnings.has(name) };
+}
+
+/**
+ * Reads a tag at a `<`. `raw` is all that was read. Without a `tag` it is none of the names; that is known at the first
+ * character that does not fit, so little is held back.
+ */
+export function* readTag(cursor: Cursor, names: TagNames): Reading<{ raw: string; tag: Tag | undefined }> {
+  cursor.skip();
+  const { name, isOther } = yield* readName(cursor, names);
+  if (isOther || !names.has(name)) return { raw: `<${name}`, tag: undefined };
+  const rest = yield* readRest(cursor);
+  const raw = `<${name}${rest}`;
+  const found = attribute.exec(rest);
+  const about = found?.[1] ?? found?.[2] ?? found?.[3];
+  if (!rest.endsWith(">") || (about === undefined && !/^\s*\/?>$/.test(rest))) return { raw, tag: undefined };
+  return { raw, tag: { name, isWhole: rest.endsWith("/>"), about } };
+}
+
+/** Reads a name as far as it can be one of `names`. `isOther`: it goes on, and is none of them. */
+function* readName(cursor: Cursor, names: TagNames): Reading<{ name: string; isOther: boolean }> {
+  let name = "";
+  for (;;) {
+    while (cursor.mustWait) yield;
+    const { char } = cursor;
+    const isName = nameCharacter.test(char) || (char === "/" && name === "");
+    if (!isName) return { name, isOther: false };
+    if (!names.mayBegin(name + char)) return { name, isOther: true };
+    name += char;
+    cursor.skip();
+  }
+}
+
+/** Reads what follows the name of a tag, with the `>` unless it does not come. */
+export function* readRest(cursor: Cursor): Reading<string> {
+  let rest = "";
+  for (;;) {
+    while (cursor.mustWait) yield;
+    const { char } = cursor;
+    if (char === "" || char === "<" || rest.length > longestRest) return rest;
+    rest += char;
+    cursor.skip();
+    if (char === ">") return rest;
+  }
+}
+
+/** Reads the white space that comes now, at most `most` characters of it. */
+export function* readSpace(cursor: Cursor, most: number): Reading<string> {
+  let space = "";
+  for (;;) {
+    while (cursor.mustWait) yield;
+    const { char } = cursor;
+    if (space.length >= most || char === "" || char.trim() !== "") return space;
+    space += char;
+    cursor.skip();
+  }
+}
+
+/** Passes the white space inside a call; afterwards a character is there, or the reply has ended. */
+export function* addSpace(cursor: Cursor, draft: CallDraft): Reading<void> {
+  for (;;) {
+    const space = yield* readSpace(cursor, longestRest);
+    if (space === "") return;
+    draft.add(space);
+  }
+}

@@ -1,0 +1,107 @@
+import {
+  AIMessage,
+  HumanMessage,
+  isAIMessage,
+  isSystemMessage,
+  isToolMessage,
+  type BaseMessage,
+  type ToolMessage,
+} from "@langchain/core/messages";
+import { layerSeparator, systemMessage } from "../../../prompts/injector.ts";
+import type { CallGrammar } from "../../../prompts/templates/xml-tools.ts";
+import { brokenArguments } from "../../messages/broken-arguments.ts";
+import { writtenValue } from "./value.ts";
+
+/** A call as a message holds it. */
+interface Call {
+  name: string;
+  args: Readonly<Record<string, unknown>>;
+}
+
+const brokenNote = /^\[broken call: (.*)\]\n/;
+
+/** What stands for the arguments of a broken call: what is wrong with it, and how it was written. It is no JSON. */
+export function brokenText(message: string, written: string): string {
+  return `[broken call: ${message.replaceAll("\n", " ")}]\n${written}`;
+}
+
+/** A call in the form in which the model writes it; read again it is the same. */
+export function writtenCall({ name, args }: Call, grammar: CallGrammar): string {
+  const broken = args[brokenArguments];
+  if (typeof broken === "string") return broken.replace(brokenNote, "");
+  const values = Object.entries(args).map(([key, value]) => [
+    key,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
+  return grammar === "tags"
+    ? [`<${name}>`, ...values.map(([key = "", value = ""]) => element(key, key, value)), `</${name}>`].join("\n")
+    : [
+        "<tool_use>",
+        `<invoke name="${name}">`,
+        ...values.map(([key = "", value = ""]) => element("parameter", `parameter name="${key}"`, value)),
+        "</invoke>",
+        "</tool_use>",
+      ].join("\n");
+}
+
+function element(name: string, opening: string, value: string): string {
+  return `<${opening}>${writtenValue(value, `</${name}>`)}</${name}>`;
+}
+
+/** A result as the model is told it: whether the call succeeded, what to say of it, and its content. */
+function writtenResult(result: ToolMessage, call: Call | undefined): string {
+  const succeeded = result.status !== "error";
+  const broken = call?.args[brokenArguments];
+  const problem = typeof broken === "string" ? brokenNote.exec(broken)?.[1] : undefined;
+  const message = succeeded ? "The call succeeded." : "The call failed.";
+  const said =
+    problem === undefined
+      ? [`<message>${message}</message>`, element("content", "content", result.text)]
+      : [`<message>The call could not be read: ${problem} Write it again in the form that was told.</message>`];
+  const name = result.name ?? call?.name ?? "tool";
+  // A result must not be able to end itself and go on as somebody else.
+  const lines = said.map((line) => line.replaceAll("</tool_result", "&lt;/tool_result"));
+  return [`<tool_result name="${name}" success="${succeeded}">`, ...lines, "</tool_result>"].join("\n");
+}
+
+/**
+ * A conversation for a model that knows no tool calls: calls stand in its own words, the results that follow are one
+ * message of the user, and `tools` is told at the end of the system text.
+ */
+export function writtenMessages(messages: readonly BaseMessage[], tools: string, grammar: CallGrammar): BaseMessage[] {
+  const written: BaseMessage[] = [];
+  const calls = new Map<string, Call>();
+  let results: string[] = [];
+  const [first] = messages;
+  const hasSystem = first !== undefined && isSystemMessage(first);
+  if (tools !== "") written.push(systemMessage(hasSystem ? `${first.text}${layerSeparator}${tools}` : tools));
+  else if (hasSystem) written.push(first);
+  const close = (): void => {
+    if (results.length > 0) written.push(new HumanMessage(results.join("\n\n")));
+    results = [];
+  };
+  for (const message of hasSystem ? messages.slice(1) : messages) {
+    if (isToolMessage(message)) {
+      results.push(writtenResult(message, calls.get(message.tool_call_id)));
+      continue;
+    }
+    close();
+    if (!isAIMessage(message) || (message.tool_calls ?? []).length === 0) {
+      written.push(message);
+      continue;
+    }
+    const own = message.tool_calls ?? [];
+    for (const call of own) calls.set(call.id ?? "", call);
+    const words = message.text.trimEnd();
+    const parts = [...(words === "" ? [] : [words]), ...own.map((call) => writtenCall(call, grammar))];
+    written.push(new AIMessage({ content: parts.join("\n\n"), additional_kwargs: reasoningOf(message) }));
+  }
+  close();
+  return written;
+}
+
+/** Of what stands beside a message only the thoughts go back. */
+function reasoningOf(message: AIMessage): Record<string, unknown> {
+  const reasoning_content = message.additional_kwargs["reasoning_content"];
+  return typeof reasoning_content === "string" ? { reasoning_content } : {};
+}

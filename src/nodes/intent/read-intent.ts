@@ -1,0 +1,86 @@
+import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { z } from "zod";
+import { textOf } from "../../context/tokens/tokens.ts";
+import { runLoop } from "../../loop/loop.ts";
+import { promptsOf } from "../../loop/services.ts";
+import { intentPrompt } from "../../prompts/templates/intent.ts";
+import { DecompositionLimits, Intent, Route, type GraphState } from "../../state.ts";
+import { readReply } from "./answer.ts";
+import { intentByRules, type ReadIntent } from "./intent-rules.ts";
+import { dropsTheWork } from "./intent-words.ts";
+import { isPlanning } from "../plan/planning.ts";
+import { nodeRequest, offeredTools, runContext } from "../turn/node-request.ts";
+import { presetOf } from "../preset-task.ts";
+
+const asked: Intent = { kind: "action", extent: "full", priorities: [], implicit_needs: [] };
+
+const IntentAnswer = z.object({
+  route: Route,
+  reason: z.string().default(""),
+  kind: Intent.shape.kind.catch(asked.kind),
+  extent: Intent.shape.extent.catch(asked.extent),
+  priorities: z.array(z.string()).max(5).catch([]),
+  implicit_needs: z.array(z.string()).max(5).catch([]),
+});
+
+/**
+ * What the turn is about: what the run says, then the rules, then a model call. `isAnswer`: the last message answers
+ * the question about the one before it, and is read together with it.
+ */
+export async function readIntent(
+  state: GraphState,
+  isAnswer: boolean,
+  config: LangGraphRunnableConfig,
+): Promise<ReadIntent> {
+  const context = runContext(config);
+  const requests = lastRequests(state.messages).map(({ content }) => textOf(content));
+  const text = requests.slice(isAnswer && !dropsTheWork.test(requests.at(-1) ?? "") ? -2 : -1).join("\n");
+  const limits = DecompositionLimits.parse(context.decomposition ?? {});
+  const setting = { limits, hasContext: hasContext(state) };
+  const ruled = intentByRules(text, setting);
+  const chosen = (route: Route, reason: string): ReadIntent => ({ ...asked, ...ruled, route, reason });
+  if (isPlanning(state, context)) {
+    return chosen((context.mode ?? ruled?.route) === "reply" ? "reply" : "free_work", "plan mode");
+  }
+  const preset = presetOf(state, context);
+  if (preset !== undefined) return chosen("action", `the action ${preset} was chosen`);
+  if (context.mode !== undefined) return chosen(context.mode, "chosen by the run");
+  if (context.selected_tool !== undefined) return chosen("action", `the tool ${context.selected_tool} was selected`);
+  if ((context.chat_mode ?? state.chat_mode) === "chat") return chosen("reply", "chat mode");
+  return ruled ?? (await askModel(state, config));
+}
+
+/** What the user said last, and before that: two messages at most, since a conversation may be long. */
+function lastRequests(messages: readonly BaseMessage[]): BaseMessage[] {
+  const at = messages.findLastIndex((message) => isHumanMessage(message));
+  const before = messages.findLast((message, index) => index < at && isHumanMessage(message));
+  return [before, messages[at]].filter((message) => message !== undefined);
+}
+
+/** Whether anything says what an unclear request may be about: earlier words, a plan, what the session works on. */
+export function hasContext(state: GraphState): boolean {
+  const requests = lastRequests(state.messages);
+  const last = requests.at(-1)?.content;
+  const hasParts = Array.isArray(last) && last.some(({ type }) => type !== "text");
+  return (
+    requests.length > 1 ||
+    hasParts ||
+    state.conversation_summary !== null ||
+    [state.circuit_file_path, state.sim_result_path, state.design_goals_path, state.error_context].some(Boolean)
+  );
+}
+
+/** An answer that cannot be read means free work: it can do everything the other routes can. */
+async function askModel(state: GraphState, config: LangGraphRunnableConfig): Promise<ReadIntent> {
+  const request = nodeRequest("intent", state, config, {
+    task: intentPrompt({ tools: offeredTools(runContext(config), config).map((tool) => tool.name) }, promptsOf(config)),
+    tools: [],
+    silent: true,
+    role: "intent",
+  });
+  const { final_response } = await runLoop(request, config);
+  const answer = readReply("intent", final_response, IntentAnswer, config);
+  if (answer.kind === "value") return answer.value;
+  return { ...asked, route: "free_work", reason: `the model's choice could not be read: ${answer.problem}` };
+}

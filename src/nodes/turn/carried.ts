@@ -1,0 +1,36 @@
+import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import type { AttachedFile } from "../../context/layers.ts";
+import type { UserReference } from "../../user-context.ts";
+
+/** What the user's words of this turn come with. */
+export interface Carried {
+  references: UserReference[];
+  attachments: AttachedFile[];
+}
+
+/** As `sessions/` has checked it; another program that writes states may have put anything there. */
+const Kept = z.object({
+  references: z
+    .array(z.object({ type: z.string(), source: z.string(), content: z.string() }))
+    .nullish()
+    .catch([]),
+  attachments: z
+    .array(
+      z.object({
+        type: z.string(),
+        name: z.string(),
+        path: z.string(),
+        mime_type: z.string().default(""),
+        size: z.number().default(0),
+      }),
+    )
+    .nullish()
+    .catch([]),
+});
+
+/** References and attachments of the last message of the user; those of earlier ones were told with them. */
+export function carriedBy(messages: readonly BaseMessage[]): Carried {
+  const { references, attachments } = Kept.parse(messages.findLast(isHumanMessage)?.additional_kwargs ?? {});
+  return { references: references ?? [], attachments: attachments ?? [] };
+}

@@ -1,0 +1,33 @@
+import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { overGrowingList } from "../../context/compression/growing-list.ts";
+import { profilesOf, rolesOf } from "../../loop/services.ts";
+import { modelOfRole, type WorkingRole } from "../../models/registry/roles.ts";
+import type { RunContext } from "../../state.ts";
+
+/**
+ * The model that is asked to do this part of the work. A model that sees no images hands messages with images to the
+ * one that the run or the server has for them, else to its own counterpart, if there is any.
+ */
+export function modelForWork(
+  role: WorkingRole,
+  messages: readonly BaseMessage[],
+  context: RunContext,
+  config: LangGraphRunnableConfig,
+): string {
+  const server = rolesOf(config);
+  const { role_models: run = {}, model: main } = context;
+  const model = modelOfRole(role, { ...run, main }, server);
+  const { vision, vision_model } = profilesOf(config)(model);
+  if (vision || !hasImages(messages)) return model;
+  return run.vision ?? server.vision ?? vision_model ?? model;
+}
+
+const hasImages = overGrowingList(false, (found, message) => found || hasImage(message));
+
+function hasImage(message: BaseMessage): boolean {
+  const { content } = message;
+  return (
+    Array.isArray(content) && isHumanMessage(message) && content.some(({ type }) => /^image(?:_url)?$/u.test(type))
+  );
+}

@@ -1,0 +1,236 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { Agent } from "../../agents/agent-file.ts";
+import { subAgentsSection } from "../../agents/sub-agents-section.ts";
+import { inputTokens, usualShares } from "../../context/budget.ts";
+import { summaryWithin } from "../../context/compression/compress.ts";
+import { textOf } from "../../context/tokens/tokens.ts";
+import { AppError } from "@millrace/engine/errors/errors";
+import { confirmingWords } from "../../guardrails/questions.ts";
+import type { LoopRequest } from "../../loop/request.ts";
+import { profilesOf, promptsOf, rolesOf, servicesOf } from "../../loop/services.ts";
+import { modelLimits, modelPrice } from "../../models/registry/model-limits.ts";
+import { confirmation } from "../../prompts/templates/confirmation.ts";
+import { forcedTool } from "../../prompts/templates/forced-tool.ts";
+import type { WorkingRole } from "../../models/registry/roles.ts";
+import { textOfParts } from "../../prompts/injector.ts";
+import { LoopLimits, RunContext, type GraphState, type Profile } from "../../state.ts";
+import { clientTools } from "../../tools/conversation/client-tool.ts";
+import { createRegistry } from "../../tools/runtime/registry.ts";
+import type { Tool } from "../../tools/runtime/tool.ts";
+import { modelForWork } from "./node-model.ts";
+import { isPlanning, planningTools } from "../plan/planning.ts";
+import { readingOf } from "./reading.ts";
+import { profileOf, runToolkits } from "./run-toolkits.ts";
+import { instructionsIn } from "./session-instructions.ts";
+import { systemOf, type GatheredContext } from "./system-layers.ts";
+import { hasWeb, isReplaced } from "./web-tools.ts";
+
+/** What was read of a task's configuration: a node asks for it in many places. */
+const contexts = new WeakMap<LangGraphRunnableConfig, RunContext>();
+
+/** What the run chose: `context`, or the same keys in `configurable` as older clients send them. */
+export function runContext(config: LangGraphRunnableConfig): RunContext {
+  const known = contexts.get(config) ?? readContext(config);
+  contexts.set(config, known);
+  return known;
+}
+
+function readContext(config: LangGraphRunnableConfig): RunContext {
+  const chosen: Record<string, unknown> = {};
+  for (const key of Object.keys(RunContext.shape)) {
+    const value: unknown = config.context?.[key] ?? config.configurable?.[key];
+    if (value !== undefined) chosen[key] = value;
+  }
+  const parsed = RunContext.safeParse(chosen);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  throw new AppError("invalid_parameter", `The run's context is not usable: ${problems.join("; ")}`, {
+    suggestion: "GET /assistants/agent/schemas shows what context may hold.",
+  });
+}
+
+/**
+ * The tools a run may use: the chosen one, and the default set or those it names, of its toolkits and of the sources that
+ * were asked when the run began, as far as the session's owner may use them. An unknown name throws `tool_not_found`.
+ */
+export function offeredTools(context: RunContext, config: LangGraphRunnableConfig): Tool[] {
+  const { addedTools = [], allowedTools, web } = servicesOf(config);
+  const all = [...runToolkits(context, config).flatMap(({ tools }) => tools), ...addedTools];
+  const known = createRegistry(all.filter(({ name }) => allowedTools?.has(name) ?? true));
+  const others =
+    context.tools ??
+    known.defaults().flatMap((tool) => (hasWeb(tool, web) && hasDocument(tool, context) ? [tool.name] : []));
+  const named = known.restrict(context.selected_tool === undefined ? others : [context.selected_tool, ...others]);
+  // Whoever sent an agent is not there to carry out its calls.
+  const own = context.agent === undefined ? clientTools(context.client_tools ?? []) : [];
+  const isOfClient = ({ name }: Tool): boolean => own.some((tool) => tool.name === name);
+  const offered = [...named.filter((tool) => !isReplaced(tool, context) && !isOfClient(tool)), ...own];
+  if (agentsOf(config).length > 0) return offered;
+  // Without agents there is nobody to hand work to; a user who has chosen the tool is told so by its result.
+  return offered.filter((tool) => tool.forCallers !== true || tool.name === context.selected_tool);
+}
+
+/** The document of the editor can be changed where its whole text has come with the run; it is the user's, not an agent's. */
+function hasDocument({ needs }: Tool, { document, agent }: RunContext): boolean {
+  return needs !== "open_document" || (document?.content !== undefined && agent === undefined);
+}
+
+function agentsOf(config: LangGraphRunnableConfig): readonly Agent[] {
+  return servicesOf(config).agents?.list() ?? [];
+}
+
+/**
+ * The loop request of a node: its name, its task text (L1), its tools. The rest comes from the state and the run. `tools`
+ * left out means all that the run may use; chat mode has none. `role`: whose model is asked, default the main one.
+ */
+export function nodeRequest(
+  node: string,
+  state: GraphState,
+  config: LangGraphRunnableConfig,
+  options: {
+    task?: string;
+    tools?: Tool[];
+    instruction?: string;
+    history?: BaseMessage[];
+    silent?: boolean;
+    isPart?: boolean;
+    gathered?: GatheredContext;
+    role?: WorkingRole;
+  },
+): LoopRequest {
+  const context = runContext(config);
+  const { workspace } = servicesOf(config);
+  const history = options.history ?? state.messages;
+  const model = modelForWork(options.role ?? "main", history, context, config);
+  const prompts = promptsOf(config);
+  const usable = usableTools(state, context, options.tools ?? offeredTools(context, config));
+  // A client that writes the system text itself, and offers no tools, has said all that the reply is about.
+  const isOwn = context.system !== undefined && usable.length === 0 && options.silent !== true;
+  const task = taskText(isOwn ? undefined : options.task, usable, context, config);
+  const profile = profileOf(context, config);
+  const conversation_summary = summaryFor(model, state, context, config);
+  // An answer that is for the program follows its own task alone.
+  const session = options.silent === true ? "" : instructionsIn(state.messages, model, config);
+  const asked = { session, task, workspace, prompts, profile, gathered: options.gathered };
+  const parts = systemOf({ ...state, conversation_summary }, context, asked);
+  return {
+    node,
+    prompts,
+    system: textOfParts(parts),
+    parts,
+    history,
+    summary: state.conversation_summary,
+    tools: usable,
+    limits: { ...LoopLimits.parse(context.limits ?? {}), ...priceOf(model, context, config) },
+    model,
+    requiresConfirm: state.orchestration.requires_confirm,
+    turnState: state.orchestration.state === "decide" ? "decide" : "plan",
+    isPart: options.isPart ?? false,
+    found: options.gathered?.found ?? [],
+    providerSearch: context.web_search === "provider",
+    ...readingOf(state, context, options.silent === true),
+    silent: options.silent ?? false,
+    // What a model wrote as an agent's task is no word of the user's.
+    ...(context.agent === undefined ? {} : { userRequest: context.agent.user_request }),
+    ...(context.document === undefined || context.agent !== undefined ? {} : { document: context.document }),
+    ...fallbackOf(context, config),
+    ...roomOf(options.history, profile, context),
+    ...choicesOf(context, options.silent === true),
+    ...(options.instruction === undefined ? {} : { instruction: options.instruction }),
+    ...chosenTool(usable, context),
+    ...(isPlanning(state, context) ? { isPlanning: true } : {}),
+  };
+}
+
+/** What the run has chosen about the model, and about what becomes of its answers. */
+function choicesOf(context: RunContext, isSilent: boolean): Partial<LoopRequest> {
+  return {
+    ...(context.on_error === undefined ? {} : { onError: context.on_error }),
+    ...(context.tool_policy === undefined ? {} : { toolPolicy: context.tool_policy }),
+    ...(context.result_mode === undefined ? {} : { resultMode: context.result_mode }),
+    ...(context.temperature === undefined ? {} : { temperature: context.temperature }),
+    ...(context.thinking === undefined ? {} : { thinking: context.thinking }),
+    // What is for the program is not cut short.
+    ...(context.max_tokens === undefined || isSilent ? {} : { maxTokens: context.max_tokens }),
+    ...(context.tool_protocol === undefined ? {} : { toolProtocol: context.tool_protocol }),
+  };
+}
+
+/** What of the tools the mode of the conversation leaves. */
+function usableTools(state: GraphState, context: RunContext, tools: Tool[]): Tool[] {
+  if (isPlanning(state, context)) return planningTools(tools);
+  return (context.chat_mode ?? state.chat_mode) === "chat" ? [] : tools;
+}
+
+/** The tool that the user has chosen, where it can be called at all. */
+function chosenTool(usable: readonly Tool[], { selected_tool }: RunContext): Pick<LoopRequest, "forcedTool"> {
+  return usable.some(({ name }) => name === selected_tool) && selected_tool !== undefined
+    ? { forcedTool: selected_tool }
+    : {};
+}
+
+/** What has been said earlier, as far as its share of what the model may read has room for it. */
+function summaryFor(
+  model: string,
+  { conversation_summary: summary }: GraphState,
+  { context_shares = usualShares }: RunContext,
+  config: LangGraphRunnableConfig,
+): GraphState["conversation_summary"] {
+  if (summary === null) return null;
+  const limits = modelLimits(model, servicesOf(config).contextLimit, profilesOf(config));
+  return summaryWithin(summary, Math.floor(inputTokens(limits) * context_shares.summary));
+}
+
+/** What is handed over to be summed up is not made shorter. */
+function roomOf(
+  history: BaseMessage[] | undefined,
+  profile: Profile,
+  { context_shares }: RunContext,
+): Pick<LoopRequest, "room"> {
+  if (history !== undefined) return {};
+  return { room: { shares: context_shares, cutsEarly: profile === "document" } };
+}
+
+/** Who is asked where the model cannot be: as the run says, else as the server does. */
+function fallbackOf(context: RunContext, config: LangGraphRunnableConfig): Pick<LoopRequest, "fallbackModel"> {
+  const fallbackModel = context.fallback_model ?? rolesOf(config).fallback;
+  return fallbackModel === undefined ? {} : { fallbackModel };
+}
+
+/** What the run says of the price is about its own model; of any other, and without a word, the registry knows. */
+function priceOf(model: string, context: RunContext, config: LangGraphRunnableConfig): Pick<LoopLimits, "price"> {
+  const isOwn = model === (context.model ?? rolesOf(config).main);
+  const price = (isOwn ? context.limits?.price : undefined) ?? modelPrice(model, profilesOf(config));
+  return { price };
+}
+
+/** L1: the task of the node, and where there are tools, which of them wait for a yes and which the user chose. */
+function taskText(
+  task: string | undefined,
+  usable: readonly Tool[],
+  context: RunContext,
+  config: LangGraphRunnableConfig,
+): string {
+  const prompts = promptsOf(config);
+  const parts = task === undefined ? [] : [task];
+  if (usable.length > 0) parts.push(prompts.text(confirmation, { keywords: confirmingWords.join(", ") }));
+  const chosen = usable.find(({ name }) => name === context.selected_tool);
+  if (chosen !== undefined) parts.push(prompts.text(forcedTool, { tool: chosen.name }));
+  const hasAgents = usable.some((tool) => tool.delegates !== undefined);
+  const agents = hasAgents ? subAgentsSection(agentsOf(config), prompts) : "";
+  if (agents !== "") parts.push(agents);
+  return parts.join("\n\n");
+}
+
+/** The name of the last tool and how it ended, for the orchestration record. */
+export function lastToolOf(messages: readonly BaseMessage[]): {
+  last_tool: string | null;
+  last_result_summary: string | null;
+} {
+  const result = messages.findLast((message) => message.getType() === "tool");
+  return {
+    last_tool: result?.name ?? null,
+    last_result_summary: result === undefined ? null : textOf(result.content).slice(0, 200),
+  };
+}

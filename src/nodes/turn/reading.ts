@@ -1,0 +1,23 @@
+import { documentKinds } from "../../context/documentation/documentation.ts";
+import type { LoopRequest } from "../../loop/request.ts";
+import type { GraphState, RunContext } from "../../state.ts";
+import { carriedBy } from "./carried.ts";
+
+/**
+ * What of the user's documentation a model reads first: all of it. An agent has a prompt of its own and is told the
+ * rules alone, where its file says so. An answer that is for the program needs none.
+ */
+export function readingOf(
+  state: GraphState,
+  { agent, document, references = [] }: Pick<RunContext, "agent" | "document" | "references">,
+  isSilent: boolean,
+): Pick<LoopRequest, "reading"> {
+  const opened = document?.path ?? null;
+  const carried = carriedBy(state.messages);
+  const named = [...references, ...carried.references].map(({ source }) => source);
+  const attached = carried.attachments.map(({ path }) => path);
+  const files = [opened, ...named, ...attached, state.circuit_file_path, state.design_goals_path];
+  if (isSilent) return {};
+  if (agent === undefined) return { reading: { kinds: documentKinds, files } };
+  return agent.include_rules === true ? { reading: { kinds: ["rules"], files } } : {};
+}

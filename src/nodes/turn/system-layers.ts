@@ -1,0 +1,74 @@
+import { diagnostics } from "../../../toolkits/circuits/collectors/diagnostics.ts";
+import { agentSystemText, systemParts, type ContextLayer, type SystemPart } from "../../prompts/injector.ts";
+import type { Prompts } from "../../prompts/prompts.ts";
+import type { GraphState, Profile, RunContext } from "../../state.ts";
+import type { SearchResult } from "../../web/search-result.ts";
+import { identityValues } from "./identity-values.ts";
+
+/** What was gathered for a turn: what stands before the facts and the summary of the system text, and what after them. */
+export interface GatheredContext {
+  before: readonly ContextLayer[];
+  after: readonly ContextLayer[];
+  /** Pages that were found on the web. */
+  found: readonly SearchResult[];
+}
+
+/**
+ * The layers of the system text. In a workflow the run may do without the identity; an agent has its own prompt
+ * instead.
+ */
+export function systemOf(
+  state: GraphState,
+  context: RunContext,
+  request: {
+    session: string;
+    task: string;
+    workspace: string;
+    prompts: Prompts;
+    profile: Profile;
+    gathered: GatheredContext | undefined;
+  },
+): SystemPart[] {
+  const { session, task, workspace, prompts, profile, gathered } = request;
+  if (context.agent !== undefined) {
+    return [{ name: "agent", section: "system_prompt", text: agentSystemText(context.agent.prompt, prompts) }];
+  }
+  const hasIdentity = (context.work_mode ?? state.work_mode) !== "workflow" || context.identity_in_workflow !== false;
+  const identity =
+    context.system === undefined
+      ? { profile, values: identityValues(state, workspace, context) }
+      : { own: context.system };
+  const parts = {
+    identity: hasIdentity ? identity : null,
+    ...(session === "" ? {} : { session }),
+    ...(task === "" ? {} : { task }),
+    context: { summary: state.conversation_summary, facts: factsOf(state, gathered), ...gathered },
+  };
+  return systemParts(parts, prompts);
+}
+
+/** What the session works on, and what the request wants beyond its words. */
+function factsOf(state: GraphState, gathered: GatheredContext | undefined): Record<string, string | null> {
+  // Diagnostics begin with the last error: it is told once.
+  const isTold = gathered?.before.some(({ name }) => name === diagnostics.name) === true;
+  return {
+    "Design goals": state.design_goals_summary,
+    "Circuit file": state.circuit_file_path,
+    "Last error": isTold ? null : state.error_context,
+    "Matters most to the user": state.wanted?.priorities.join("; ") ?? null,
+    "Goes without saying": state.wanted?.implicit_needs.join("; ") ?? null,
+    Wanted: extentText(state),
+  };
+}
+
+/** Only what is unusual is said: that all of it is wanted goes without saying. */
+function extentText({ wanted }: GraphState): string | null {
+  switch (wanted?.extent) {
+    case "view":
+      return "a look, nothing more";
+    case "partial":
+      return "a part only, as the user says";
+    default:
+      return null;
+  }
+}

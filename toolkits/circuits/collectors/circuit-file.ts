@@ -1,0 +1,29 @@
+import { fenced } from "../../../src/context/layers.ts";
+import { netlistFacts, readNetlist } from "../netlist/netlist.ts";
+import { readWorkspaceText } from "../../../src/context/workspace/workspace-text.ts";
+import { priorities, type Collector } from "../../../src/context/collectors/collector.ts";
+
+/** How the names of circuits end. */
+export const circuitEndings = /\.(cir|sp|spice|sub|inc)$/iu;
+
+/** The circuit that the session works on, whole and with line numbers, and what it is made of. */
+export const circuitFile: Collector = {
+  name: "circuit_file",
+  title: "Current circuit",
+  priority: priorities.high,
+  reserved: 0,
+  async collect({ workspace, circuit_file: path }, signal) {
+    if (path === null || !circuitEndings.test(path)) return null;
+    const { text, modified } = await readWorkspaceText(workspace, path, signal);
+    const facts = [`File: ${path}`, `Changed: ${new Date(modified).toISOString()}`, ...netlistFacts(readNetlist(text))];
+    return `${facts.join("\n")}\n\n${fenced("spice", numbered(text))}`;
+  },
+};
+
+function numbered(text: string): string {
+  return text
+    .replace(/\n$/u, "")
+    .split(/\r?\n/u)
+    .map((line, index) => `${index + 1}: ${line}`)
+    .join("\n");
+}

@@ -1,0 +1,122 @@
+import { dirname, join, normalize } from "node:path/posix";
+import { createFailureHistory } from "../netlist/failure-history.ts";
+import { createFaultCache } from "../netlist/fault-cache.ts";
+import { netlistWarnings } from "../netlist/netlist-warnings.ts";
+import { readNetlist } from "../netlist/netlist.ts";
+import { readIfThere, readWorkspaceText } from "../../../src/context/workspace/workspace-text.ts";
+import { priorities, type CollectionContext, type Collector } from "../../../src/context/collectors/collector.ts";
+
+/** Lines shown before and after one with a fault. */
+const around = 5;
+/** Faults told at once; what comes after them follows from them as a rule. */
+const mostFaults = 10;
+/** Earlier failures that are told. */
+const mostFailures = 3;
+
+/** A fault of a file, at a line from 1. */
+interface Fault {
+  line: number;
+  message: string;
+}
+
+/** What the lines of files have told, while the files are as they were; and what has failed before. */
+const checked = createFaultCache<Fault[]>();
+const failures = createFailureHistory();
+
+/**
+ * What is wrong with the circuit before anything is run and what is seldom meant, what the session knows of the last
+ * failure, and what has failed before that since a simulation of the circuit succeeded.
+ */
+export const diagnostics: Collector = {
+  name: "diagnostics",
+  title: "Diagnostics",
+  priority: priorities.critical,
+  reserved: 500,
+  async collect(context, signal) {
+    const { workspace, circuit_file: path, error } = context;
+    const told = [...(error === null || error === "" ? [] : [`Simulation: ${error}`]), ...earlierFailures(context)];
+    if (path === null) return told.length === 0 ? null : told.join("\n");
+    const { text, modified } = await readWorkspaceText(workspace, path, signal);
+    const lines = text.split(/\r?\n/u);
+    const found = checked.get(join(workspace, path), modified, () => [...faultsOf(lines), ...netlistWarnings(text)]);
+    const faults = [...found, ...(await missingFiles(text, { workspace, path, signal }))];
+    const inOrder = faults.toSorted(
+      (left, right) => Number(isWarning(left)) - Number(isWarning(right)) || left.line - right.line,
+    );
+    const shown = inOrder.slice(0, mostFaults);
+    const more = faults.length > shown.length ? [`[… ${faults.length - shown.length} more left out …]`] : [];
+    const texts = shown.map(({ line, message }) => `${path}:${line}: ${message}\n${surroundings(lines, line)}`);
+    const all = [...told, ...texts, ...more];
+    return all.length === 0 ? null : all.join("\n");
+  },
+};
+
+const isWarning = ({ message }: Fault): boolean => message.startsWith("warning: ");
+
+/** Keeps what failed now, or forgets all of it after a success; gives what failed before, the newest first. */
+function earlierFailures(context: CollectionContext): string[] {
+  const { session = "", workspace, circuit_file: path, error, metrics, now } = context;
+  if (path === null) return [];
+  const circuit = `${session}/${join(workspace, path)}`;
+  const hasFailed = error !== null && error !== "";
+  if (hasFailed) failures.add(circuit, error, now);
+  else if (metrics !== null) failures.clear(circuit);
+  const before = failures.of(circuit).slice(hasFailed ? 1 : 0, mostFailures + (hasFailed ? 1 : 0));
+  return before.map(({ message, at }) => `Failed before, ${Math.floor((now - at) / 60_000)} minutes ago: ${message}`);
+}
+
+/** What can be told from the lines alone: quotation marks, sub-circuits that do not end, odd names of nodes. */
+export function faultsOf(lines: readonly string[]): Fault[] {
+  const faults: Fault[] = [];
+  const open: { name: string; line: number }[] = [];
+  for (const [index, written] of lines.entries()) {
+    const text = written.trim();
+    const line = index + 1;
+    if (index === 0 || text === "" || text.startsWith("*")) continue;
+    if ((text.match(/"/gu)?.length ?? 0) % 2 === 1) faults.push({ line, message: "a quotation mark is not closed" });
+    const begun = /^\.subckt\s+(\S+)/iu.exec(text)?.[1];
+    if (begun !== undefined) open.push({ name: begun, line });
+    else if (/^\.ends\b/iu.test(text) && open.pop() === undefined) {
+      faults.push({ line, message: ".ends without a .subckt before it" });
+    }
+    const [, node] = /^[rclvid]\w*\s+(?:\S+\s+)??(\d+[a-z_]\w*)\b/iu.exec(text) ?? [];
+    if (node !== undefined) faults.push({ line, message: `the name of the node ${node} begins with a digit` });
+  }
+  return [...faults, ...open.map(({ name, line }) => ({ line, message: `.subckt ${name} has no .ends` }))];
+}
+
+async function missingFiles(
+  text: string,
+  { workspace, path, signal }: { workspace: string; path: string; signal: AbortSignal },
+): Promise<Fault[]> {
+  const includes = readNetlist(text).includes.slice(0, 50);
+  const faults = await Promise.all(
+    includes.map(async ({ path: named, line }): Promise<Fault | null> => {
+      // What lies outside of the workspace is not looked at.
+      if (/^(?:[/~]|[a-z]:)/iu.test(named)) return null;
+      const place = normalize(join(dirname(path), named));
+      if (place.startsWith("..")) return null;
+      const isThere = await isInWorkspace(workspace, place, signal);
+      return isThere ? null : { line, message: `the file ${named} is not there` };
+    }),
+  );
+  return faults.filter((fault) => fault !== null);
+}
+
+/** A file that cannot be read is there: that it cannot is told with the included files. */
+async function isInWorkspace(workspace: string, path: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await readIfThere(workspace, path, signal)) !== null;
+  } catch {
+    signal.throwIfAborted();
+    return true;
+  }
+}
+
+function surroundings(lines: readonly string[], line: number): string {
+  const from = Math.max(1, line - around);
+  return lines
+    .slice(from - 1, line + around)
+    .map((text, index) => `${from + index === line ? ">" : " "} ${from + index}: ${text}`)
+    .join("\n");
+}

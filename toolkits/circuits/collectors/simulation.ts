@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { AppError } from "@millrace/engine/errors/errors";
+import { readIfThere, readWorkspaceText } from "../../../src/context/workspace/workspace-text.ts";
+import { priorities, type Collector } from "../../../src/context/collectors/collector.ts";
+import { namedAfter } from "./named-after.ts";
+
+/** A file of results; tools that write more are read as far as these names go. */
+const SimulationResult = z.looseObject({
+  timestamp: z.union([z.string(), z.number()]).optional(),
+  metrics: z.record(z.string(), z.unknown()).default({}),
+  analysis_type: z.unknown().optional(),
+  config: z.record(z.string(), z.unknown()).default({}),
+  error: z.unknown().optional(),
+});
+
+/**
+ * What the last simulation came to: its figures, how it was set up, what failed, and how old it is. What the session
+ * knows of the failure is told once, with the diagnostics.
+ */
+export const simulation: Collector = {
+  name: "simulation",
+  title: "Last simulation",
+  priority: priorities.medium,
+  reserved: 500,
+  async collect({ workspace, sim_result, circuit_file, now }, signal) {
+    const path = sim_result ?? (circuit_file === null ? null : namedAfter(circuit_file, "_sim.json"));
+    if (path === null) return null;
+    // A file that the session names has to be there; one that is only named after the circuit need not be.
+    const read = sim_result === null ? readIfThere : readWorkspaceText;
+    const file = await read(workspace, path, signal);
+    if (file === null) return null;
+    const { text, modified } = file;
+    const { timestamp, metrics, analysis_type, config, error: written } = parse(text, path);
+    const minutes = Math.max(0, Math.floor((now - timeOf(timestamp, modified)) / 60_000));
+    const told = [
+      `File: ${path}, ${minutes} minutes old`,
+      ...pairs("Analysis", analysis_type === undefined ? {} : { type: analysis_type }),
+      ...pairs("Figures", metrics),
+      ...pairs("Set up", config),
+      ...(written === undefined || written === null ? [] : [`Error in the result: ${textOf(written)}`]),
+    ];
+    return told.join("\n");
+  },
+};
+
+function parse(text: string, path: string): z.infer<typeof SimulationResult> {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (error) {
+    throw new AppError("invalid_format", `"${path}" is not JSON.`, { cause: error });
+  }
+  const parsed = SimulationResult.safeParse(data);
+  if (parsed.success) return parsed.data;
+  throw new AppError("invalid_format", `"${path}" is no result of a simulation: ${parsed.error.issues[0]?.message}.`);
+}
+
+/** Seconds or milliseconds since 1970, or a date; else the time of the file. */
+function timeOf(timestamp: string | number | undefined, modified: number): number {
+  if (timestamp === undefined) return modified;
+  const time = typeof timestamp === "number" ? timestamp * (timestamp < 1e11 ? 1000 : 1) : Date.parse(timestamp);
+  return Number.isFinite(time) ? time : modified;
+}
+
+function pairs(title: string, values: Readonly<Record<string, unknown>>): string[] {
+  const entries = Object.entries(values).map(([name, value]) => `${name} = ${textOf(value)}`);
+  return entries.length === 0 ? [] : [`${title}: ${entries.join(", ")}`];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}

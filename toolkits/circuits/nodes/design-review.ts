@@ -1,0 +1,80 @@
+import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import type { GraphState, RunContext } from "../../../src/state.ts";
+
+/** What may be chosen after an iteration of a design. */
+export const designChoices = [
+  "continue_optimizing",
+  "modify_goals",
+  "fix_error",
+  "accept_design",
+  "undo",
+  "stop",
+] as const;
+export type DesignChoice = (typeof designChoices)[number];
+
+/** One choice as the user sees it; `value` is what is then said. */
+export interface DesignSuggestion {
+  id: DesignChoice;
+  label: string;
+  value: string;
+}
+
+const Suggestion = z.object({ id: z.enum(designChoices), label: z.string(), value: z.string() });
+const Review = z.object({
+  design_checkpoint: z.object({
+    operations: z.array(z.string()),
+    metrics: z.record(z.string(), z.number()).nullable(),
+  }),
+  suggestions: z.array(Suggestion).min(1),
+  status_summary: z.string(),
+});
+
+/** The review that waits for a decision: the last message, where it is one. */
+export function openReview(messages: readonly BaseMessage[]): z.infer<typeof Review> | undefined {
+  const last = messages.at(-1);
+  return last !== undefined && isAIMessage(last) ? Review.safeParse(last.additional_kwargs).data : undefined;
+}
+
+/** The review that the last words of the user answer. */
+export function answeredReview(messages: readonly BaseMessage[]): z.infer<typeof Review> | undefined {
+  const at = messages.findLastIndex((message) => isHumanMessage(message));
+  return at < 0 ? undefined : openReview(messages.slice(0, at));
+}
+
+const Answered = z.object({ answers: z.literal("design_checkpoint"), choice: z.enum(designChoices).nullable() });
+
+/** What the last words of the user chose at a checkpoint; `null` for words of their own, `undefined` where none was put. */
+export function chosenAtCheckpoint(messages: readonly BaseMessage[]): DesignChoice | null | undefined {
+  const last = messages.findLast((message) => isHumanMessage(message));
+  return last === undefined ? undefined : Answered.safeParse(last.additional_kwargs).data?.choice;
+}
+
+/**
+ * Whether the turn was an iteration of a design that waits for a decision: a circuit was simulated in it, in the work
+ * mode `workflow` or where the run says so.
+ */
+export function reviewDue(state: Pick<GraphState, "messages" | "work_mode">, context: RunContext): boolean {
+  if (!(context.design_checkpoint ?? state.work_mode === "workflow") || context.agent !== undefined) return false;
+  return turnOf(state.messages).some((message) => isToolMessage(message) && message.name === "run_simulation");
+}
+
+/** How many iterations the session has had. */
+export function iterationsIn(messages: readonly BaseMessage[]): number {
+  return messages.filter((message) => message.additional_kwargs["design_checkpoint"] !== undefined).length;
+}
+
+const Operations = z.object({ operations: z.array(z.object({ operation_id: z.string() })) });
+
+/** The recorded changes of the turn, the newest first: in this order they can be undone. */
+export function operationsOf(messages: readonly BaseMessage[]): string[] {
+  return turnOf(messages)
+    .filter((message) => isToolMessage(message))
+    .flatMap(({ additional_kwargs }) => Operations.safeParse(additional_kwargs).data?.operations ?? [])
+    .map(({ operation_id }) => operation_id)
+    .toReversed();
+}
+
+function turnOf(messages: readonly BaseMessage[]): BaseMessage[] {
+  return messages.slice(messages.findLastIndex((message) => isHumanMessage(message)) + 1);
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto";
+import { AIMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { readIfThere } from "../../../src/context/workspace/workspace-text.ts";
+import { isAppError } from "@millrace/engine/errors/errors";
+import { servicesOf } from "../../../src/loop/services.ts";
+import type { GraphState, WorkflowNode } from "../../../src/state.ts";
+import { figureText, goalText } from "../tools/figure-text.ts";
+import { iterationsIn, operationsOf } from "./design-review.ts";
+import { designSuggestions, statusSummary, type GoalSummary } from "./design-words.ts";
+import { requestOf } from "../../../src/nodes/turn/request-words.ts";
+
+/** What of a result of a simulation is told; see `run_simulation`. */
+const Result = z.looseObject({
+  units: z.record(z.string(), z.string()).catch({}),
+  goals: z
+    .array(
+      z.looseObject({
+        metric: z.string(),
+        target: z.union([z.number(), z.string()]),
+        way: z.enum(["at_least", "at_most", "near"]),
+        unit: z.string(),
+        figure_unit: z.string().catch(""),
+        state: z.discriminatedUnion("kind", [
+          z.object({ kind: z.literal("unknown") }),
+          z.object({ kind: z.enum(["reached", "missed"]), value: z.number(), gap: z.number() }),
+        ]),
+      }),
+    )
+    .catch([]),
+});
+type Result = z.infer<typeof Result>;
+
+/** Figures that a summary names. */
+const mostFigures = 8;
+
+/**
+ * Says how an iteration of a design went and what may come next, as a message with suggestions. The next node waits for
+ * the choice.
+ */
+export const reviewDesign: WorkflowNode = async (state, config) => {
+  const isChinese = /\p{Script=Han}/u.test(requestOf(state.messages));
+  const signal = config.signal ?? new AbortController().signal;
+  const { units, goals } = await resultOf(state, servicesOf(config).workspace, signal);
+  const summary: GoalSummary = {
+    lines: goals.map((goal) => goalText(goal, goal.state, goal.figure_unit)),
+    areReached: goals.length > 0 && goals.every((goal) => goal.state.kind === "reached"),
+  };
+  const { error_context: error, last_metrics: metrics } = state;
+  const figures = Object.entries(metrics ?? {})
+    .slice(0, mostFigures)
+    .map(([name, value]) => figureText({ name, value, unit: units[name] ?? "" }))
+    .join(", ");
+  const iteration = iterationsIn(state.messages) + 1;
+  const status_summary = statusSummary({ iteration, error, figures, goals: summary }, isChinese);
+  const operations = operationsOf(state.messages);
+  const can = { hasFailed: error !== null, areReached: summary.areReached, canUndo: operations.length > 0 };
+  const message = new AIMessage({
+    id: randomUUID(),
+    content: status_summary,
+    additional_kwargs: {
+      timestamp: new Date().toISOString(),
+      status_summary,
+      suggestions: designSuggestions(can, isChinese),
+      design_checkpoint: { operations, metrics },
+    },
+  });
+  return { messages: [message] };
+};
+
+/** The result that the session refers to; nothing of it where it is gone, or something else lies in its place by now. */
+async function resultOf(state: GraphState, workspace: string, signal: AbortSignal): Promise<Result> {
+  const none = Result.parse({});
+  if (state.sim_result_path === null || state.error_context !== null) return none;
+  try {
+    const file = await readIfThere(workspace, state.sim_result_path, signal);
+    return Result.safeParse(JSON.parse(file?.text ?? "{}")).data ?? none;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isAppError(error) || error instanceof SyntaxError) return none;
+    throw error;
+  }
+}

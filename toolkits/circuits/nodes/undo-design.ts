@@ -1,0 +1,39 @@
+import { randomUUID } from "node:crypto";
+import { AIMessage } from "@langchain/core/messages";
+import { isAppError } from "@millrace/engine/errors/errors";
+import { servicesOf, sessionIdOf } from "../../../src/loop/services.ts";
+import type { WorkflowNode } from "../../../src/state.ts";
+import { createOperations } from "../../../src/tools/undo/operations.ts";
+import { answeredReview } from "./design-review.ts";
+import { undoWords } from "./design-words.ts";
+import { requestOf } from "../../../src/nodes/turn/request-words.ts";
+
+/**
+ * Takes back what an iteration of a design has changed, the newest first. What cannot be taken back any more is told.
+ * Undoing again changes nothing, so the node may begin again after a crash.
+ */
+export const undoDesign: WorkflowNode = async (state, config) => {
+  const { operations: store, locks, workspace } = servicesOf(config);
+  const ids = answeredReview(state.messages)?.design_checkpoint.operations ?? [];
+  const signal = config.signal ?? new AbortController().signal;
+  const undone = store === undefined ? undefined : createOperations({ store, locks, workspace });
+  const done = new Set<string>();
+  const failed: string[] = [];
+  for (const id of ids) {
+    try {
+      const card = await undone?.undo(sessionIdOf(config), id, signal);
+      if (card !== undefined) done.add(card.path);
+    } catch (error) {
+      if (!isAppError(error) || error.code === "cancelled") throw error;
+      failed.push(error.message);
+    }
+  }
+  const isChinese = /\p{Script=Han}/u.test(requestOf(state.messages));
+  const message = new AIMessage({
+    id: randomUUID(),
+    content: undoWords([...done], failed, isChinese),
+    additional_kwargs: { timestamp: new Date().toISOString() },
+  });
+  // What was measured was measured of a circuit that is not there any more.
+  return { messages: [message], last_metrics: null, error_context: null };
+};

@@ -1,0 +1,19 @@
+import { defineTemplate } from "../../../src/prompts/template.ts";
+
+/** PROMPT_ANALYZE_SIMULATION: what a simulation says about the goals. */
+export const analyzeSimulation = defineTemplate({
+  name: "analyze_simulation",
+  title: { en: "Analysis of a simulation", zh: "分析仿真结果" },
+  description: "Compares the metrics of a simulation with the design goals.",
+  required: ["metrics", "design_goals"],
+  optional: ["circuit", "history"],
+  marker: "task: analyze_simulation",
+  content: [
+    "Compare the metrics of the simulation with the goals, and find out which part of the circuit limits each goal that is missed.",
+    "Metrics: {metrics}",
+    "Goals: {design_goals}",
+    "Circuit: {circuit}",
+    "Earlier rounds: {history}",
+    "Trust only the numbers given. A metric that is missing was not measured: say so, do not guess it.",
+  ].join("\n"),
+});

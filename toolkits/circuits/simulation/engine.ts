@@ -1,0 +1,207 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as after } from "node:timers";
+import { Worker } from "node:worker_threads";
+import { z } from "zod";
+import { AppError } from "@millrace/engine/errors/errors";
+import { createPlaces } from "@millrace/engine/concurrency/places";
+import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
+import type { Analysis } from "./deck/analysis.ts";
+import { deckText, type Deck } from "./deck/deck.ts";
+import { readRawFile, type Plot } from "./raw-file.ts";
+import { failureIn, hasLeftOut, measuredIn, warningsIn } from "./simulator-output.ts";
+
+/** What one analysis came to: its values, the figures that the circuit itself asks for, and what the simulator warns of. */
+export interface AnalysisResult {
+  plot: Plot;
+  measured: Record<string, number>;
+  warnings: string[];
+}
+
+/** Runs analyses of circuits. The threads begin with the first one, and end when nobody has asked for a minute. */
+export interface Engine {
+  /**
+   * Throws `timeout`, `too_large` for what takes too much memory or gives too much, `execution_failed` for a circuit that cannot be
+   * simulated, `invalid_parameter` for one that cannot be read, and the signal's reason: the simulation has ended by then.
+   */
+  run(deck: Deck, analysis: Analysis, signal: AbortSignal): Promise<AnalysisResult>;
+  close(): Promise<void>;
+}
+
+/** What an engine may be told: seconds of one analysis, threads at once, and the file of its thread. */
+export interface EngineOptions {
+  seconds?: number;
+  threads?: number;
+  idleMilliseconds?: number;
+}
+
+/** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */
+const workerFile = new URL(
+  import.meta.url.endsWith(".ts") ? "./simulation-worker.ts" : "./simulation-worker.js",
+  import.meta.url,
+);
+
+const Answer = z.object({
+  id: z.number(),
+  kind: z.enum(["ended", "fatal", "flood"]),
+  raw: z.instanceof(Uint8Array).nullable(),
+  output: z.string(),
+});
+type Answer = z.infer<typeof Answer>;
+
+/** Analyses after which a thread is replaced by a new one. */
+const mostRuns = 200;
+
+/** Megabytes of JavaScript's own memory in a thread; the simulator's is bounded in the thread. */
+const heapMegabytes = 512;
+
+interface Thread {
+  worker: Worker;
+  /** Resolves when the simulator is loaded, which takes a second or more; its time counts from then on. */
+  ready: Promise<void>;
+  /** Analyses that it has run: each circuit stays in its memory. */
+  runs: number;
+  idle: NodeJS.Timeout | undefined;
+}
+
+/** Opens an engine; nothing is started before the first analysis. */
+export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_000 }: EngineOptions = {}): Engine {
+  const free: Thread[] = [];
+  const all = new Set<Thread>();
+  const places = createPlaces(threads);
+  let runs = 0;
+
+  function begin(): Thread {
+    const worker = new Worker(workerFile, {
+      // The simulator gets nothing of the process: no environment, no arguments, no output.
+      env: {},
+      argv: [],
+      stdout: true,
+      stderr: true,
+      resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
+    });
+    worker.stdout.resume();
+    worker.stderr.resume();
+    const thread: Thread = { worker, ready: loaded(worker), runs: 0, idle: undefined };
+    worker.once("exit", () => {
+      all.delete(thread);
+      const place = free.indexOf(thread);
+      if (place >= 0) free.splice(place, 1);
+    });
+    // One that ends while it waits for work is simply not there any more.
+    worker.on("error", () => undefined);
+    all.add(thread);
+    return thread;
+  }
+
+  async function end(thread: Thread): Promise<void> {
+    clearTimeout(thread.idle);
+    await thread.worker.terminate();
+  }
+
+  function keep(thread: Thread): void {
+    // A thread that waits for work keeps no process alive.
+    thread.worker.unref();
+    thread.idle = after(() => void end(thread), idleMilliseconds).unref();
+    free.push(thread);
+  }
+
+  async function analyse(deck: Deck, analysis: Analysis, signal: AbortSignal): Promise<AnalysisResult> {
+    let thread: Thread | undefined = free.pop() ?? begin();
+    try {
+      clearTimeout(thread.idle);
+      thread.worker.ref();
+      // A circuit that cannot be read leaves the one before it in the simulator: the title tells whose result this is.
+      const title = `millrace ${randomUUID()}`;
+      await unlessAborted(thread.ready, signal);
+      const answer = await ask(thread.worker, (runs += 1), deckText(deck, analysis, title), { seconds, signal });
+      if (answer.kind === "ended" && (thread.runs += 1) < mostRuns) {
+        keep(thread);
+        thread = undefined;
+      }
+      return readAnswer(answer, analysis, title, deck);
+    } finally {
+      if (thread !== undefined) await end(thread);
+    }
+  }
+
+  return {
+    run: (deck, analysis, signal) => places.take(signal, () => analyse(deck, analysis, signal)),
+    async close() {
+      await Promise.all([...all].map(end));
+    },
+  };
+}
+
+async function loaded(worker: Worker): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  worker.once("message", () => resolve());
+  worker.once("error", () => reject(broken()));
+  worker.once("exit", () => reject(broken()));
+  await promise;
+}
+
+async function ask(
+  worker: Worker,
+  id: number,
+  deck: string,
+  { seconds, signal }: { seconds: number; signal: AbortSignal },
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const hear = (message: unknown): void => {
+    const answer = Answer.safeParse(message).data;
+    if (answer?.id === id) resolve(answer);
+  };
+  const lost = (): void => reject(broken());
+  const stop = (): void => reject(signal.reason);
+  const late = after(() => reject(tooLong(seconds)), seconds * 1000);
+  worker.on("message", hear);
+  worker.once("error", lost);
+  worker.once("exit", lost);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    worker.postMessage({ id, deck });
+    return await promise;
+  } finally {
+    clearTimeout(late);
+    worker.off("message", hear);
+    worker.off("error", lost);
+    worker.off("exit", lost);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/**
+ * What a simulator's answer comes to: the values under this very title, or the failure that its words tell. `flood`: it
+ * gave more than is kept; `fatal`: it has broken down.
+ */
+export function readAnswer(
+  { kind, raw, output }: Pick<Answer, "kind" | "raw" | "output">,
+  analysis: Analysis,
+  title: string,
+  deck: Deck,
+): AnalysisResult {
+  if (kind === "flood") {
+    throw new AppError("too_large", `The analysis ${analysis.card} gave more than can be kept.`, {
+      suggestion: "Take a larger step, a shorter time or fewer nodes.",
+    });
+  }
+  const plot = raw === null || kind === "fatal" ? undefined : readRawFile(raw);
+  if (plot === undefined || plot.title !== title || plot.points === 0 || hasLeftOut(output)) {
+    throw failureIn(output, analysis, deck);
+  }
+  return { plot, measured: measuredIn(output), warnings: warningsIn(output, deck) };
+}
+
+/** What is thrown of a simulation that was ended for its time. */
+export function tooLong(seconds: number): AppError {
+  return new AppError("timeout", `The simulation took longer than ${seconds} seconds and was ended.`, {
+    suggestion: "Take a larger step or a shorter time, or look for a circuit that oscillates faster than it should.",
+  });
+}
+
+function broken(): AppError {
+  return new AppError("too_large", "The simulator broke down, probably for want of memory.", {
+    suggestion: "Simulate a smaller circuit, a shorter time or fewer points.",
+  });
+}

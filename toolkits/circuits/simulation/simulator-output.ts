@@ -1,0 +1,129 @@
+import { AppError, type ErrorCode } from "@millrace/engine/errors/errors";
+import type { Analysis } from "./deck/analysis.ts";
+import type { Deck } from "./deck/deck.ts";
+import { placeOf } from "./deck/statements.ts";
+
+/** Characters of what the simulator says that a failure quotes, and warnings that are told. */
+const [longestQuote, mostWarnings] = [600, 8];
+
+/** What the words of the simulator mean, the most telling first. */
+const meanings: readonly { words: RegExp; code: ErrorCode; what: string; suggestion: string }[] = [
+  {
+    words: /malloc|not enough memory|out of memory|can't allocate/iu,
+    code: "too_large",
+    what: "The simulation needs more memory than it may take.",
+    suggestion: "Take a larger step, a shorter time or fewer nodes.",
+  },
+  {
+    words: /can't find model|could not find a valid modelname|unable to find definition of model|no such model/iu,
+    code: "invalid_parameter",
+    what: "A model is missing.",
+    suggestion: "Add a .model line for it, or include the file that holds it.",
+  },
+  {
+    words: /unknown subckt|can't find subckt|too many.*subcircuit|subcircuit.*(?:not found|undefined)/iu,
+    code: "invalid_parameter",
+    what: "A sub-circuit is missing, or one contains itself.",
+    suggestion: "Add its .subckt … .ends, or include the file that holds it.",
+  },
+  {
+    words:
+      /singular matrix|no convergence|operating point could not|gmin stepping failed|source stepping failed|iteration limit/iu,
+    code: "execution_failed",
+    what: "The simulation did not converge: no operating point was found.",
+    suggestion:
+      "Give every node a direct path to ground, remove loops of voltage sources, set .nodeset or .ic, or add .options gmin=1e-10.",
+  },
+  {
+    words: /timestep too small|time step too small/iu,
+    code: "execution_failed",
+    what: "The simulation did not converge: the time step became too small.",
+    suggestion:
+      "Give sources a rise time, nodes a path to ground, and models real capacitances; or try .options reltol=0.01 method=gear.",
+  },
+  {
+    words: /netlist line no|undefined parameter|undefined identifier|cannot compute|formula\(\) error|expression/iu,
+    code: "invalid_parameter",
+    what: "A value cannot be computed.",
+    suggestion: "Define each name in {…} with .param.",
+  },
+  {
+    words:
+      /instance line, ignored|circuit not parsed|interrupted due to error|unknown device|unimplemented|syntax|too few|unknown parameter|no such/iu,
+    code: "invalid_parameter",
+    what: "The circuit could not be read.",
+    suggestion: "Look at the line that is named: its nodes, its value, and the model behind them.",
+  },
+];
+
+/** The failure that the simulator's words tell, with the line that they are about. */
+export function failureIn(output: string, analysis: Analysis, deck: Deck): AppError {
+  const lines = [...new Set(tellingLines(output))].toSorted((left, right) => weight(left) - weight(right));
+  const text = lines.join("\n");
+  const meaning = meanings.find(({ words }) => words.test(text));
+  const quote = lines.slice(0, 8).join(" | ").slice(0, longestQuote);
+  const where = placeIn(lines, deck);
+  const head = meaning?.what ?? "The simulation failed.";
+  return new AppError(
+    meaning?.code ?? "execution_failed",
+    `${head}${where === null ? "" : ` ${where}.`} Analysis: ${analysis.card}.${quote === "" ? "" : ` ngspice: ${quote}`}`,
+    {
+      suggestion: meaning?.suggestion ?? "Try the analysis .op first, and add one part of the circuit after the other.",
+    },
+  );
+}
+
+/** Whether the simulator left out a line that it could not read: what it then simulates is not what was written. */
+export function hasLeftOut(output: string): boolean {
+  return /is not a valid .* instance line, ignored/iu.test(output);
+}
+
+/** What the simulator warns of, each once. */
+export function warningsIn(output: string, deck: Deck): string[] {
+  const found = new Set<string>();
+  for (const line of tellingLines(output)) {
+    if (!/^warning/iu.test(line) || /no job/iu.test(line)) continue;
+    const where = placeIn([line], deck);
+    found.add(`${line.slice(0, 200)}${where === null ? "" : ` (${where})`}`);
+  }
+  return [...found].slice(0, mostWarnings);
+}
+
+/** The figures that `.meas` lines of the circuit ask for; those that failed are left out. */
+export function measuredIn(output: string): Record<string, number> {
+  const begin = output.search(/^\s*Measurements for /mu);
+  if (begin < 0) return {};
+  const found: Record<string, number> = {};
+  for (const line of output.slice(begin).split("\n")) {
+    const [, name, value] = /^\s*([a-z_]\w*)\s*=\s*([+-]?[\d.]+(?:e[+-]?\d+)?)(?:\s|$)/iu.exec(line) ?? [];
+    if (name !== undefined && Number.isFinite(Number(value))) found[name.toLowerCase()] = Number(value);
+  }
+  return found;
+}
+
+/** Errors are told before warnings, and anything else last. */
+function weight(line: string): number {
+  return /error|failed|can't|could not|undefined/iu.test(line) ? 0 : /^warning/iu.test(line) ? 1 : 2;
+}
+
+function tellingLines(output: string): string[] {
+  const noise =
+    /^(?:ngspice \d+|Note:|Circuit:|Doing analysis|Using SPARSE|No\. of Data|Initial Transient|Node\s+Voltage|-+|binary raw file|Warning: can't find the initialization|Error during 'write'|Warning from checkvalid|run simulation|Reset re-loads)/u;
+  return output
+    .split("\n")
+    .map((line) => line.replace(/^(?:ngspice \d+ -> )+/u, "").trim())
+    .filter((line) => line !== "" && !noise.test(line) && !line.includes("millrace "));
+}
+
+/** Which statement of the circuit a message is about: the one whose element it names. */
+function placeIn(lines: readonly string[], deck: Deck): string | null {
+  for (const line of lines) {
+    const words = new Set(line.toLowerCase().split(/[\s'",:;()]+/u));
+    const statement = deck.statements.find(({ text }) => {
+      const [first = "", second = ""] = text.toLowerCase().split(/\s+/u);
+      return words.has(/^\.(?:model|subckt)$/u.test(first) ? second : first) && !first.startsWith(".end");
+    });
+    if (statement !== undefined) return `It is about ${placeOf(statement)}: ${statement.text.slice(0, 120)}`;
+  }
+  return null;
+}

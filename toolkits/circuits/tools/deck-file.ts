@@ -1,0 +1,38 @@
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
+import { withFile } from "../../../src/tools/files/file-access.ts";
+import { textLines } from "../../../src/tools/files/text-lines.ts";
+import { locate } from "../../../src/tools/files/workspace-path.ts";
+import type { ToolContext } from "../../../src/tools/runtime/tool.ts";
+
+/** Bytes of a file of a circuit; a larger one is no text that anybody wrote. */
+const largest = 4 * 1024 * 1024;
+
+/** The text of a file of the workspace, by the rules of the file tools. Throws what they throw. */
+export async function readText(context: ToolContext, path: string): Promise<string> {
+  const place = await locate(context.workspace, path);
+  return await withFile(context, place, async (handle, stats) => {
+    if (stats.size > largest) {
+      throw new AppError("too_large", `"${path}" has ${stats.size} bytes, at most ${largest} are read.`, {
+        suggestion: "Take the part that is needed.",
+      });
+    }
+    const parts: string[] = [];
+    for await (const lines of textLines(handle, path, context.signal)) parts.push(...lines);
+    return parts.join("");
+  });
+}
+
+/** The text of a file as `readText` gives it, or `null` where there is no such file. */
+export async function readTextIfThere(context: ToolContext, path: string): Promise<string | null> {
+  try {
+    return await readText(context, path);
+  } catch (error) {
+    if (isAppError(error) && error.code === "not_found") return null;
+    throw error;
+  }
+}
+
+/** The file that belongs to a circuit by its name: `amp_sim.json` to `amp.cir`. */
+export function besideCircuit(circuit: string, ending: string): string {
+  return circuit.replace(/\.[^./]*$/u, "") + ending;
+}

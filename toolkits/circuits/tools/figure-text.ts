@@ -1,0 +1,44 @@
+import type { Goal, GoalState } from "../simulation/goals.ts";
+import type { Measure } from "../simulation/measures/measure.ts";
+
+const prefixes: readonly (readonly [number, string])[] = [
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+  [1, ""],
+  [1e-3, "m"],
+  [1e-6, "u"],
+  [1e-9, "n"],
+  [1e-12, "p"],
+];
+
+/** A figure as people read it: `bandwidth 653 kHz`. */
+export function figureText({ name, value, unit }: Measure): string {
+  return `${name} ${valueText(value, unit)}`;
+}
+
+/** A value with its unit; units that take no prefix get none. */
+export function valueText(value: number, unit: string): string {
+  const plain = (number: number): string => String(Number(number.toPrecision(5)));
+  if (!["Hz", "s", "W", "V"].includes(unit) || value === 0) return `${plain(value)}${unit === "" ? "" : ` ${unit}`}`;
+  const [size, prefix] = prefixes.find(([one]) => Math.abs(value) >= one) ?? [1e-12, "p"];
+  return `${plain(value / size)} ${prefix}${unit}`;
+}
+
+/** A goal and how it stands, in one line; `figureUnit` is that of the value, whatever the goal was written in. */
+export function goalText(
+  { metric, target, way, unit }: Pick<Goal, "metric" | "target" | "way" | "unit">,
+  state: GoalState,
+  figureUnit: string,
+): string {
+  const word = { at_least: "at least", at_most: "at most", near: "about" }[way];
+  const wanted = `${metric}: ${word} ${target}${typeof target === "number" && unit !== "" ? ` ${unit}` : ""}`;
+  switch (state.kind) {
+    case "unknown":
+      return `${wanted}, not measured.`;
+    case "reached":
+      return `${wanted}, reached with ${valueText(state.value, figureUnit)}.`;
+    case "missed":
+      return `${wanted}, missed: ${valueText(state.value, figureUnit)}, off by ${valueText(state.gap, figureUnit)}.`;
+  }
+}

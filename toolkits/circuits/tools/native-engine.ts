@@ -1,0 +1,202 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { lstat, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as after } from "node:timers";
+import type { Config } from "@millrace/engine/config/config";
+import { AppError } from "@millrace/engine/errors/errors";
+import { hiddenPlaces } from "@millrace/engine/process/folders";
+import type { Analysis } from "../simulation/deck/analysis.ts";
+import { deckText, type Deck } from "../simulation/deck/deck.ts";
+import { readAnswer, tooLong, type AnalysisResult, type Engine } from "../simulation/engine.ts";
+import { createPlaces } from "@millrace/engine/concurrency/places";
+import { startCommand, type CommandEnd, type RunningCommand } from "../../../src/tools/shell/run-command.ts";
+import { createSandboxSearch, limiter } from "../../../src/tools/shell/sandbox.ts";
+
+/** What an analysis may take: seconds, those at once; folders that it never sees, and where the sandbox is looked for. */
+interface NativeOptions {
+  seconds?: number;
+  atOnce?: number;
+  hidden?: readonly string[];
+  sandbox?: () => Promise<string | undefined>;
+}
+
+/** Bytes of memory and of the result, and characters of what it says: those of the simulator that comes along. */
+const [mostMemory, largestResult, longestOutput] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
+/** Milliseconds between two looks at how much it has said. */
+const lookMilliseconds = 100;
+const resultFile = "out.raw";
+
+/**
+ * ngspice of the machine (`program`, an absolute path), each analysis in a process and a sandbox of its own: no network,
+ * nothing of the machine but its programs, one folder that goes with it, and limits. The rules for decks come before it, as
+ * before the simulator that comes along. `run` throws `invalid_state` where no sandbox can be made: it never runs without.
+ */
+export function createNativeEngine(
+  program: string,
+  { seconds = 30, atOnce = 2, hidden = [], sandbox = createSandboxSearch() }: NativeOptions = {},
+): Engine {
+  const places = createPlaces(atOnce);
+  const ending = new AbortController();
+  const working = new Set<Promise<AnalysisResult>>();
+
+  async function analyse(deck: Deck, analysis: Analysis, signal: AbortSignal): Promise<AnalysisResult> {
+    const box = await sandbox();
+    if (box === undefined || !existsSync(limiter)) throw noSandbox(box);
+    refuseBuiltIn(deck);
+    const title = `millrace ${randomUUID()}`;
+    const folder = await realpath(await mkdtemp(join(tmpdir(), "millrace-spice-")));
+    try {
+      await writeFile(join(folder, "deck.cir"), deckText(deck, analysis, title));
+      await writeFile(join(folder, "run.cir"), commands(analysis));
+      const words = wordsOf(program, seconds);
+      const running = await startCommand({ words, workspace: folder, sandbox: box, hidden });
+      const isFlood = await watched(running, program, { seconds, signal });
+      const raw = await resultIn(folder);
+      const output = running.output.whole().toString("utf8").slice(-longestOutput);
+      const kind = isFlood || raw === "too_large" ? "flood" : "ended";
+      return readAnswer({ kind, raw: raw === "too_large" ? null : raw, output }, analysis, title, deck);
+    } finally {
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    }
+  }
+
+  return {
+    run(deck, analysis, signal) {
+      const either = AbortSignal.any([signal, ending.signal]);
+      const work = places.take(either, () => analyse(deck, analysis, either));
+      working.add(work);
+      // Whoever asked hears of a failure.
+      const forget = () => working.delete(work);
+      work.then(forget, forget);
+      return work;
+    },
+    async close() {
+      ending.abort(new AppError("invalid_state", "The server is closing: nothing is simulated any more."));
+      // The folder of each goes with it.
+      await Promise.allSettled(working);
+    },
+  };
+}
+
+/** Waits for the end, and makes it where time or output are over or a stop comes. Tells whether there was too much output. */
+async function watched(
+  running: RunningCommand,
+  program: string,
+  { seconds, signal }: { seconds: number; signal: AbortSignal },
+): Promise<boolean> {
+  let why: "late" | "flood" | undefined;
+  const end = (reason: typeof why): void => {
+    why ??= reason;
+    running.stop();
+  };
+  const stop = (): void => running.stop();
+  const timer = after(() => end("late"), seconds * 1000);
+  const looking = setInterval(() => {
+    if (running.output.bytes() > longestOutput) end("flood");
+  }, lookMilliseconds);
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    const ended = await running.ended;
+    signal.throwIfAborted();
+    if (why === "late") throw tooLong(seconds);
+    requireStart(ended, program);
+    return why === "flood" || running.output.bytes() > longestOutput;
+  } finally {
+    clearTimeout(timer);
+    clearInterval(looking);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** The simulator that the operator has named, if any, as runs are lent it; where the operator wants no sandbox it refuses to run. */
+export function namedSimulator(
+  config: Pick<Config, "ngspice" | "sandbox" | "dataDir" | "conversations" | "graphs" | "mcpFile" | "workspace">,
+): {
+  simulator?: Engine;
+} {
+  const { ngspice, sandbox, workspace } = config;
+  if (ngspice === undefined) return {};
+  const none = (): Promise<undefined> => Promise.resolve(undefined);
+  // Where they lie among the programs of the machine, which are shown.
+  const hidden = [...hiddenPlaces(config), workspace];
+  return { simulator: createNativeEngine(ngspice, { hidden, ...(sandbox === "off" ? { sandbox: none } : {}) }) };
+}
+
+/** The program under its limits, which are within those of every command in a sandbox, and without the scripts of the machine, which would load compiled models. */
+function wordsOf(program: string, seconds: number): string[] {
+  const limits = [`--data=${mostMemory}`, `--fsize=${largestResult}`, `--cpu=${2 * seconds}`];
+  return [
+    "/usr/bin/env",
+    "SPICE_SCRIPTS=/dev/null",
+    "OMP_NUM_THREADS=1",
+    limiter,
+    ...limits,
+    "--",
+    program,
+    "-n",
+    "-b",
+    "run.cir",
+  ];
+}
+
+/** What the simulator is told to do: the same as the one that comes along. */
+function commands({ type }: Analysis): string {
+  return [
+    "* run",
+    ".control",
+    "set filetype=binary",
+    "set noaskquit",
+    "set nomoremode",
+    "source deck.cir",
+    "run",
+    // Of noise the second plot holds only sums.
+    ...(type === "noise" ? ["setplot noise1"] : []),
+    `write ${resultFile}`,
+    "quit",
+    ".endc",
+    ".end",
+    "",
+  ].join("\n");
+}
+
+/** The result, where there is one: a plain file, and no link to another. */
+async function resultIn(folder: string): Promise<Uint8Array<ArrayBuffer> | "too_large" | null> {
+  const path = join(folder, resultFile);
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats?.isFile() !== true) return null;
+  return stats.size >= largestResult ? "too_large" : Uint8Array.from(await readFile(path));
+}
+
+function requireStart(end: CommandEnd, program: string): void {
+  // The sandbox says so by this status where the program is not there, or may not be run.
+  const isMissing = end.kind === "not_started" || (end.kind === "exited" && (end.code === 126 || end.code === 127));
+  if (!isMissing) return;
+  throw new AppError("invalid_state", `There is no program ${program} that could be run in the sandbox.`, {
+    suggestion:
+      "Install ngspice under /usr, name it with MILLRACE_NGSPICE, or remove that: then the one that comes along simulates.",
+  });
+}
+
+function noSandbox(box: string | undefined): AppError {
+  const what = box === undefined ? "bubblewrap makes no sandbox" : `there is no ${limiter}, which limits what it uses,`;
+  return new AppError("invalid_state", `ngspice of the machine is not run: ${what} on this machine.`, {
+    suggestion:
+      "Install bubblewrap and util-linux, or remove MILLRACE_NGSPICE: then the simulator that comes along is used.",
+  });
+}
+
+/** Cards of foundries that only the simulator that comes along has. */
+function refuseBuiltIn(deck: Deck): void {
+  const card = deck.statements.find(({ text }) => /^\.include modelcard\./iu.test(text));
+  if (card === undefined) return;
+  throw new AppError(
+    "not_found",
+    `${card.file}:${card.line}: ngspice of the machine does not bring ${card.text.slice(9)}.`,
+    {
+      suggestion: "Put the models into a file of the workspace and include that.",
+    },
+  );
+}

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { AppError } from "@millrace/engine/errors/errors";
+import { replaceFile } from "../../../src/tools/files/file-access.ts";
+import { leadsToCritical, look, writing } from "../../../src/tools/files/looking.ts";
+import { reconcileWrite } from "../../../src/tools/files/reconcile.ts";
+import { locate } from "../../../src/tools/files/workspace-path.ts";
+import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { defineTool, type ToolResult } from "../../../src/tools/runtime/tool.ts";
+import { applyChanges } from "./apply-changes.ts";
+import { readText } from "./deck-file.ts";
+
+const Change = z.object({
+  find: z.string().min(1).describe("the text as it stands in the file, whole lines, in exactly one place"),
+  replace: z.string().describe("what stands there afterwards; empty to remove it"),
+});
+
+/** Changes parts of a file, all of them or none. */
+export const patchFile = defineTool({
+  name: "patch_file",
+  description:
+    "Changes parts of a text file of the workspace: each text of the list must be in the file exactly once and is replaced. If one " +
+    "of them is not, nothing is changed. Use rewrite_file to write a file anew.",
+  schema: z.object({
+    path: z.string().describe("path of the file, relative to the workspace"),
+    changes: z.array(Change).min(1).max(100).describe("the changes, each with what is found and what replaces it"),
+  }),
+  effect: "reconcilable",
+  timeoutSeconds: 30,
+  resources: ({ path }, { workspace }) => [writing(workspace, path)],
+  kinds: ["SimpleModify", "ModifyCriticalFile"],
+  async operation({ path }, context) {
+    const place = await look(context.workspace, path, "follow");
+    return leadsToCritical(context.workspace, path, place)
+      ? { type: "ModifyCriticalFile", path }
+      : { type: "SimpleModify" };
+  },
+  run: ({ path, changes }, context) =>
+    answering(async () => {
+      const before = await readText(context, path);
+      const after = applyChanges(before, changes, path);
+      if (after === before) {
+        throw new AppError("invalid_parameter", `The changes leave "${path}" as it is.`, {
+          suggestion: "Give another text to replace with.",
+        });
+      }
+      const place = await locate(context.workspace, path);
+      await replaceFile(context, place, after);
+      return patched(place.path, changes.length);
+    }),
+  touches: ({ path }) => ({ kind: "write", path, lastLink: "follow" }),
+  // What the file held is not known any more, only whether it is still as it was.
+  reconcile: ({ path, changes }, context) =>
+    reconcileWrite(
+      context,
+      { path, lastLink: "follow" },
+      { isDone: () => false, result: () => patched(path, changes.length) },
+    ),
+  example: {
+    title: "Another resistor",
+    body: '{"path": "amp.cir", "changes": [{"find": "R1 in out 1k", "replace": "R1 in out 2.2k"}]}',
+  },
+  guideline: "Read the file first, and copy what is to be found from it.",
+});
+
+function patched(path: string, count: number): ToolResult {
+  return success(`Changed ${path} (${count} ${count === 1 ? "place" : "places"}).`, { data: { path, changes: count } });
+}

@@ -1,0 +1,42 @@
+import { z } from "zod";
+import { writing } from "../../../src/tools/files/looking.ts";
+import { holdsText, reconcileWrite } from "../../../src/tools/files/reconcile.ts";
+import { parsePath } from "../../../src/tools/files/workspace-path.ts";
+import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { defineTool, type ToolResult } from "../../../src/tools/runtime/tool.ts";
+import { writeOperation, writeText } from "./write-text.ts";
+
+/** Writes a whole file anew, whether it is there or not. */
+export const rewriteFile = defineTool({
+  name: "rewrite_file",
+  description:
+    "Writes a whole text file of the workspace anew, such as a netlist, whether it is there or not. Use patch_file to change a few " +
+    "lines of a file.",
+  schema: z.object({
+    path: z.string().describe("path of the file, relative to the workspace"),
+    content: z.string().describe("the whole content of the file"),
+  }),
+  effect: "reconcilable",
+  timeoutSeconds: 30,
+  resources: ({ path }, { workspace }) => [writing(workspace, path)],
+  kinds: ["Create", "SimpleModify", "ModifyCriticalFile"],
+  operation: ({ path }, context) => writeOperation(context, path),
+  run: ({ path, content }, context) =>
+    answering(async () => rewritten(await writeText(context, path, content), content)),
+  touches: ({ path }) => ({ kind: "write", path, lastLink: "follow" }),
+  reconcile: ({ path, content }, context) =>
+    reconcileWrite(
+      context,
+      { path, lastLink: "follow" },
+      { isDone: ({ now }) => holdsText(now, content), result: () => rewritten(parsePath(path).join("/"), content) },
+    ),
+  example: {
+    title: "A divider",
+    body: '{"path": "divider.cir", "content": "Divider\\nV1 in 0 5\\nR1 in out 1k\\nR2 out 0 1k\\n.op\\n.end\\n"}',
+  },
+});
+
+function rewritten(path: string, content: string): ToolResult {
+  const lines = content.split("\n").length - (content.endsWith("\n") ? 1 : 0);
+  return success(`Wrote ${path} (${lines} ${lines === 1 ? "line" : "lines"}).`, { data: { path, lines } });
+}

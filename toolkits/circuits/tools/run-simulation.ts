@@ -1,0 +1,175 @@
+import { z } from "zod";
+import { isAppError, type AppError } from "@millrace/engine/errors/errors";
+import { readAnalysis, type Analysis } from "../simulation/deck/analysis.ts";
+import { prepareDeck, type Deck } from "../simulation/deck/deck.ts";
+import { createEngine } from "../simulation/engine.ts";
+import { assessGoal, readGoals, usualGoals, type Goal } from "../simulation/goals.ts";
+import type { Measure } from "../simulation/measures/measure.ts";
+import { simulate, type Simulated } from "../simulation/simulate.ts";
+import { waveformOf } from "../simulation/waveforms.ts";
+import { reading, writing } from "../../../src/tools/files/looking.ts";
+import { failure, success } from "../../../src/tools/runtime/result.ts";
+import { defineTool, type ToolContext, type ToolResult } from "../../../src/tools/runtime/tool.ts";
+import { besideCircuit, readText, readTextIfThere } from "./deck-file.ts";
+import { figureText, goalText } from "./figure-text.ts";
+import { writeOperation, writeText } from "./write-text.ts";
+
+const name = (what: string) => z.string().max(100).optional().describe(what);
+const Configuration = z.object({
+  analyses: z
+    .array(z.string().max(200))
+    .max(5)
+    .optional()
+    .describe('analyses instead of those of the file, such as ["op", "ac dec 20 1 10meg", "tran 1u 5m"]'),
+  output: name("node of the output; default out, vout, output or vo"),
+  input: name("source of the input; default the one with an ac value"),
+  negative_input: name("source of the inverting input, to measure the common-mode rejection (cmrr)"),
+  supply: name("source of the supply, to measure its rejection (psrr)"),
+  temperature: z.number().min(-273).max(1000).optional().describe("degrees Celsius; default 27"),
+});
+type Configuration = z.infer<typeof Configuration>;
+
+const Input = z.object({
+  circuit: z.string().describe("path of the SPICE file, relative to the workspace"),
+  configuration: Configuration.optional().describe("what is run and measured, where the file does not say it"),
+});
+type Input = z.infer<typeof Input>;
+
+/** The simulator that comes along, where the operator has named no other; it starts with the first simulation, and ends when nobody has asked for a minute. */
+const engine = createEngine();
+
+/** Simulates a circuit, measures it, and keeps the result beside it. */
+export const runSimulation = defineTool({
+  name: "run_simulation",
+  description:
+    "Simulates a SPICE circuit of the workspace with ngspice (op, dc, ac, tran, noise) and measures gain, bandwidth, phase " +
+    "margin, unity-gain frequency, slew rate, rise time, overshoot, distortion, power, noise and rejection. The result goes to " +
+    "<name>_sim.json beside the file. Control parts and other programs are not run.",
+  schema: Input,
+  effect: "idempotent",
+  timeoutSeconds: 90,
+  resources: ({ circuit }, { workspace }) => [reading(workspace, circuit), writing(workspace, resultOf(circuit))],
+  kinds: ["Create", "SimpleModify", "ModifyCriticalFile"],
+  operation: ({ circuit }, context) => writeOperation(context, resultOf(circuit)),
+  touches: ({ circuit }) => ({ kind: "write", path: resultOf(circuit), lastLink: "follow" }),
+  run: async (input, context) => {
+    try {
+      return await run(input, context);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (isAppError(error)) return failed(input, error);
+      throw error;
+    }
+  },
+  example: {
+    title: "Simulate an amplifier",
+    body: '{"circuit": "amp.cir", "configuration": {"analyses": ["op", "ac dec 20 10 100meg"], "output": "out"}}',
+  },
+  guideline: "Simulate after each change of a circuit; change only a few values at a time.",
+});
+
+const resultOf = (circuit: string): string => besideCircuit(circuit, "_sim.json");
+
+async function run({ circuit, configuration = {} }: Input, context: ToolContext): Promise<ToolResult> {
+  const deck = await prepareDeck(circuit, (path) => readText(context, path));
+  const analyses = analysesOf(deck, configuration);
+  const heated = withTemperature(deck, configuration);
+  const done = await simulate(heated, analyses, configuration, {
+    engine: context.simulator ?? engine,
+    signal: context.signal,
+  });
+  const metrics = Object.fromEntries(done.measures.map((one) => [one.name, one.value]));
+  const goals = await goalsOf(circuit, context);
+  const told = goals.map((goal) => {
+    const { metric, target, way, unit } = goal;
+    const state = assessGoal(goal, metrics);
+    const figure = state.kind === "unknown" ? undefined : done.measures.find(({ value }) => value === state.value);
+    return { metric, target, way, unit, figure_unit: figure?.unit ?? "", state };
+  });
+  const path = await writeText(
+    context,
+    resultOf(circuit),
+    resultText({ circuit, configuration, done, metrics, goals: told }),
+  );
+  const missed = told.filter(({ state }) => state.kind !== "reached");
+  const notes = [...deck.notes, ...done.notes];
+  const lines = [
+    `Simulated ${circuit}: ${analyses.map(({ card }) => card).join(", ")}.`,
+    done.measures.length === 0 ? "Nothing was measured." : `Figures: ${done.measures.map(figureText).join(", ")}.`,
+    ...told.map((goal) => `Goal ${goalText(goal, goal.state, goal.figure_unit)}`),
+    ...(goals.length > 0 && missed.length === 0 ? ["All goals are reached."] : []),
+    ...notes.map((note) => `Note: ${note}`),
+    `Result: ${path}`,
+  ];
+  return {
+    ...success(`Simulated ${circuit}.`, { content: lines.join("\n"), data: { path, metrics, goals: told, notes } }),
+    metrics,
+    session: {
+      circuit_file_path: circuit,
+      sim_result_path: path,
+      last_metrics: metrics,
+      error_context: null,
+      ...(goals.length === 0 ? {} : { design_goals_summary: JSON.stringify(told) }),
+    },
+  };
+}
+
+/** What is told of a simulation that failed; the result of the last one that did not stays as it is. */
+function failed({ circuit }: Input, error: AppError): ToolResult {
+  const result = failure(error.code, error.message, error.suggestion);
+  // A path that is wrong says nothing about the circuit of the session.
+  if (error.code === "not_found" && error.message.includes(`"${circuit}"`)) return result;
+  return { ...result, session: { circuit_file_path: circuit, error_context: error.message.slice(0, 1000) } };
+}
+
+function analysesOf(deck: Deck, { analyses }: Configuration): Analysis[] {
+  const asked = analyses?.map((one) => readAnalysis(one, "configuration")) ?? deck.analyses;
+  return asked.length === 0 ? [readAnalysis(".op", "configuration")] : asked;
+}
+
+function withTemperature(deck: Deck, { temperature }: Configuration): Deck {
+  if (temperature === undefined) return deck;
+  const statements = deck.statements.filter(({ text }) => !/^\.temp\b/iu.test(text));
+  return { ...deck, statements: [...statements, { text: `.temp ${temperature}`, file: "configuration", line: 0 }] };
+}
+
+async function goalsOf(circuit: string, context: ToolContext): Promise<Goal[]> {
+  for (const path of [besideCircuit(circuit, "_goals.json"), usualGoals]) {
+    const text = await readTextIfThere(context, path);
+    if (text !== null) return readGoals(text, path);
+  }
+  return [];
+}
+
+function resultText(result: {
+  circuit: string;
+  configuration: Configuration;
+  done: Simulated;
+  metrics: Record<string, number>;
+  goals: readonly unknown[];
+}): string {
+  const { circuit, configuration, done, metrics, goals } = result;
+  const { analyses, measures, output, input, notes } = done;
+  const written = {
+    timestamp: new Date().toISOString(),
+    circuit,
+    analysis_type: analyses.map(({ analysis }) => analysis.type).join(", "),
+    config: {
+      analyses: analyses.map(({ analysis }) => analysis.card),
+      output,
+      input,
+      temperature: configuration.temperature ?? 27,
+    },
+    metrics,
+    units: unitsOf(measures),
+    goals,
+    notes,
+    waveforms: analyses.map(({ analysis, plot }) => waveformOf(analysis, plot, [output, input])),
+  };
+  // Values a line each would make a file of a thousand lines.
+  return `${JSON.stringify(written, null, 1).replaceAll(/\n +(?=[-\d.\]])/gu, "")}\n`;
+}
+
+function unitsOf(measures: readonly Measure[]): Record<string, string> {
+  return Object.fromEntries(measures.filter(({ unit }) => unit !== "").map((one) => [one.name, one.unit]));
+}

@@ -1,0 +1,34 @@
+import { AppError } from "@millrace/engine/errors/errors";
+import { isMadeByPrograms, isWordDocument } from "../../../src/tools/documents/document-format.ts";
+import type { Operation, ToolContext } from "../../../src/tools/runtime/tool.ts";
+import { isInCriticalFolder } from "../../../src/tools/files/critical-file.ts";
+import { replaceFile, writeNewFile } from "../../../src/tools/files/file-access.ts";
+import { leadsToCritical, look } from "../../../src/tools/files/looking.ts";
+import { locate } from "../../../src/tools/files/workspace-path.ts";
+
+/**
+ * Writes a whole file in one step, whether it is there or not, with its missing folders; gives its path as it is told.
+ * Throws `invalid_parameter` for a name under which a text is no whole file.
+ */
+export async function writeText(context: ToolContext, path: string, content: string | Uint8Array): Promise<string> {
+  const place = await locate(context.workspace, path);
+  if (typeof content === "string" && (isWordDocument(place.real) || isMadeByPrograms(place.real))) {
+    throw new AppError("invalid_parameter", `"${place.path}" would be a broken file: it is no text.`, {
+      suggestion: "Use create_file or update_file, which make Word documents (.docx).",
+    });
+  }
+  if (place.kind === "missing") await writeNewFile(context, place, content);
+  else await replaceFile(context, place, content);
+  return place.path;
+}
+
+/** What writing to a path would be: something new, a change, or a change of a critical file. */
+export async function writeOperation(context: ToolContext, path: string): Promise<Operation> {
+  const place = await look(context.workspace, path, "follow");
+  if (typeof place !== "string" && place.kind === "missing") {
+    return isInCriticalFolder(path) ? { type: "ModifyCriticalFile", path } : { type: "Create" };
+  }
+  return leadsToCritical(context.workspace, path, place)
+    ? { type: "ModifyCriticalFile", path }
+    : { type: "SimpleModify" };
+}

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { defineTool } from "../../../src/tools/runtime/tool.ts";
+import { noTask, TaskId } from "./task-form.ts";
+
+/** Deletes a task. Nobody is asked first, unless the operator wants it. */
+export const deleteTask = defineTool({
+  name: "delete_task",
+  description: "Deletes one task from the planner, with its dates.",
+  schema: z.object({ task_id: TaskId }),
+  effect: "idempotent",
+  timeoutSeconds: 60,
+  resources: () => ["tasks"],
+  kinds: ["SimpleModify", "HighRiskOperation"],
+  async operation({ task_id }, context) {
+    if (context.confirmTasks !== true) return { type: "SimpleModify" };
+    const task = await context.tasks.get(task_id, context.signal);
+    // Whoever is asked sees which task it is.
+    return {
+      type: "HighRiskOperation",
+      what: `delete the task "${task?.title ?? "unknown"}" (${task_id})`,
+      what_zh: `删除任务“${task?.title ?? "未知"}”（${task_id}）`,
+    };
+  },
+  run: (input, context) =>
+    answering(async () => {
+      const task = await context.tasks.get(input.task_id, context.signal);
+      const isDeleted = await context.tasks.delete(input.task_id, context.signal);
+      if (!isDeleted && !context.repeated) throw noTask(input.task_id);
+      return success(task ? `Task deleted: "${task.title}".` : "Task deleted.", { data: null });
+    }),
+  example: { title: "Delete", body: '{"task_id": "019c0b6e-5b6c-7c3e-8d5a-2f6f0a4c9b11"}' },
+});

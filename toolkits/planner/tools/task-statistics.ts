@@ -1,0 +1,64 @@
+import { z } from "zod";
+import type { Task } from "@millrace/engine/storage/records";
+import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { defineTool } from "../../../src/tools/runtime/tool.ts";
+import { Day } from "./task-form.ts";
+
+/** How many tasks there are, and how they stand. A task is overdue when it is open and all its days are over. */
+export const TaskStatistics = z
+  .object({
+    total: z.number().int(),
+    completed: z.number().int(),
+    open: z.number().int(),
+    without_date: z.number().int().describe("Open ones"),
+    overdue: z.number().int(),
+    areas: z.array(z.object({ area_id: z.string().nullable(), total: z.number().int(), completed: z.number().int() })),
+  })
+  .meta({ ref: "TaskStatistics" });
+export type TaskStatistics = z.infer<typeof TaskStatistics>;
+
+/** Counts tasks as they stand on a day, `YYYY-MM-DD`; areas in the order of their first task. */
+export function countTasks(tasks: readonly Task[], today: string): TaskStatistics {
+  const open = tasks.filter(({ completed }) => !completed);
+  const areas = Map.groupBy(tasks, ({ area_id }) => area_id);
+  return {
+    total: tasks.length,
+    completed: tasks.length - open.length,
+    open: open.length,
+    without_date: open.filter(({ scheduled_dates: days }) => days.length === 0).length,
+    overdue: open.filter(({ scheduled_dates: days }) => days.length > 0 && days.every((day) => day < today)).length,
+    areas: [...areas].map(([area_id, all]) => ({
+      area_id,
+      total: all.length,
+      completed: all.filter(({ completed }) => completed).length,
+    })),
+  };
+}
+
+/** Tells how many tasks there are, and how they stand. */
+export const taskStatistics = defineTool({
+  name: "task_statistics",
+  description:
+    "Counts the tasks of the planner: all, completed, open, without a date, overdue, and by area. It lists none; read_tasks does.",
+  schema: z.object({
+    today: Day.optional().describe("the day to count for, YYYY-MM-DD; left out: today by the server's clock (UTC)"),
+  }),
+  effect: "pure",
+  timeoutSeconds: 60,
+  resources: () => [],
+  kinds: ["Query"],
+  // Few requests are about numbers, and every tool that is told makes every request longer.
+  isDefault: false,
+  operation: async () => ({ type: "Query" }),
+  run: ({ today = new Date().toISOString().slice(0, 10) }, { tasks, signal }) =>
+    answering(async () => {
+      const data = countTasks(await tasks.find({}, signal), today);
+      const { total, open, completed, overdue, without_date, areas } = data;
+      const message = `${total} tasks: ${open} open, ${completed} completed; ${overdue} overdue, ${without_date} without a date.`;
+      const lines = areas.map(
+        ({ area_id, total: all, completed: done }) => `- ${area_id ?? "no area"}: ${all} tasks, ${done} completed`,
+      );
+      return success(message, { content: [message, ...lines].join("\n"), data });
+    }),
+  example: { title: "Today", body: "{}" },
+});
