@@ -90,6 +90,8 @@ export interface StopBench {
   finish(text: string, patch?: Parameters<typeof request>[1]): Promise<Run>;
   state(): Promise<{ messages: BaseMessage[]; next: readonly unknown[] }>;
   close(): Promise<void>;
+  /** The same for one whose process is dead: its runs never end. */
+  discard(): Promise<void>;
 }
 
 /** Starts one; close it in the test. */
@@ -141,6 +143,10 @@ export async function startStopBench(
     retryDelay: 1,
   });
   const session = await createSession(storage);
+  const discard = async (): Promise<void> => {
+    await model.close();
+    await rm(workspace, { recursive: true, force: true });
+  };
   const start: StopBench["start"] = async (text, patch = {}) => {
     const run = await runs.start(
       session,
@@ -174,8 +180,8 @@ export async function startStopBench(
     },
     async close() {
       await runs.drain(0);
-      await model.close();
-      await rm(workspace, { recursive: true, force: true });
+      await discard();
     },
+    discard,
   };
 }

@@ -252,7 +252,7 @@ describe("a turn whose stop was cut short by a crash", () => {
       expect(after.effects).toEqual([]);
     } finally {
       await after.close();
-      await before.model.close();
+      await before.discard();
     }
   });
 });
