@@ -6,15 +6,15 @@ import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../s
 import { createLogger } from "@millrace/engine/logger";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 
-let running: TestWorkflow | undefined;
+const running: TestWorkflow[] = [];
 afterEach(async () => {
-  await running?.close();
-  running = undefined;
+  await Promise.all(running.splice(0).map((flow) => flow.close()));
 });
 
 async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
-  running = await startWorkflow(options);
-  return running;
+  const flow = await startWorkflow(options);
+  running.push(flow);
+  return flow;
 }
 
 const task = (request: ModelRequest) =>
