@@ -1,5 +1,4 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { v5 as nameUuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
 import { isAIMessage } from "@millrace/engine/message-kinds";
 import type { BackgroundAgent, BackgroundReport, BackgroundWatch } from "../agents/background.ts";
@@ -12,27 +11,11 @@ import type { RunStarter } from "@millrace/engine/runs/extension";
 import type { LiveActivity } from "./activity.ts";
 import type { RunRequest } from "@millrace/engine/runs/admission/draft";
 import { sentBy } from "@millrace/engine/runs/cancel";
+import { backgroundSessionId, BackgroundOrigin, sessionsOfAgents } from "@millrace/engine/runs/background-sessions";
 import { userKeysOf } from "@millrace/engine/runs/admission/user-of-run";
 
 /** The graph that agents in the background work in. */
 const workflowGraph = "agent";
-/** The namespace of their sessions' ids. */
-const sessionNamespace = "5d0f4f0e-5c0f-4b5e-9a55-0f6d3a1f7c21";
-/** Agents of one session that are looked at. */
-const mostListed = 1000;
-
-/** What the session of an agent in the background says of its origin. */
-const Origin = z.object({
-  background_of: z.string(),
-  background: z.object({
-    call_id: z.string(),
-    place: z.number().int(),
-    agent: z.string(),
-    task: z.string(),
-    cleared: z.boolean().optional(),
-  }),
-});
-
 /** Where agents in the background are found; a scope has the same, with what is its owner's. */
 export interface BackgroundSources {
   sessions: Pick<Storage["sessions"], "search">;
@@ -69,7 +52,7 @@ export function backgroundOf(parent: Run, storage: Storage, runs: BackgroundRuns
     },
     async clear(agents) {
       for (const { session_id } of agents) {
-        const origin = Origin.safeParse((await storage.sessions.get(session_id))?.metadata).data?.background;
+        const origin = BackgroundOrigin.safeParse((await storage.sessions.get(session_id))?.metadata).data?.background;
         if (origin === undefined) continue;
         await storage.sessions.update(session_id, { metadata: { background: { ...origin, cleared: true } } });
       }
@@ -97,35 +80,12 @@ export async function listBackground(
 ): Promise<BackgroundAgent[]> {
   const agents: BackgroundAgent[] = [];
   for (const session of await sessionsOfAgents(sources, parent)) {
-    const origin = Origin.safeParse(session.metadata).data?.background;
+    const origin = BackgroundOrigin.safeParse(session.metadata).data?.background;
     if (origin === undefined || except.has(session.session_id)) continue;
     const { agent: name, task, cleared = false } = origin;
     agents.push(await describeAgent(sources, session, { name, task, cleared }));
   }
   return agents;
-}
-
-/** The sessions of those agents, oldest first. */
-export async function sessionsOfAgents(
-  { sessions }: Pick<BackgroundSources, "sessions">,
-  parent: Session,
-): Promise<Session[]> {
-  const found = await sessions.search({
-    metadata: { [sentBy]: parent.session_id },
-    sort_by: "created_at",
-    sort_order: "asc",
-    limit: mostListed,
-    offset: 0,
-  });
-  return found.sessions.filter(({ session_id, owner, metadata }) => {
-    const origin = Origin.safeParse(metadata).data?.background;
-    return origin !== undefined && owner === parent.owner && session_id === sessionIdFor(parent.session_id, origin);
-  });
-}
-
-/** The same for the same call, so that a call which is repeated after a crash finds what it has begun. */
-function sessionIdFor(parentId: string, { call_id, place }: Pick<BackgroundWork, "call_id" | "place">): string {
-  return nameUuid(JSON.stringify([parentId, call_id, place]), sessionNamespace);
 }
 
 /** What the server itself writes on a session, which says nothing of another. */
@@ -149,7 +109,7 @@ async function openSession(
   const now = new Date().toISOString();
   const { call_id, place, name, task } = work;
   const session: Session = {
-    session_id: sessionIdFor(parent.session_id, work),
+    session_id: backgroundSessionId(parent.session_id, work),
     owner: parent.owner,
     created_at: now,
     updated_at: now,
@@ -157,7 +117,7 @@ async function openSession(
       ...(isShownAs && Object.fromEntries(Object.entries(parent.metadata).filter(([key]) => !ofOneSession.has(key)))),
       background_of: parent.session_id,
       background: { call_id, place, agent: name, task },
-    } satisfies z.infer<typeof Origin>,
+    } satisfies z.infer<typeof BackgroundOrigin>,
     config: {},
     status: "idle",
     interrupts: {},

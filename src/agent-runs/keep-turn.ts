@@ -5,7 +5,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { isAIMessage, isBaseMessage, isHumanMessage, isToolMessage } from "@millrace/engine/message-kinds";
 import { interruptedResult, repairToolPairs } from "../context/repair.ts";
-import { textOf } from "../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import type { PartialAnswer } from "../events.ts";
 import type { StopReason } from "@millrace/engine/run-events";
 import type { ServedGraph } from "@millrace/engine/graphs/load";

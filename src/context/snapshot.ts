@@ -3,7 +3,8 @@ import { z } from "zod";
 import type { ModelRequest } from "@millrace/engine/storage/model-requests";
 import { windowBudget, type BudgetReport } from "./budget.ts";
 import { weigh } from "./compression/compress.ts";
-import { countMessage, countText, textOf } from "./tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
+import { countMessage, countText } from "./tokens/tokens.ts";
 
 /** One section of what the model was sent, with its tokens; a section with children has no content of its own. */
 export interface ContextSection {

@@ -1,23 +1,5 @@
-import { z } from "zod";
 import { toGlob } from "../tools/files/glob.ts";
 import type { Operation } from "../tools/runtime/tool.ts";
-
-function isPattern(pattern: string): boolean {
-  try {
-    toGlob(pattern, { caseSensitive: true });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** A pattern over paths of the workspace: `*`, `?`, `**`, `[a-z]`, `{a,b}`; without `/` it is tried on the name alone. */
-export const PathPattern = z
-  .string()
-  .trim()
-  .min(1)
-  .max(200)
-  .refine(isPattern, { error: "expected a file pattern such as drafts/**/*.txt" });
 
 /** Whether a yes to this operation may be remembered: never for high risk or a folder with something in it. */
 export function mayRemember(operation: Operation): boolean {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readDecision } from "../loop/tool-call/approval.ts";
+import { readDecision } from "../guardrails/read-decision.ts";
 import { readQuestion } from "../sessions/questions.ts";
 import { JsonObject, type Approval } from "@millrace/engine/storage/records";
 import type { Toolkit } from "../toolkits/toolkit.ts";

@@ -1,7 +1,8 @@
 import { Command, interrupt, Send, task, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { prepareCall } from "../tools/runtime/run-tool.ts";
 import type { Tool, ToolResult, UserQuestion } from "../tools/runtime/tool.ts";
-import { confirmationRequest, readDecision, type Asked } from "./tool-call/approval.ts";
+import { readDecision } from "../guardrails/read-decision.ts";
+import { confirmationRequest, type Asked } from "./tool-call/approval.ts";
 import { chainRequest, declinedChain, readChainAnswer } from "./tool-call/chain.ts";
 import { questionRequest, readAnswer } from "./tool-call/question.ts";
 import { loopCall, type LoopRequest } from "./request.ts";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isAIMessageChunk } from "@millrace/engine/message-kinds";
-import { textOf } from "../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 
 /** A model's answer as far as the run's readers were told it. */
 export const HeardAnswer = z.object({

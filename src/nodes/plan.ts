@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { AIMessage, isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
-import { textOf } from "../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import { runLoop } from "../loop/loop.ts";
 import { emit } from "../loop/request.ts";
 import { promptsOf } from "../loop/services.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError } from "@millrace/engine/errors/errors";
-import { sessionsOfAgents } from "../agent-runs/background.ts";
+import { sessionsOfAgents } from "@millrace/engine/runs/background-sessions";
 import type { RunRequest } from "@millrace/engine/runs/runs";
 import { notPending } from "@millrace/engine/storage/approvals";
 import { JsonObject, type Approval, type Session } from "@millrace/engine/storage/records";

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isAIMessage } from "@millrace/engine/message-kinds";
 import { importanceLevels, importanceOf, levelOf } from "../context/compression/importance.ts";
-import { textOf } from "../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import { JsonObject } from "@millrace/engine/storage/records";
 import { Attachment } from "./attachments.ts";
 import { LlmMetadata, MessageRole, readExtras, roleOf, TokenUsage, wordsOf } from "./message-fields.ts";

@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { textOf } from "../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import { JsonObject } from "@millrace/engine/storage/records";
 import { Attachment } from "./attachments.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError, errorCodes, type ErrorCode } from "@millrace/engine/errors/errors";
-import { PathPattern } from "../guardrails/grants.ts";
+import { PathPattern } from "../tools/files/glob.ts";
 import { AskedOperation } from "../guardrails/questions.ts";
 import { JsonObject } from "@millrace/engine/storage/records";
 

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
 import { isHumanMessage } from "@millrace/engine/message-kinds";
-import { textOf } from "../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { JsonObject, Session } from "@millrace/engine/storage/records";
 import { readMessages } from "./conversation.ts";

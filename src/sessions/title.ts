@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isHumanMessage } from "@millrace/engine/message-kinds";
-import { textOf } from "../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import type { Session } from "@millrace/engine/storage/records";
 
 /** Characters a title by the rule has at most. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { grantCovers, mayRemember, PathPattern } from "../../src/guardrails/grants.ts";
+import { grantCovers, mayRemember } from "../../src/guardrails/grants.ts";
+import { PathPattern } from "../../src/tools/files/glob.ts";
 import { questionFor } from "../../src/guardrails/questions.ts";
 
 describe("a grant", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { confirmationRequest, isYes, readDecision } from "../../src/loop/tool-call/approval.ts";
+import { isYes, readDecision } from "../../src/guardrails/read-decision.ts";
+import { confirmationRequest } from "../../src/loop/tool-call/approval.ts";
 
 describe("reading an answer to a confirmation", () => {
   it.each([

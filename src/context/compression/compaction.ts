@@ -10,7 +10,8 @@ import { CompressionLevel, type Compaction, type ConversationSummary } from "../
 import { compactedHistory, levelRules } from "./compacted.ts";
 import { fitSummary, plainSummary, summaryTokens, weigh, type WindowUsage } from "./compress.ts";
 import { importanceOf } from "./importance.ts";
-import { countMessages, textOf } from "../tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
+import { countMessages } from "../tokens/tokens.ts";
 import { afterSummary } from "../view.ts";
 
 /** A conversation should take a fifth of the window after compression; up to a quarter is tolerated. */

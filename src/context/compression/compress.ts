@@ -1,7 +1,8 @@
 import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import type { ConversationSummary } from "../../state.ts";
-import { countText, textOf } from "../tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
+import { countText } from "../tokens/tokens.ts";
 
 /** Compression starts by itself at this share of the window. */
 const autoThreshold = 0.8;

@@ -7,7 +7,7 @@ import {
   ToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
-import { textOf } from "../tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 
 /** How a message is cut: characters of its text, lines of each code block in it, and whether it keeps its reasoning. */
 export interface CutOptions {

@@ -5,7 +5,8 @@ import { breathing } from "@millrace/engine/concurrency/breathing";
 import { errorMessage } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
 import { countImagePart } from "./image-tokens.ts";
-import { countText, textOf, weighMessage } from "./tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
+import { countText, weighMessage } from "./tokens.ts";
 
 /** The tokens of a text: counted with the encoding `cl100k_base`, or estimated where it could not be loaded. */
 export interface CountedText {

@@ -1,4 +1,5 @@
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
+import { textOf } from "@millrace/engine/message-text";
 import { countImagePart } from "./image-tokens.ts";
 
 /** Tokens that every message costs beside its text: role 4, separators 3. */
@@ -70,12 +71,4 @@ function countContent(content: BaseMessage["content"]): { content: number; image
     else images += image;
   }
   return { content: text, images };
-}
-
-/** The text of a message's content, parts joined; parts that are not text count by their JSON. */
-export function textOf(content: BaseMessage["content"]): string {
-  if (typeof content === "string") return content;
-  return content
-    .map((part) => ("text" in part && typeof part.text === "string" ? part.text : JSON.stringify(part)))
-    .join("\n");
 }

@@ -1,6 +1,6 @@
 import { ContentTypeNotSupportedError, RequestMalformedError } from "@a2a-js/sdk/errors";
 import { z } from "zod";
-import { readDecision } from "../../loop/tool-call/approval.ts";
+import { readDecision } from "../../guardrails/read-decision.ts";
 import { readQuestion, resumeValue } from "../../sessions/questions.ts";
 import { JsonObject, type Approval } from "@millrace/engine/storage/records";
 

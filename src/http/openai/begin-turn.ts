@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { findAssistant } from "@millrace/engine/graphs/find-assistant";
-import { readDecision } from "../../loop/tool-call/approval.ts";
+import { readDecision } from "../../guardrails/read-decision.ts";
 
 import { readQuestion, resumeValue } from "../../sessions/questions.ts";
 import { readMessages } from "../../sessions/conversation.ts";

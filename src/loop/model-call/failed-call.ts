@@ -1,6 +1,6 @@
 import { isHumanMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { textOf } from "../../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import { handle, type AlternativePlan } from "@millrace/engine/errors/error-strategy";
 import { userSentence } from "@millrace/engine/errors/error-texts";
 import { isAppError, type AppError } from "@millrace/engine/errors/errors";

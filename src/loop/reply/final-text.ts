@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "../../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import type { Language } from "@millrace/engine/language";
 import type { EndReason } from "../state.ts";
 

@@ -8,7 +8,8 @@ import {
   type DocumentPair,
   type LoadedDocument,
 } from "../../context/documentation/documentation.ts";
-import { countMessage, textOf } from "../../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
+import { countMessage } from "../../context/tokens/tokens.ts";
 import { plainPath } from "../../guardrails/turn.ts";
 import { builtInPrompts } from "../../prompts/prompts.ts";
 import { filesNamed } from "../../rules/files-named.ts";

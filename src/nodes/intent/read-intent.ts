@@ -1,7 +1,7 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
-import { textOf } from "../../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import { runLoop } from "../../loop/loop.ts";
 import { promptsOf } from "../../loop/services.ts";
 import { intentPrompt } from "../../prompts/templates/intent.ts";

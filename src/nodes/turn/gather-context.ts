@@ -6,7 +6,7 @@ import type { CollectionContext } from "../../context/collectors/collector.ts";
 import { circuitEndings } from "../../../toolkits/circuits/collectors/circuit-file.ts";
 import { collectors } from "../../context/collectors/index.ts";
 import { searchWorkspace } from "../../context/workspace/search-workspace.ts";
-import { textOf } from "../../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import { attachmentsLayer, documentLayer, referencesLayer } from "../../context/layers.ts";
 import { emit } from "../../loop/request.ts";
 import { profilesOf, promptsOf, rolesOf, servicesOf, sessionIdOf } from "../../loop/services.ts";

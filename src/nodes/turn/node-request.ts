@@ -4,7 +4,7 @@ import type { Agent } from "../../agents/agent-file.ts";
 import { subAgentsSection } from "../../agents/sub-agents-section.ts";
 import { inputTokens, usualShares } from "../../context/budget.ts";
 import { summaryWithin } from "../../context/compression/compress.ts";
-import { textOf } from "../../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import { AppError } from "@millrace/engine/errors/errors";
 import { confirmingWords } from "../../guardrails/questions.ts";
 import type { LoopRequest } from "../../loop/request.ts";

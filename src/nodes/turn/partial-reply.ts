@@ -1,5 +1,5 @@
 import { AIMessage, isAIMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "../../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 import { AppError } from "@millrace/engine/errors/errors";
 
 /**

@@ -1,5 +1,5 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "../../context/tokens/tokens.ts";
+import { textOf } from "@millrace/engine/message-text";
 
 /** The user's own words of this turn. */
 export function requestOf(messages: readonly BaseMessage[]): string {

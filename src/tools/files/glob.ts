@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { RE2JS } from "re2js";
 
 /**
@@ -32,3 +33,20 @@ function translatePiece(piece: string): string {
   }
   return RE2JS.quote(piece);
 }
+
+function isPattern(pattern: string): boolean {
+  try {
+    toGlob(pattern, { caseSensitive: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A pattern over paths of the workspace: `*`, `?`, `**`, `[a-z]`, `{a,b}`; without `/` it is tried on the name alone. */
+export const PathPattern = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .refine(isPattern, { error: "expected a file pattern such as drafts/**/*.txt" });
