@@ -9,7 +9,7 @@ import { z } from "zod";
  */
 
 const root = import.meta.dirname;
-// As deep as `src/http/`, so that a module which looks for package.json two folders up finds it here too.
+// As deep as `packages/engine/src/http/` in its package, so that a module which looks for package.json two folders up finds it here too.
 const output = join(root, "dist", "server");
 const Manifest = z.looseObject({ graphs: z.record(z.string(), z.string().regex(/^.+:[^:]+$/u)) });
 const manifest = Manifest.parse(JSON.parse(await readFile(join(root, "langgraph.json"), "utf8")));

@@ -12,7 +12,7 @@ import {
 } from "@millrace/engine/errors/error-strategy";
 import { errorQuestion, userSentence, userText } from "@millrace/engine/errors/error-texts";
 import { AppError, errorCodes, type ErrorCode } from "@millrace/engine/errors/errors";
-import { statusOf } from "../src/http/errors.ts";
+import { statusOf } from "@millrace/engine/http/errors";
 import { projectFolder } from "./support/source-files.ts";
 
 const failure = (code: ErrorCode, recoverable = true): AppError =>

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { ServedGraph } from "@millrace/engine/graphs/load";
 import type { Run } from "@millrace/engine/storage/records";
 import { isAIMessage, isBaseMessage } from "@millrace/engine/message-kinds";
-import { withoutSealed } from "../models/messages/sealed-field.ts";
+import { withoutSealed } from "@millrace/engine/sealed-field";
 import { servicesKey, type RunServices } from "../loop/services.ts";
 import { addToMessages } from "@millrace/engine/message-list";
 import type { StatePlace } from "@millrace/engine/graphs/extension";

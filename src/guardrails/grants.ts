@@ -1,4 +1,4 @@
-import { toGlob } from "../tools/files/glob.ts";
+import { toGlob } from "@millrace/engine/glob";
 import type { Operation } from "../tools/runtime/tool.ts";
 
 /** Whether a yes to this operation may be remembered: never for high risk or a folder with something in it. */

@@ -1,4 +1,4 @@
-import { toGlob } from "../tools/files/glob.ts";
+import { toGlob } from "@millrace/engine/glob";
 import type { Operation } from "../tools/runtime/tool.ts";
 
 /**

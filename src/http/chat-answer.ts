@@ -2,8 +2,8 @@ import { z } from "zod";
 import { AppError, errorCodes } from "@millrace/engine/errors/errors";
 import type { RunEvent } from "@millrace/engine/run-events";
 import { createChatReader, type ChatItem } from "./chat-items.ts";
-import type { HttpContext } from "./environment.ts";
-import { languageOf } from "./language.ts";
+import type { HttpContext } from "@millrace/engine/http/environment";
+import { languageOf } from "@millrace/engine/http/answers/language";
 
 /** What an answer has taken, in tokens. */
 export const ChatUsage = z

@@ -2,9 +2,9 @@ import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "@mi
 import type { Language } from "@millrace/engine/language";
 import type { CustomEvent } from "../events.ts";
 import type { RunEvent } from "@millrace/engine/run-events";
-import type { Question } from "../sessions/questions.ts";
+import type { Question } from "@millrace/engine/sessions/questions/questions";
 import type { RunError } from "@millrace/engine/storage/records";
-import { toWireRunError } from "./errors.ts";
+import { toWireRunError } from "@millrace/engine/http/errors";
 
 /** What a chat tells its reader, one after the other: words, what tools do, questions, and how it ended. */
 export type ChatItem =

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { readDecision } from "../guardrails/read-decision.ts";
-import { readQuestion } from "../sessions/questions.ts";
+import { readDecision } from "@millrace/engine/sessions/questions/read-decision";
+import { readQuestion } from "@millrace/engine/sessions/questions/questions";
 import { JsonObject, type Approval } from "@millrace/engine/storage/records";
 import type { Toolkit } from "../toolkits/toolkit.ts";
-import { RunBody } from "./run-request.ts";
-import { Id } from "./validate.ts";
+import { RunBody } from "@millrace/engine/http/requests/run-request";
+import { Id } from "@millrace/engine/http/validate";
 
 const ChatMessage = z.object({ role: z.enum(["user", "assistant"]), text: z.string() });
 

@@ -6,10 +6,15 @@ import type { OllamaService } from "../models/ollama/service.ts";
 import type { ModelRegistry } from "../models/registry/registry.ts";
 import type { ModelServices } from "../models/resilience/model-services.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
-import type { ManualTools } from "../sessions/manual-run.ts";
+import type { ManualTools } from "../sessions/manual/manual-run.ts";
 import type { Operations } from "../tools/undo/operations.ts";
 import type { FileWatch } from "../watching/file-watch.ts";
-import { servicesOf, type HttpContext, type HttpServices, type SharedServices } from "./environment.ts";
+import {
+  servicesOf,
+  type HttpContext,
+  type HttpServices,
+  type SharedServices,
+} from "@millrace/engine/http/environment";
 
 /** What the routes of our agent use beside those of the engine, the same for all callers. */
 export interface AgentParts {

@@ -1,7 +1,7 @@
 import { Command, interrupt, Send, task, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { prepareCall } from "../tools/runtime/run-tool.ts";
 import type { Tool, ToolResult, UserQuestion } from "../tools/runtime/tool.ts";
-import { readDecision } from "../guardrails/read-decision.ts";
+import { readDecision } from "@millrace/engine/sessions/questions/read-decision";
 import { confirmationRequest, type Asked } from "./tool-call/approval.ts";
 import { chainRequest, declinedChain, readChainAnswer } from "./tool-call/chain.ts";
 import { questionRequest, readAnswer } from "./tool-call/question.ts";

@@ -1,6 +1,6 @@
 import type { AIMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { isYes } from "../guardrails/read-decision.ts";
+import { isYes } from "@millrace/engine/sessions/questions/read-decision";
 import { runLoop } from "../loop/loop.ts";
 import { advance } from "../loop/limits/orchestration.ts";
 import { emit } from "../loop/request.ts";

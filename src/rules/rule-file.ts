@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { errorMessage } from "@millrace/engine/errors/errors";
 import { readFrontMatter } from "../extensions/front-matter.ts";
-import { toGlob } from "../tools/files/glob.ts";
+import { toGlob } from "@millrace/engine/glob";
 
 /** What a rule file says. */
 export interface RuleText {

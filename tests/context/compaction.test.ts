@@ -12,7 +12,7 @@ import { describe, expect, it } from "vitest";
 import { compactedHistory } from "../../src/context/compression/compacted.ts";
 import { planCompaction, toleratedRatio, usage, visibleTokens } from "../../src/context/compression/compaction.ts";
 import { fitSummary, plainSummary } from "../../src/context/compression/compress.ts";
-import { repairToolPairs } from "../../src/context/repair.ts";
+import { repairToolPairs } from "@millrace/engine/message-repair";
 import type { CompactionPlan } from "../../src/context/compression/compaction.ts";
 import type { ConversationSummary } from "../../src/state.ts";
 import { strictProblems } from "../loop/strict-provider.ts";

@@ -1,8 +1,8 @@
 import { StateGraph, START, END, StateSchema } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { startCronClock, type CronClock } from "../../src/crons/cron-clock.ts";
-import { cronRequest } from "../../src/http/cron-request.ts";
+import { startCronClock, type CronClock } from "@millrace/engine/crons/cron-clock";
+import { cronRequest } from "@millrace/engine/http/requests/cron-request";
 import { AppError } from "@millrace/engine/errors/errors";
 import { createLogger } from "@millrace/engine/logger";
 import type { Runs } from "@millrace/engine/runs/runs";

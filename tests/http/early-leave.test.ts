@@ -7,12 +7,12 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import type { HttpContext, HttpEnvironment } from "../../src/http/environment.ts";
+import type { HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { wholeAnswer } from "../../src/http/chat-answer.ts";
-import { limitRequests } from "../../src/http/middleware/request-limit.ts";
-import { acceptSockets } from "../../src/http/sockets.ts";
-import { sendEvents } from "../../src/http/sse.ts";
-import { sendWhenReady } from "../../src/http/wait.ts";
+import { limitRequests } from "@millrace/engine/http/middleware/request-limit";
+import { acceptSockets } from "@millrace/engine/http/sockets";
+import { sendEvents } from "@millrace/engine/http/answers/sse";
+import { sendWhenReady } from "@millrace/engine/http/answers/wait";
 import { createLogger } from "@millrace/engine/logger";
 
 const logger = createLogger("silent");

@@ -1,9 +1,9 @@
 import { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { HttpEnvironment } from "../../src/http/environment.ts";
-import { answerError } from "../../src/http/errors.ts";
-import { requestBasics } from "../../src/http/middleware/request-basics.ts";
+import type { HttpEnvironment } from "@millrace/engine/http/environment";
+import { answerError } from "@millrace/engine/http/errors";
+import { requestBasics } from "@millrace/engine/http/middleware/request-basics";
 import { createLogger } from "@millrace/engine/logger";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

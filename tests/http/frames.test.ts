@@ -1,7 +1,7 @@
 import { AIMessageChunk } from "@langchain/core/messages";
 import { expect, test } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { createFrames, type Frame } from "../../src/http/frames.ts";
+import { createFrames, type Frame } from "@millrace/engine/http/answers/frames";
 
 /** What a reader gets to read of a frame. */
 function textOf(frame: Frame): string {

@@ -6,8 +6,8 @@ import { Client } from "@langchain/langgraph-sdk";
 import { Hono } from "hono";
 import { Client as SecondClient } from "langgraph-sdk-2";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import type { HttpEnvironment } from "../../src/http/environment.ts";
-import { sendEvents, type EventStream } from "../../src/http/sse.ts";
+import type { HttpEnvironment } from "@millrace/engine/http/environment";
+import { sendEvents, type EventStream } from "@millrace/engine/http/answers/sse";
 import { createLogger } from "@millrace/engine/logger";
 
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { keepAlive } from "../../src/http/protocol/keep-alive.ts";
+import { keepAlive } from "@millrace/engine/http/protocol/session/keep-alive";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });

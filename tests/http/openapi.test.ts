@@ -1,4 +1,3 @@
-import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { filesBelow, readSource } from "../support/source-files.ts";
@@ -29,12 +28,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-test("every route is described", async () => {
-  const folders = ["routes/", "openai/"].map((name) => new URL(`../../src/http/${name}`, import.meta.url));
-  const files = await Promise.all(
-    folders.map(async (folder) => (await readdir(folder)).map((file) => new URL(file, folder))),
-  );
-  const sources = await Promise.all(files.flat().map((file) => readFile(file, "utf8")));
+test("every route is described", () => {
+  const folders = ["src/http/routes", "packages/engine/src/http/routes", "packages/engine/src/http/openai"];
+  const sources = folders.flatMap((folder) => filesBelow(folder)).map((path) => readSource(path).text);
   const written = sources.flatMap((source) =>
     [...source.matchAll(/routes\.(get|post|patch|put|delete)\(\s*"([^"]+)"/g)].map(
       ([, method, path]) => `${method} ${path?.replace(/:(\w+)/g, "{$1}")}`,
@@ -116,9 +112,12 @@ test("the page at /docs has no script and no style in it, and is the only page (
   expect(scripts.length).toBeGreaterThan(0);
   expect(scripts.map(([, inside]) => inside)).toEqual(scripts.map(() => ""));
   expect(page).not.toMatch(/<style|\sstyle=|\son\w+=|javascript:/i);
-  const pages = filesBelow("src/http").filter((path) => /\.html\(|text\/html/.test(readSource(path).text));
+  const folders = ["src/http", "packages/engine/src/http"];
+  const pages = folders
+    .flatMap((folder) => filesBelow(folder))
+    .filter((path) => /\.html\(|text\/html/.test(readSource(path).text));
   // The elements by which a page of somebody else loads an interface are none (tests/http/ui.test.ts).
-  expect(pages).toEqual(["src/http/openapi.ts", "src/http/routes/ui.ts"]);
+  expect(pages).toEqual(["packages/engine/src/http/openapi.ts", "packages/engine/src/http/routes/assistants/ui.ts"]);
 });
 
 test("the page at /docs needs nothing from elsewhere", async () => {

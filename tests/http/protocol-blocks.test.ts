@@ -1,7 +1,12 @@
 import { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createBlocks, piecesOf, type BlockData, type Piece } from "../../src/http/protocol/content-blocks.ts";
+import {
+  createBlocks,
+  piecesOf,
+  type BlockData,
+  type Piece,
+} from "@millrace/engine/http/protocol/events/content-blocks";
 
 /** The events of a message that consists of these pieces. */
 function told(pieces: readonly Piece[]): BlockData[] {

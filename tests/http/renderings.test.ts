@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createFrames } from "../../src/http/frames.ts";
-import { Renderings } from "../../src/http/renderings.ts";
+import { createFrames } from "@millrace/engine/http/answers/frames";
+import { Renderings } from "@millrace/engine/http/answers/renderings";
 import type { RunEvent } from "@millrace/engine/run-events";
 
 const megabyte = 1024 * 1024;

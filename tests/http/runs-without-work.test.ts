@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { SessionDetails } from "../../src/sessions/info.ts";
-import { SessionActivity } from "../../src/sessions/status.ts";
+import { SessionDetails } from "../../src/sessions/overview/info.ts";
+import { SessionActivity } from "../../src/sessions/overview/status.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
 import { readEvents } from "../support/read-events.ts";
 import { projectFolder } from "../support/source-files.ts";

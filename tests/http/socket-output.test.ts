@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { socketLimits } from "../../src/http/protocol/socket-limits.ts";
-import { createOutput, type OutgoingSocket } from "../../src/http/protocol/socket-output.ts";
+import { socketLimits } from "@millrace/engine/http/protocol/session/socket-limits";
+import { createOutput, type OutgoingSocket } from "@millrace/engine/http/protocol/session/socket-output";
 
 /** A socket whose reader takes what it has when `take` is called. */
 function slowSocket() {

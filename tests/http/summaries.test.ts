@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { ChatSummaries } from "../../src/sessions/summaries.ts";
+import { ChatSummaries } from "../../src/sessions/overview/summaries.ts";
 import { startSessions, type SessionFixture } from "./session-fixture.ts";
 
 let fixture: SessionFixture;

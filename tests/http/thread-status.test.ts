@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
-import { SessionActivity } from "../../src/sessions/status.ts";
+import { SessionActivity } from "../../src/sessions/overview/status.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isYes, readDecision } from "../../src/guardrails/read-decision.ts";
+import { isYes, readDecision } from "@millrace/engine/sessions/questions/read-decision";
 import { confirmationRequest } from "../../src/loop/tool-call/approval.ts";
 
 describe("reading an answer to a confirmation", () => {

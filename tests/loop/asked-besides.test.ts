@@ -1,8 +1,8 @@
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { questionFor } from "../../src/guardrails/questions.ts";
-import { readQuestion } from "../../src/sessions/questions.ts";
+import { questionFor } from "@millrace/engine/sessions/questions/operation-questions";
+import { readQuestion } from "@millrace/engine/sessions/questions/questions";
 import type { ScriptedToolCall } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 

@@ -1,6 +1,6 @@
 import { isAIMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { repairToolPairs } from "../../src/context/repair.ts";
+import { repairToolPairs } from "@millrace/engine/message-repair";
 import type { ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { readChainAnswer } from "../../src/loop/tool-call/chain.ts";
-import { readQuestion, resumeValue } from "../../src/sessions/questions.ts";
+import { readQuestion, resumeValue } from "@millrace/engine/sessions/questions/questions";
 import { tools } from "../../src/tools/index.ts";
 import type { ToolHook } from "../../src/tools/runtime/hooks.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isAppError } from "@millrace/engine/errors/errors";
-import { messagesIn } from "../../src/sessions/conversation.ts";
-import { appendMessages, updateMessage } from "../../src/sessions/edit-messages.ts";
-import { pruneSessions } from "../../src/sessions/prune.ts";
-import { deleteSession, readValues } from "../../src/sessions/sessions.ts";
-import { updateState } from "../../src/sessions/state.ts";
-import { StoredMessage } from "../../src/sessions/stored-message.ts";
+import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
+import { appendMessages, updateMessage } from "@millrace/engine/sessions/state/edit-messages";
+import { pruneSessions } from "@millrace/engine/sessions/state/prune";
+import { deleteSession, readValues } from "@millrace/engine/sessions/sessions";
+import { updateState } from "@millrace/engine/sessions/state/state";
+import { StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
 import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";
 import { createBench, createGate, never, plainGraph, request, settle, type Bench } from "../runs/fixtures.ts";
 

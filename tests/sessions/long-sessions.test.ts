@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { copySession } from "../../src/sessions/copy.ts";
-import { appendMessages } from "../../src/sessions/edit-messages.ts";
-import { exportFormat } from "../../src/sessions/export.ts";
-import { findSessions } from "../../src/sessions/find-sessions.ts";
-import { forkSession } from "../../src/sessions/fork.ts";
-import { importSession } from "../../src/sessions/import.ts";
-import { deleteSession } from "../../src/sessions/sessions.ts";
-import { StoredMessage } from "../../src/sessions/stored-message.ts";
+import { copySession } from "@millrace/engine/sessions/state/copy";
+import { appendMessages } from "@millrace/engine/sessions/state/edit-messages";
+import { exportFormat } from "../../src/sessions/messages/export.ts";
+import { findSessions } from "../../src/sessions/overview/find-sessions.ts";
+import { forkSession } from "@millrace/engine/sessions/state/fork";
+import { importSession } from "../../src/sessions/messages/import.ts";
+import { deleteSession } from "@millrace/engine/sessions/sessions";
+import { StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
 import { createBench, createSession, never, plainGraph, type Bench } from "../runs/fixtures.ts";
 
 const states = 25;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { messagesIn } from "../../src/sessions/conversation.ts";
-import type { ManualCall } from "../../src/sessions/manual-call.ts";
-import { createManualTools, type ManualTools } from "../../src/sessions/manual-run.ts";
-import { readValues } from "../../src/sessions/sessions.ts";
+import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
+import type { ManualCall } from "../../src/sessions/manual/manual-call.ts";
+import { createManualTools, type ManualTools } from "../../src/sessions/manual/manual-run.ts";
+import { readValues } from "@millrace/engine/sessions/sessions";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { success } from "../../src/tools/runtime/result.ts";
 import type { Tool } from "../../src/tools/runtime/tool.ts";

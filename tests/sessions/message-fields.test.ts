@@ -1,9 +1,15 @@
 import { AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Attachment } from "../../src/sessions/attachments.ts";
-import { readExtras, roleOf, setOperations, splitReasoning, wordsOf } from "../../src/sessions/message-fields.ts";
-import { fromStored, isHidden, StoredMessage, toStored } from "../../src/sessions/stored-message.ts";
+import { Attachment } from "@millrace/engine/sessions/messages/attachments";
+import {
+  readExtras,
+  roleOf,
+  setOperations,
+  splitReasoning,
+  wordsOf,
+} from "@millrace/engine/sessions/messages/message-fields";
+import { fromStored, isHidden, StoredMessage, toStored } from "@millrace/engine/sessions/messages/stored-message";
 
 const now = "2026-05-06T07:08:09.000Z";
 const read = (data: unknown) => fromStored(StoredMessage.parse(data), now);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { scopeFor } from "../../src/sessions/owner-scope.ts";
-import { currentSession, openNamespace } from "../../src/sessions/namespaces.ts";
-import { createSharedLocks } from "../../src/sessions/shared-locks.ts";
+import { scopeFor } from "@millrace/engine/sessions/scope/owner-scope";
+import { currentSession, openNamespace } from "@millrace/engine/sessions/namespaces";
+import { createSharedLocks } from "@millrace/engine/sessions/scope/shared-locks";
 import { createBench, plainGraph } from "../runs/fixtures.ts";
 
 test.each([null, "ada"])(

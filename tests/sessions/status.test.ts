@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Stop, type StopState } from "@millrace/engine/runs/attempt/stop";
 import { builtInProfiles } from "../../src/models/registry/profiles.ts";
-import { readActivity } from "../../src/sessions/status.ts";
+import { readActivity } from "../../src/sessions/overview/status.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { sessionRecord } from "../contract/records.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { toDisplay } from "../../src/sessions/display.ts";
-import { activeSuggestions, readSuggestions } from "../../src/sessions/suggestions.ts";
+import { toDisplay } from "../../src/sessions/messages/display.ts";
+import { activeSuggestions, readSuggestions } from "@millrace/engine/sessions/overview/suggestions";
 
 const proposal = (id: string, suggestions: unknown, more: object = {}): AIMessage =>
   new AIMessage({ id, content: "What next?", additional_kwargs: { suggestions, ...more } });

@@ -3,8 +3,8 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { expect, test } from "vitest";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
-import { putValues } from "../../src/sessions/checkpoint-chain.ts";
-import { startTitleWriter } from "../../src/sessions/title-writer.ts";
+import { putValues } from "@millrace/engine/sessions/state/checkpoint-chain";
+import { startTitleWriter } from "../../src/sessions/overview/title-writer.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import { runRecord, sessionRecord } from "../contract/records.ts";
 import { createMemoryStorage, type MemoryStorage } from "../support/memory-storage.ts";

@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { readUsage } from "../../src/sessions/usage.ts";
+import { readUsage } from "@millrace/engine/sessions/messages/usage";
 
 const now = Date.parse("2026-11-22T12:00:00.000Z");
 function reply(

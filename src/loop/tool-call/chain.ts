@@ -1,8 +1,8 @@
 import { isHumanMessage } from "@langchain/core/messages";
-import { chainQuestion, confirmingWords } from "../../guardrails/questions.ts";
+import { chainQuestion, confirmingWords } from "@millrace/engine/sessions/questions/operation-questions";
 import { readTurn, type PastCall, type Turn } from "../../guardrails/turn.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
-import { isYes } from "../../guardrails/read-decision.ts";
+import { isYes } from "@millrace/engine/sessions/questions/read-decision";
 import { reviewRequest, type ReviewRequest } from "./approval.ts";
 import { readUserAnswer } from "./question.ts";
 import type { LoopRequest } from "../request.ts";

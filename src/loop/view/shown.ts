@@ -3,7 +3,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { deletionList } from "../../context/pruning/deletion-marks.ts";
 import { withHint } from "../../context/hints.ts";
 import { prune, type Pruned } from "../../context/pruning/prune.ts";
-import { repairToolPairs } from "../../context/repair.ts";
+import { repairToolPairs } from "@millrace/engine/message-repair";
 import { shortIds } from "../../context/pruning/short-ids.ts";
 import { textOf } from "@millrace/engine/message-text";
 import { countMessages } from "../../context/tokens/tokens.ts";

@@ -6,7 +6,7 @@ import { inputTokens, usualShares } from "../../context/budget.ts";
 import { summaryWithin } from "../../context/compression/compress.ts";
 import { textOf } from "@millrace/engine/message-text";
 import { AppError } from "@millrace/engine/errors/errors";
-import { confirmingWords } from "../../guardrails/questions.ts";
+import { confirmingWords } from "@millrace/engine/sessions/questions/operation-questions";
 import type { LoopRequest } from "../../loop/request.ts";
 import { profilesOf, promptsOf, rolesOf, servicesOf } from "../../loop/services.ts";
 import { modelLimits, modelPrice } from "../../models/registry/model-limits.ts";

@@ -7,7 +7,7 @@ import { answerLimit } from "./bounded-text.ts";
 import { breathing } from "@millrace/engine/concurrency/breathing";
 import { hasCode } from "@millrace/engine/errors/system-code";
 import { withFile } from "./file-access.ts";
-import { toGlob } from "./glob.ts";
+import { toGlob } from "@millrace/engine/glob";
 import { fileSeconds, reading } from "./looking.ts";
 import { notFound } from "./not-found.ts";
 import { ripgrepPath } from "./ripgrep.ts";

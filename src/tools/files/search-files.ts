@@ -3,7 +3,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { fittingLines } from "./bounded-text.ts";
-import { toGlob } from "./glob.ts";
+import { toGlob } from "@millrace/engine/glob";
 import { fileSeconds, reading } from "./looking.ts";
 import { walk } from "./walk.ts";
 import { locate } from "./workspace-path.ts";

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { toGlob } from "../../../src/tools/files/glob.ts";
+import { toGlob } from "@millrace/engine/glob";
 import { ripgrepPath } from "../../../src/tools/files/ripgrep.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { aWorkspace, type Workspace } from "../a-workspace.ts";

@@ -1,0 +1,159 @@
+import { LegacyJsonRpcTransportHandler } from "@a2a-js/sdk/compat/v0_3/server";
+import { AgentCard } from "@a2a-js/sdk";
+import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from "@a2a-js/sdk/server";
+import { z } from "zod";
+import type { RunEvent } from "../../run-events.ts";
+import { JsonObject, type Assistant } from "../../storage/records.ts";
+import type { HttpContext, HttpServices } from "../environment.ts";
+import { frameLength } from "../answers/frames.ts";
+import { answerBody, answerJson } from "../answers/json.ts";
+import { lastEventId, tellPosition } from "../requests/runs.ts";
+import { sendEvents } from "../answers/sse.ts";
+import { sendWhenReady } from "../answers/wait.ts";
+import { versions } from "../versions.ts";
+import { agentCard } from "./card.ts";
+import { A2aHandler, holdsMessages } from "./handler.ts";
+
+/** What a client says that names no version, which the older one had no header for. */
+const olderVersion = "0.3";
+const Method = z.object({ method: z.string() });
+const waitingMethods = new Set(["message/send", "SendMessage"]);
+const subscribingMethods = new Set(["tasks/resubscribe", "SubscribeToTask"]);
+
+function versionOf(context: HttpContext): string {
+  return context.req.header("a2a-version") || olderVersion;
+}
+
+function cardOf(services: HttpServices, context: HttpContext, assistant: Assistant): AgentCard {
+  return agentCard(assistant, {
+    origin: new URL(context.req.url).origin,
+    hasMessages: holdsMessages(services, assistant),
+    asksForKey: services.config.apiKeys.length > 0,
+    version: versions.millrace,
+  });
+}
+
+/** Answers with an assistant's card, in the form of the version that the client names. */
+export async function answerCard(
+  services: HttpServices,
+  context: HttpContext,
+  assistant: Assistant,
+): Promise<Response> {
+  const card = cardOf(services, context, assistant);
+  context.header("Vary", "A2A-Version", { append: true });
+  if (versionOf(context) !== olderVersion) return answerJson(context, AgentCard.toJSON(card));
+  const request = { services, context, assistant, card, signal: AbortSignal.abort(), after: -1 };
+  const older = new LegacyJsonRpcTransportHandler(new A2aHandler(request));
+  const asked = { jsonrpc: "2.0", id: 1, method: "agent/getAuthenticatedExtendedCard" };
+  const told = z.looseObject({ result: z.looseObject({}) }).parse(await older.handle(asked, new ServerCallContext()));
+  // Clients of the newer version that name none find their interface, too.
+  return answerJson(context, { ...told.result, supportedInterfaces: card.supportedInterfaces });
+}
+
+/** Answers a JSON-RPC request to an assistant: at once, when its run is over, or with the events of it. */
+export async function answerRpc(
+  services: HttpServices,
+  context: HttpContext,
+  assistant: Assistant,
+  body: unknown,
+): Promise<Response> {
+  const gone = new AbortController();
+  const method = Method.safeParse(body).data?.method ?? "";
+  // What is no object is no request either, and the library says so.
+  const request = JsonObject.safeParse(body).data ?? {};
+  const handler = new A2aHandler({
+    services,
+    context,
+    assistant,
+    card: cardOf(services, context, assistant),
+    signal: gone.signal,
+    after: subscribingMethods.has(method) ? lastEventId(context) : -1,
+  });
+  const ask = async (): Promise<unknown> => {
+    const answer = await rpcAnswer(context, handler, request);
+    if (handler.failure !== undefined) throw handler.failure;
+    return answer;
+  };
+  if (waitingMethods.has(method)) {
+    return await sendWhenReady(context, {
+      work: async (signal) => {
+        signal.addEventListener("abort", () => gone.abort(signal.reason), { once: true });
+        return JSON.stringify(await ask());
+      },
+      headers: {},
+      logger: services.logger,
+    });
+  }
+  const answer = await ask();
+  return isStream(answer)
+    ? await streamAnswer(services, context, { handler, answer, gone, id: request["id"] ?? null })
+    : rpcJson(context, answer);
+}
+
+function rpcJson(context: HttpContext, answer: unknown): Response {
+  return answerBody(context, JSON.stringify(answer), "application/json");
+}
+
+async function rpcAnswer(context: HttpContext, handler: A2aHandler, body: JsonObject): Promise<unknown> {
+  const requestedVersion = versionOf(context);
+  const call = new ServerCallContext({ requestedVersion });
+  if (requestedVersion === olderVersion) return await new LegacyJsonRpcTransportHandler(handler).handle(body, call);
+  try {
+    validateVersion(requestedVersion, await handler.getAgentCard(), "JSONRPC");
+  } catch (error) {
+    return { jsonrpc: "2.0", id: body["id"] ?? null, error: errorOf(context, error) };
+  }
+  return await new JsonRpcTransportHandler(handler).handle(body, call);
+}
+
+function isStream(answer: unknown): answer is AsyncGenerator<object, void, undefined> {
+  return typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
+}
+
+type StreamItem = { id: number; text: string } | { event: RunEvent };
+
+/** What cannot be begun is answered as JSON: the stream starts with the task. */
+async function streamAnswer(
+  services: HttpServices,
+  context: HttpContext,
+  {
+    handler,
+    answer,
+    gone,
+    id,
+  }: { handler: A2aHandler; answer: AsyncGenerator<object, void, undefined>; gone: AbortController; id: unknown },
+): Promise<Response> {
+  let first: IteratorResult<object, void>;
+  try {
+    first = await answer.next();
+  } catch (thrown) {
+    if (handler.failure !== undefined) throw handler.failure;
+    return rpcJson(context, { jsonrpc: "2.0", id, error: errorOf(context, thrown) });
+  }
+  const { followed } = handler;
+  if (followed !== undefined) tellPosition(services, context, followed);
+  return sendEvents<StreamItem>(context, {
+    // A model may think for long before its first word.
+    mayBeQuiet: true,
+    async *open(signal) {
+      signal.addEventListener("abort", () => gone.abort(signal.reason), { once: true });
+      for (let told = first; told.done !== true; told = await answer.next()) {
+        yield [{ id: handler.lastEvent, text: JSON.stringify(told.value) }];
+      }
+    },
+    tail: async function* (signal) {
+      if (followed === undefined) return;
+      for await (const batch of services.runs.tail(followed, signal)) yield batch.map((event) => ({ event }));
+    },
+    measure: (item) => ("event" in item ? frameLength(item.event, { modes: ["messages-tuple"] }) : 0),
+    frame: (item) => ("text" in item ? `${item.id < 0 ? "" : `id: ${item.id}\n`}data: ${item.text}\n\n` : ""),
+    headers: {},
+    logger: services.logger,
+  });
+}
+
+function errorOf(context: HttpContext, thrown: unknown): object {
+  return versionOf(context) === olderVersion
+    ? LegacyJsonRpcTransportHandler.mapToLegacyJSONRPCError(thrown)
+    : JsonRpcTransportHandler.mapToJSONRPCError(thrown);
+}

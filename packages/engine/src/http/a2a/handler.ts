@@ -1,0 +1,271 @@
+import type {
+  AgentCard,
+  CancelTaskRequest,
+  GetTaskRequest,
+  SendMessageRequest,
+  StreamResponse,
+  SubscribeToTaskRequest,
+  Task,
+} from "@a2a-js/sdk";
+import {
+  A2AError,
+  PushNotificationNotSupportedError,
+  RequestMalformedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from "@a2a-js/sdk/errors";
+import type { A2ARequestHandler } from "@a2a-js/sdk/server";
+import { isAppError } from "../../errors/errors.ts";
+import { channelNames } from "../../graphs/schemas/graph-schemas.ts";
+import { isOver } from "../../runs/status.ts";
+import { createSession, requireSession } from "../../sessions/sessions.ts";
+import type { Assistant, Run, Session } from "../../storage/records.ts";
+import type { HttpContext, HttpServices } from "../environment.ts";
+import { languageOf } from "../answers/language.ts";
+import { RunBody } from "../requests/run-request.ts";
+import { admitRun } from "../requests/runs.ts";
+import { sessionIdOf, submissionOf } from "../requests/submission.ts";
+import { Id } from "../validate.ts";
+import { createArtifactReader } from "./artifacts.ts";
+import { readMessage, toInput, toResume, type Said } from "./message.ts";
+import { questionsOf, statusOf, taskOf, toTask, type TaskOfRuns } from "./task.ts";
+
+/** One request to an assistant. */
+export interface A2aRequest {
+  services: HttpServices;
+  context: HttpContext;
+  assistant: Assistant;
+  card: AgentCard;
+  /** Is aborted when the client goes; what was begun goes on. */
+  signal: AbortSignal;
+  /** The last event a client has that comes back; -1: none. */
+  after: number;
+}
+
+/** A message that has become a run, or an answer to one. */
+interface Begun {
+  session: Session;
+  task: TaskOfRuns;
+}
+
+/** What the library asks of a server, answered from our runs, which are rows: nothing of a task is in memory alone. */
+export class A2aHandler implements A2ARequestHandler {
+  /** What is no error of the protocol: it is answered with its own status, as on every route. */
+  failure: Error | undefined;
+  /** The id, in the run's log, of the event that was told last. */
+  lastEvent = -1;
+  /** The run that is followed. */
+  followed: Run | undefined;
+  readonly #request: A2aRequest;
+  readonly #hasMessages: boolean;
+
+  constructor(request: A2aRequest) {
+    this.#request = request;
+    this.#hasMessages = holdsMessages(request.services, request.assistant);
+  }
+
+  async getAgentCard(): Promise<AgentCard> {
+    return this.#request.card;
+  }
+
+  async getAuthenticatedExtendedAgentCard(): Promise<AgentCard> {
+    return this.#request.card;
+  }
+
+  sendMessage(params: SendMessageRequest): Promise<Task> {
+    return this.#told(async () => {
+      const { services, signal } = this.#request;
+      const { task } = await this.#begin(params);
+      if (params.configuration?.returnImmediately === true) return await this.#taskFor(task);
+      return await this.#taskFor({ ...task, last: await services.runs.wait(task.last.run_id, signal) });
+    });
+  }
+
+  async *sendMessageStream(params: SendMessageRequest): AsyncGenerator<StreamResponse, void, undefined> {
+    const { task } = await this.#told(() => this.#begin(params));
+    yield* this.#follow(task, -1);
+  }
+
+  getTask({ id }: GetTaskRequest): Promise<Task> {
+    return this.#told(async () => this.#taskFor(await this.#find(id)));
+  }
+
+  cancelTask({ id }: CancelTaskRequest): Promise<Task> {
+    return this.#told(async () => {
+      const task = await this.#find(id);
+      const { last } = task;
+      if ((await questionsOf(this.#request.services, task)).length > 0) {
+        throw new TaskNotCancelableError(
+          "The task waits for an answer, and nothing of it works: answer no, or leave it.",
+        );
+      }
+      if (isOver(last.status)) throw new TaskNotCancelableError(`The task is over: ${last.status}.`);
+      const stopped = await this.#request.services.runs.cancel(last.run_id, { action: "interrupt", wait: true });
+      if (stopped === undefined) throw new TaskNotFoundError(`Task not found: ${id}`);
+      return await this.#taskFor({ ...task, last: stopped });
+    });
+  }
+
+  async *resubscribe({ id }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void, undefined> {
+    const task = await this.#told(() => this.#find(id));
+    yield* this.#follow(task, this.#request.after);
+  }
+
+  async listTasks(): Promise<never> {
+    throw new UnsupportedOperationError("Tasks are not listed here: GET /threads/:context_id/runs lists them.");
+  }
+
+  async createTaskPushNotificationConfig(): Promise<never> {
+    throw new PushNotificationNotSupportedError();
+  }
+
+  async getTaskPushNotificationConfig(): Promise<never> {
+    throw new PushNotificationNotSupportedError();
+  }
+
+  async listTaskPushNotificationConfigs(): Promise<never> {
+    throw new PushNotificationNotSupportedError();
+  }
+
+  async deleteTaskPushNotificationConfig(): Promise<never> {
+    throw new PushNotificationNotSupportedError();
+  }
+
+  #taskFor(task: TaskOfRuns): Promise<Task> {
+    const { services, context, signal } = this.#request;
+    return toTask(services, task, { language: languageOf(context), hasMessages: this.#hasMessages, signal });
+  }
+
+  /** The task that a run of this assistant belongs to. */
+  async #find(id: string): Promise<TaskOfRuns> {
+    const { services, assistant } = this.#request;
+    const runId = Id.safeParse(id).data;
+    const run = runId === undefined ? undefined : await services.runs.get(runId);
+    if (run === undefined || run.assistant_id !== assistant.assistant_id) {
+      throw new TaskNotFoundError(`Task not found: ${id}`);
+    }
+    return await taskOf(services, run);
+  }
+
+  /** Starts the run that a message asks for: in a new context, in one that is known, or as the answer to a task that waits. */
+  async #begin({ message, configuration }: SendMessageRequest): Promise<Begun> {
+    const { services, context, assistant } = this.#request;
+    if (configuration?.taskPushNotificationConfig !== undefined) throw new PushNotificationNotSupportedError();
+    const said = readMessage(message);
+    const submission = submissionOf(context, { assistant: assistant.assistant_id, message });
+    const named = said.taskId === "" ? undefined : await this.#find(said.taskId);
+    const session = await this.#sessionFor(said, named, submission);
+    const waiting = await this.#waitingFor(session, said, named);
+    const body = RunBody.parse({
+      assistant_id: assistant.assistant_id,
+      ...(waiting === undefined ? { input: this.#inputOf(said) } : { command: { resume: waiting.resume } }),
+      stream_mode: ["messages-tuple", "values"],
+      // One who sends while a run works is answered after it.
+      multitask_strategy: "enqueue",
+    });
+    const run = await admitRun(services, session, body, { headers: context.req.header(), submission });
+    return { session, task: { id: waiting?.task.id ?? run.run_id, last: run } };
+  }
+
+  async #sessionFor(
+    said: Said,
+    named: TaskOfRuns | undefined,
+    submission: ReturnType<typeof submissionOf>,
+  ): Promise<Session> {
+    const { storage, owner } = this.#request.services;
+    const known = named?.last.session_id;
+    if (said.contextId === "" && known === undefined) {
+      return await createSession(storage, {
+        ...(submission && { session_id: sessionIdOf(submission, owner), if_exists: "do_nothing" }),
+      });
+    }
+    const id = Id.safeParse(said.contextId === "" ? known : said.contextId).data;
+    if (id === undefined) {
+      throw new RequestMalformedError(
+        "contextId is a UUID: leave it out for a new context, and send what the task says.",
+      );
+    }
+    if (known === undefined) return await createSession(storage, { session_id: id, if_exists: "do_nothing" });
+    if (known !== id) throw new RequestMalformedError(`The task ${said.taskId} belongs to another context.`);
+    return await requireSession(storage, id);
+  }
+
+  /** The answer that a message is, and to which task; `undefined` where it begins a new one. */
+  async #waitingFor(
+    session: Session,
+    said: Said,
+    named: TaskOfRuns | undefined,
+  ): Promise<{ task: TaskOfRuns; resume: unknown } | undefined> {
+    const { services, assistant } = this.#request;
+    const task = named ?? (await this.#waitingIn(session));
+    if (task === undefined) return undefined;
+    const questions = await questionsOf(services, task);
+    if (questions.length === 0) {
+      if (named === undefined) return undefined;
+      throw new UnsupportedOperationError(
+        `The task ${named.id} waits for no answer. A message without a taskId, in its contextId, begins the next one.`,
+      );
+    }
+    const understandsWords = services.graphs.hasLoop(services.graphs.get(assistant.graph_id));
+    return { task, resume: toResume(said, questions, understandsWords) };
+  }
+
+  async #waitingIn(session: Session): Promise<TaskOfRuns | undefined> {
+    const { services, assistant } = this.#request;
+    if (session.status !== "interrupted") return undefined;
+    const [run] = await services.runs.list(session.session_id, { limit: 1, offset: 0, status: "success" });
+    return run?.assistant_id === assistant.assistant_id ? await taskOf(services, run) : undefined;
+  }
+
+  #inputOf(said: Said) {
+    const { services, assistant } = this.#request;
+    return toInput(said, channelNames(services.graphs.get(assistant.graph_id)));
+  }
+
+  /** The task as it is, then what its run tells after the event `after`, and at the end what has come of it. */
+  async *#follow(task: TaskOfRuns, after: number): AsyncGenerator<StreamResponse, void, undefined> {
+    const { services, signal, context } = this.#request;
+    const ids = { taskId: task.id, contextId: task.last.session_id, metadata: undefined };
+    this.followed = task.last;
+    this.lastEvent = after;
+    yield { payload: { $case: "task", value: await this.#told(() => this.#taskFor(task)) } };
+    if (isOver(task.last.status)) return;
+    const reader = createArtifactReader(task.last, this.#hasMessages);
+    for await (const batch of services.runs.followBatches(task.last, -1, signal)) {
+      for (const event of batch) {
+        const piece = reader.read(event);
+        if (event.id <= after) continue;
+        this.lastEvent = event.id;
+        if (event.event === "metadata" && event.id === 0) {
+          const working = await statusOf(services, { ...task, last: { ...task.last, status: "running" } }, "en");
+          yield { payload: { $case: "statusUpdate", value: { ...ids, status: working } } };
+        }
+        if (piece !== undefined) yield { payload: { $case: "artifactUpdate", value: { ...ids, ...piece } } };
+      }
+    }
+    const last = (await services.runs.get(task.last.run_id)) ?? task.last;
+    const rest = last.status === "success" ? reader.rest() : undefined;
+    const status = await statusOf(services, { ...task, last }, languageOf(context));
+    if (rest !== undefined && status.message === undefined) {
+      yield { payload: { $case: "artifactUpdate", value: { ...ids, ...rest } } };
+    }
+    yield { payload: { $case: "statusUpdate", value: { ...ids, status } } };
+  }
+
+  async #told<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof A2AError) throw error;
+      if (isAppError(error) && error.code === "invalid_parameter") throw new RequestMalformedError(error.message);
+      this.failure = error instanceof Error ? error : new Error("The request failed", { cause: error });
+      throw error;
+    }
+  }
+}
+
+/** Whether the graph of an assistant is a conversation. */
+export function holdsMessages({ graphs }: Pick<HttpServices, "graphs">, { graph_id }: Assistant): boolean {
+  return channelNames(graphs.get(graph_id)).includes("messages");
+}

@@ -1,0 +1,81 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { isBaseMessage, kindOf } from "../../message-kinds.ts";
+import { withoutSealed } from "../../sealed-field.ts";
+
+/** Levels of nesting that are written out; deeper ones become a text, so that a value that holds itself has an end. */
+const maximumDepth = 100;
+
+/**
+ * Any value as JSON text, as LangGraph's wire writes it: messages flattened (`{type, content, …}`), errors as `{error,
+ * message}`, maps as objects, sets as arrays, bytes as base64, big integers as text.
+ */
+export function toWireJson(value: unknown): string {
+  return JSON.stringify(toWire(value)) ?? "null";
+}
+
+/** A value as `toWireJson` writes it, not yet as text; what needs no change is not copied. */
+export function toWire(value: unknown, depth = 0): unknown {
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > maximumDepth) return `[nested deeper than ${maximumDepth} levels]`;
+  if (Array.isArray(value)) return wireArray(value, depth);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return wireObject(value, depth);
+  if (isBaseMessage(value)) return wireMessage(value, depth);
+  if (value instanceof Error) return { error: value.name, message: value.message };
+  if (value instanceof Map) return wireObject(Object.fromEntries(value), depth);
+  if (value instanceof Set) return wireArray([...value], depth);
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if ("toJSON" in value && typeof value.toJSON === "function") return toWire(value.toJSON(), depth + 1);
+  return wireObject({ ...value }, depth);
+}
+
+function wireArray(array: unknown[], depth: number): unknown[] {
+  let copy: unknown[] | undefined;
+  for (let index = 0; index < array.length; index++) {
+    const item = array[index];
+    const wired = toWire(item, depth + 1);
+    if (wired === item) continue;
+    copy ??= array.slice();
+    copy[index] = wired;
+  }
+  return copy ?? array;
+}
+
+function wireObject(object: object, depth: number): object {
+  let copy: Record<string, unknown> | undefined;
+  for (const [key, item] of Object.entries(object)) {
+    if (typeof item !== "object" && typeof item !== "bigint") continue;
+    const wired = toWire(item, depth + 1);
+    if (wired === item) continue;
+    copy ??= { ...object };
+    copy[key] = wired;
+  }
+  return copy ?? object;
+}
+
+/**
+ * The fields of every kind of message, in LangChain's spelling; JSON leaves out those that are undefined. Thoughts that
+ * only their vendor can read are for no client.
+ */
+function wireMessage(message: BaseMessage, depth: number): Record<string, unknown> {
+  // The kinds differ in their fields; reading one that a kind has not gives undefined.
+  const fields = message as BaseMessage & Record<string, unknown>;
+  return {
+    type: kindOf(message),
+    content: message.content,
+    additional_kwargs: toWire(withoutSealed(message.additional_kwargs), depth + 1),
+    response_metadata: toWire(message.response_metadata, depth + 1),
+    id: message.id,
+    name: message.name,
+    role: fields["role"],
+    tool_calls: fields["tool_calls"],
+    invalid_tool_calls: fields["invalid_tool_calls"],
+    usage_metadata: fields["usage_metadata"],
+    tool_call_chunks: fields["tool_call_chunks"],
+    tool_call_id: fields["tool_call_id"],
+    status: fields["status"],
+    artifact: toWire(fields["artifact"], depth + 1),
+    metadata: toWire(fields["metadata"], depth + 1),
+  };
+}

@@ -1,0 +1,184 @@
+import { Hono } from "hono";
+import type { Config } from "../config/config.ts";
+import { guardedCrons } from "../crons/guarded-crons.ts";
+import { ownCrons } from "../crons/own-crons.ts";
+import type { Graphs } from "../graphs/load.ts";
+import type { Logger } from "../logger.ts";
+import type { CustomAuth } from "../manifest/auth.ts";
+import type { CustomParts } from "../manifest/custom-parts.ts";
+import type { Runs } from "../runs/runs.ts";
+import { scopeFor } from "../sessions/scope/owner-scope.ts";
+import type { Guard } from "../sessions/scope/guard.ts";
+import { createSharedLocks } from "../sessions/scope/shared-locks.ts";
+import type { Storage } from "../storage/storage.ts";
+import { adminName, ownerOfUser, type ApiKey } from "../config/api-keys.ts";
+import { mountCustomApp, withoutResources } from "./custom-app.ts";
+import type { HttpApp, HttpEnvironment, HttpExtension, HttpServices, SharedServices } from "./environment.ts";
+import { answerError } from "./errors.ts";
+import { contentTypes, gate } from "./middleware/gate.ts";
+import { identifyCaller, type Caller } from "./middleware/identify.ts";
+import { packAnswers } from "./middleware/pack-answers.ts";
+import { requestBasics } from "./middleware/request-basics.ts";
+import { limitRequests } from "./middleware/request-limit.ts";
+import { openApiRoutes } from "./openapi.ts";
+import { chatCompletionRoutes } from "./openai/chat/chat-routes.ts";
+import { modelListRoutes } from "./openai/model-routes.ts";
+import { responseRoutes } from "./openai/responses/response-routes.ts";
+import { answerOpenAiError, openAiPaths } from "./openai/problem.ts";
+import { a2aRoutes } from "./routes/assistants/a2a.ts";
+import { approvalRoutes } from "./routes/runs/approvals.ts";
+import { assistantChangeRoutes } from "./routes/assistants/assistant-changes.ts";
+import { assistantRoutes } from "./routes/assistants/assistants.ts";
+import { cronRoutes } from "./routes/runs/crons.ts";
+import { forkRoutes } from "./routes/threads/fork.ts";
+import { maintenanceRoutes } from "./routes/threads/maintenance.ts";
+import { mcpRoutes } from "./routes/assistants/mcp.ts";
+import { metaRoutes } from "./routes/assistants/meta.ts";
+import { protocolRoutes } from "./routes/runs/protocol.ts";
+import { statelessRunRoutes } from "./routes/runs/stateless-runs.ts";
+import { storeRoutes } from "./routes/assistants/store.ts";
+import { threadSearchRoutes } from "./routes/threads/thread-search.ts";
+import { threadRunRoutes } from "./routes/runs/thread-runs.ts";
+import { threadStateRoutes } from "./routes/threads/thread-state.ts";
+import { threadStreamRoutes } from "./routes/threads/thread-stream.ts";
+import { threadRoutes } from "./routes/threads/threads.ts";
+import { truncateRoutes } from "./routes/threads/truncate.ts";
+import { uiRoutes } from "./routes/assistants/ui.ts";
+
+/** Every resource of the API. A new one is a file in `routes/` and a line here. */
+const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
+  metaRoutes,
+  assistantRoutes,
+  assistantChangeRoutes,
+  threadRoutes,
+  threadSearchRoutes,
+  maintenanceRoutes,
+  threadStateRoutes,
+  threadStreamRoutes,
+  forkRoutes,
+  approvalRoutes,
+  threadRunRoutes,
+  protocolRoutes,
+  statelessRunRoutes,
+  cronRoutes,
+  storeRoutes,
+  mcpRoutes,
+  a2aRoutes,
+  truncateRoutes,
+  uiRoutes,
+  chatCompletionRoutes,
+  responseRoutes,
+  modelListRoutes,
+];
+
+/** What the HTTP layer is given by `server.ts`. */
+export interface ServerParts {
+  config: Config;
+  storage: Storage;
+  runs: Runs;
+  graphs: Graphs;
+  /** What the langgraph.json brings besides graphs. */
+  custom: CustomParts;
+  logger: Logger;
+  /** What an agent adds; absent where only other people's graphs are served. */
+  extension?: ((shared: SharedServices) => HttpExtension) | undefined;
+}
+
+/**
+ * The whole HTTP API; it does not listen. One app serves all callers: each request gets the services of its caller's scope,
+ * and routes have no other way to sessions and runs.
+ */
+export function createApi(parts: ServerParts): HttpApp {
+  const { config, custom, logger } = parts;
+  const { host, allowedHosts, corsOrigins, localPages, apiKeys } = config;
+  const { auth, cors } = custom;
+  const app: HttpApp = new Hono<HttpEnvironment>();
+  app.onError((error, context) =>
+    openAiPaths.test(context.req.path)
+      ? answerOpenAiError(error, context, logger)
+      : answerError(error, context, logger),
+  );
+  app.notFound((context) => context.text("404 Not Found", 404));
+  app.use(requestBasics(config.bodyLimit));
+  app.use(limitRequests(config.maxRequests));
+  app.use(gate({ host, allowedHosts, corsOrigins, cors, localPages, onRefused: logRefusedOrigins(logger) }));
+  app.use(identifyCaller({ apiKeys, auth, host, origins: [...corsOrigins, ...(cors?.allow_origins ?? [])] }));
+  mountCustomApp(app, custom.httpApp);
+  // After it: routes of users may stream what looks like a plain answer.
+  app.use(packAnswers);
+  app.use(contentTypes());
+  if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
+  const { graphs } = parts;
+  const shared: SharedServices = { config, graphs, logger, interfaces: custom.interfaces };
+  const extension = parts.extension?.(shared);
+  const servicesFor = createServices(parts, shared, extension);
+  app.use(async (context, next) => {
+    context.set("scope", servicesFor(context.get("caller")));
+    return next();
+  });
+  for (const routes of resources) app.route("/", routes(shared));
+  for (const routes of extension?.routes() ?? []) app.route("/", routes);
+  app.route("/", openApiRoutes(app, apiKeys.length > 0));
+  return app;
+}
+
+/** Refused pages that the log names: each once, and anybody can make up any number of them. */
+const mostRefused = 100;
+
+/** Logs a page that may not call, the first time it tries: its own user is told nothing that would help. */
+function logRefusedOrigins(logger: Logger): (origin: string) => void {
+  const known = new Set<string>();
+  return (origin) => {
+    if (known.has(origin) || known.size >= mostRefused) return;
+    known.add(origin);
+    const setting = "MILLRACE_CORS_ORIGINS, or http.cors.allow_origins of langgraph.json";
+    logger.warn({ origin, allowed_by: setting }, "origin_refused");
+  };
+}
+
+/** Makes the services of a request by its caller. */
+function createServices(
+  { storage, runs, config, custom }: ServerParts,
+  shared: SharedServices,
+  extension: HttpExtension | undefined,
+): (caller: Caller) => HttpServices {
+  const scopeParts = { storage, runs, locks: createSharedLocks() };
+  const make = (caller: Caller): HttpServices => {
+    const owner = ownerOf(caller);
+    const guard = guardOf(caller, custom.auth);
+    const crons =
+      guard === undefined ? ownCrons(storage, owner) : guardedCrons(ownCrons(storage, null, owner), storage, guard);
+    const mayAdminister = caller.kind !== "user" && administers(owner, config.apiKeys);
+    const scope = scopeFor(scopeParts, owner, guard);
+    return { ...extension?.services(scope, owner), ...shared, ...scope, crons, mayAdminister };
+  };
+  // Without keys all callers are one.
+  const forAnyone = make({ kind: "anyone" });
+  return (caller) => (caller.kind === "anyone" ? forAnyone : make(caller));
+}
+
+/** What all owners share is changed by the owner `admin`, by the only one there is, or by anyone where there are no keys. */
+function administers(owner: string | null, apiKeys: readonly ApiKey[]): boolean {
+  return owner === null || owner === adminName || apiKeys.every((key) => key.owner === owner);
+}
+
+/** Callers without a key have the owner `""`, who owns nothing. */
+function ownerOf(caller: Caller): string | null {
+  switch (caller.kind) {
+    case "anyone":
+      return null;
+    case "owner":
+      return caller.name;
+    case "user":
+      return ownerOfUser(caller.context.user.identity);
+    case "nobody":
+      return "";
+  }
+}
+
+/** The rules for a user of `auth.path`; other callers are told apart by their keys alone. */
+function guardOf(caller: Caller, auth: CustomAuth | undefined): Guard | undefined {
+  return caller.kind === "user" && auth !== undefined
+    ? { context: caller.context, authorize: auth.authorize }
+    : undefined;
+}

@@ -1,0 +1,65 @@
+import type { HttpBindings } from "@hono/node-server";
+import type { Context, Hono } from "hono";
+import type { WebSocket } from "ws";
+import type { Config } from "../config/config.ts";
+import type { OwnCrons } from "../crons/own-crons.ts";
+import type { Graphs } from "../graphs/load.ts";
+import type { Interfaces } from "../manifest/interfaces.ts";
+import type { Logger } from "../logger.ts";
+import type { AuthContext } from "../manifest/auth.ts";
+import type { OwnerScope } from "../sessions/scope/owner-scope.ts";
+import type { Caller } from "./middleware/identify.ts";
+
+/** What routes use of the server that does not depend on the caller. */
+export interface SharedServices {
+  /** Components that graphs bring. */
+  interfaces: Interfaces;
+  config: Config;
+  graphs: Graphs;
+  logger: Logger;
+}
+
+/** What a handler works with: the caller's scope, and what all callers share. */
+export interface HttpServices extends OwnerScope, SharedServices {
+  /** The caller's runs by the clock. */
+  crons: OwnCrons;
+  /** Whether the caller may change what all callers share: the only owner there is, or `admin`. */
+  mayAdminister: boolean;
+}
+
+/**
+ * What a handler finds on its context: node's own request and response, what takes the request over as a WebSocket where it
+ * asks for one, the request's id, who calls and the services in the caller's scope, whether the answer is long enough to be
+ * packed, and whether the run waits for others.
+ */
+export interface HttpEnvironment {
+  Bindings: HttpBindings & { acceptSocket?: (serve: (socket: WebSocket) => void) => void };
+  Variables: {
+    requestId: string;
+    bodyLimit: number;
+    caller: Caller;
+    scope?: HttpServices;
+    isLong?: boolean;
+    waits?: boolean;
+    auth?: AuthContext;
+  };
+}
+
+/** What an agent adds to the API: routes of its own, and what they work with beside `HttpServices`. */
+export interface HttpExtension {
+  routes: () => readonly HttpApp[];
+  /** By the scope of the caller; `owner` is null where no key is asked for. */
+  services: (scope: OwnerScope, owner: string | null) => object;
+}
+
+/** A request under way. */
+export type HttpContext = Context<HttpEnvironment>;
+/** An app, or the routes of one resource. */
+export type HttpApp = Hono<HttpEnvironment>;
+
+/** The services of a request, in its caller's scope. Throws where no caller was identified. */
+export function servicesOf(context: HttpContext): HttpServices {
+  const services = context.get("scope");
+  if (services === undefined) throw new Error(`No caller was identified before ${context.req.path}.`);
+  return services;
+}

@@ -1,0 +1,159 @@
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { z } from "zod";
+import { strategies } from "../errors/error-strategy.ts";
+import { userSentence, userText } from "../errors/error-texts.ts";
+import { type ErrorCode, errorCodes, explain, isAppError } from "../errors/errors.ts";
+import type { Language } from "../language.ts";
+import type { Logger } from "../logger.ts";
+import { Refusal } from "../manifest/refusal.ts";
+import { adviceOf, type Advice } from "../errors/advice.ts";
+import type { RunError } from "../storage/records.ts";
+import type { HttpContext } from "./environment.ts";
+import { languageOf } from "./answers/language.ts";
+
+/** The status of every expected failure. A new code does not compile until it has one. */
+export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {
+  rate_limit: 429,
+  auth: 401,
+  quota: 429,
+  network: 503,
+  timeout: 504,
+  server: 503,
+  service_paused: 503,
+  empty_result: 503,
+  invalid_format: 400,
+  missing_parameter: 400,
+  invalid_parameter: 400,
+  tool_not_found: 404,
+  execution_failed: 500,
+  api_error: 503,
+  not_found: 404,
+  permission: 403,
+  conflict: 409,
+  context_overflow: 413,
+  too_large: 413,
+  blocked: 403,
+  denied: 403,
+  cancelled: 409,
+  invalid_state: 409,
+  unavailable_tool_mode: 400,
+  config: 500,
+  storage_full: 507,
+  storage_readonly: 500,
+  storage_io: 500,
+  storage_corrupt: 500,
+  storage_newer: 500,
+};
+
+/** Of a request in which thousands of values are wrong, so many are told. */
+export const mostIssues = 100;
+
+/**
+ * Answers a failed validation as the peer does; what the client sent is not repeated. Who asks for JSON by name is told
+ * what to do as well, and which parameters to correct.
+ */
+export function answerInvalid(error: z.ZodError, context: HttpContext): Response {
+  const told = error.issues.slice(0, mostIssues);
+  const issues = told.map(({ code, path, message }) => ({ code, path: path.map(String), message }));
+  const body = { success: false, error: { issues, name: "ZodError" } };
+  if (!wantsJson(context)) return context.json(body, 400);
+  const parameters = [...new Set(issues.map(({ path }) => path.join(".")))];
+  const message = issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`).join("; ");
+  return context.json({ ...body, ...uniformBody("invalid_parameter", message, context), parameters }, 400);
+}
+
+/** The kind of a refusal that only has a status; the rest of 4xx is a wrong parameter, of 5xx the server. */
+const codeOf: Partial<Record<number, ErrorCode>> = {
+  401: "auth",
+  403: "permission",
+  404: "not_found",
+  409: "conflict",
+  413: "too_large",
+  422: "conflict",
+  429: "rate_limit",
+  504: "timeout",
+  507: "storage_full",
+};
+
+/**
+ * Turns anything thrown into an answer: text with just the message for what we mean, 500 without details for the rest,
+ * which is logged whole. Who asks for JSON by name gets the uniform error body instead.
+ */
+export function answerError(error: unknown, context: HttpContext, logger: Logger): Response {
+  if (error instanceof Refusal) {
+    for (const [name, value] of error.headers) context.header(name, value);
+    return answer(context, codeOfStatus(error.status), error.message, error.status);
+  }
+  if (error instanceof HTTPException) return answer(context, codeOfStatus(error.status), error.message, error.status);
+  // By the id of `X-Request-Id` and of the uniform body.
+  const request = { path: context.req.path, request_id: context.get("requestId") };
+  if (isAppError(error)) {
+    const status = statusOf[error.code];
+    if (status >= 500) logger.error({ err: error, ...request }, "request_failed");
+    // A refusal that passes by itself says when to come back (a draining server, a full queue).
+    if (status === 503 || error.code === "rate_limit") context.header("Retry-After", "1");
+    const message = wantsJson(context) ? error.message : explain(error);
+    const { suggestion: en } = error;
+    return answer(context, error.code, message, status, adviceOf(error) ?? (en === undefined ? {} : { en }));
+  }
+  logger.error({ err: error, ...request }, "request_failed");
+  return answer(context, "server", "Internal Server Error", 500);
+}
+
+function codeOfStatus(status: number): ErrorCode {
+  return codeOf[status] ?? (status < 500 ? "invalid_parameter" : "server");
+}
+
+function answer(
+  context: HttpContext,
+  code: ErrorCode,
+  message: string,
+  wanted: number,
+  advice?: Partial<Advice>,
+): Response {
+  // HTTPException and the table above hold only statuses that have a body.
+  const status = wanted as ContentfulStatusCode;
+  if (!wantsJson(context)) return context.text(message, status);
+  return context.json(uniformBody(code, message, context, advice), status);
+}
+
+/** The uniform error body. Most advice is in English only, and stands only where English is read. */
+function uniformBody(code: ErrorCode, message: string, context: HttpContext, advice: Partial<Advice> = {}): object {
+  const language = languageOf(context);
+  const own = advice[language] === undefined ? {} : { suggestion: advice[language] };
+  return { errorType: code, message, ...forUser(code, language), ...own, request_id: context.get("requestId") };
+}
+
+/** The SDKs and curl take anything, and are told what LangGraph's server tells; JSON is for those that name it. */
+function wantsJson(context: HttpContext): boolean {
+  return /\bapplication\/json\b/iu.test(context.req.header("accept") ?? "");
+}
+
+/** What of an error is for users: whether something can be done, what, and the whole in their language. */
+function forUser(
+  code: ErrorCode,
+  language: Language,
+  advice?: string,
+): { suggestion: string; recoverable: boolean; user_message: string } {
+  const { suggestion } = userText(code, language);
+  return {
+    suggestion: advice ?? suggestion,
+    recoverable: strategies[code].class !== "fatal",
+    user_message: userSentence(code, language, advice),
+  };
+}
+
+/**
+ * How a run failed, for a reader: with what to do about it in the reader's language where it is one of our kinds. What
+ * other graphs throw stays as it is.
+ */
+export function toWireRunError({ advice, ...error }: RunError, language: Language): object {
+  const code = errorCodes.find((known) => known === error.error);
+  return code === undefined ? error : { ...error, ...forUser(code, language, advice?.[language]) };
+}
+
+/** A 404 with the given text. */
+export function notFound(message: string): HTTPException {
+  return new HTTPException(404, { message });
+}

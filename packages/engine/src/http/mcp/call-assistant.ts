@@ -1,0 +1,176 @@
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import { AppError } from "../../errors/errors.ts";
+import { readQuestion, type Question } from "../../sessions/questions/questions.ts";
+import { createSession, readValues, requireSession } from "../../sessions/sessions.ts";
+import type { Approval, Assistant, JsonObject, Run } from "../../storage/records.ts";
+import type { HttpServices } from "../environment.ts";
+import { toWireRunError } from "../errors.ts";
+import type { Language } from "../../language.ts";
+import { questionText } from "../requests/question-text.ts";
+import { admitRun } from "../requests/runs.ts";
+import { RunBody } from "../requests/run-request.ts";
+import { Id } from "../validate.ts";
+import { toWireJson } from "../answers/wire.ts";
+
+/** What a person decided: an answer for `command.resume`, or that they did not answer. */
+export type Decision = { kind: "answered"; value: unknown } | { kind: "left" };
+
+/** How a call reaches the client while it runs. */
+export interface Caller {
+  headers: Record<string, string>;
+  language: Language;
+  /** Aborted when the client cancels the call. */
+  signal: AbortSignal;
+  /** Tells of one step of the run; absent where the client does not want to know. */
+  progress: ((step: number, message: string) => Promise<void>) | undefined;
+  /** Asks the person at the client; absent where it cannot. */
+  ask: ((question: Question, text: string) => Promise<Decision>) | undefined;
+}
+
+const OwnArguments = z.looseObject({ thread_id: Id.optional(), resume: z.unknown().optional() });
+
+/**
+ * Runs an assistant for a tool call and waits for its end. A question of the graph is put to the person where the client can
+ * ask; else the result says what waits, and a second call with `thread_id` and `resume` answers it. A cancelled call stops
+ * the run; one whose connection is lost goes on, as any run. Throws `AppError` for what is not admitted.
+ */
+export async function callAssistant(
+  services: HttpServices,
+  assistant: Assistant,
+  given: JsonObject,
+  caller: Caller,
+): Promise<CallToolResult> {
+  const parsed = OwnArguments.safeParse(given);
+  if (!parsed.success) throw new AppError("invalid_parameter", z.prettifyError(parsed.error));
+  const { thread_id, resume, ...input } = parsed.data;
+  if (resume !== undefined && thread_id === undefined) {
+    throw new AppError("missing_parameter", "resume answers what waits in a conversation: thread_id is missing.");
+  }
+  const { storage } = services;
+  const session = await (thread_id === undefined ? createSession(storage, {}) : requireSession(storage, thread_id));
+  let wanted: JsonObject = resume === undefined ? { input } : { command: { resume } };
+  for (;;) {
+    const run = await runOnce(services, await requireSession(storage, session.session_id), assistant, wanted, caller);
+    const waiting = await storage.approvals.pending(run.session_id);
+    // A run that ends with a question has done what it could.
+    if (run.status !== "success" || waiting.length === 0) return await resultOf(services, run, caller.language);
+    const answers = caller.ask === undefined ? undefined : await askAll(waiting, caller.ask, caller.language);
+    if (answers === undefined) return waitingResult(run, waiting, caller.language);
+    wanted = { command: { resume: answers } };
+  }
+}
+
+async function runOnce(
+  services: HttpServices,
+  session: Awaited<ReturnType<typeof requireSession>>,
+  { assistant_id }: Assistant,
+  wanted: JsonObject,
+  { headers, signal, progress }: Caller,
+): Promise<Run> {
+  signal.throwIfAborted();
+  const body = RunBody.parse({ assistant_id, ...wanted, stream_mode: ["updates"], multitask_strategy: "enqueue" });
+  const run = await admitRun(services, session, body, { headers, submission: undefined });
+  const stop = (): void => {
+    services.runs.cancel(run.run_id, { action: "interrupt", wait: false }).catch((error: unknown) => {
+      services.logger.error({ err: error, run_id: run.run_id }, "mcp_cancel_failed");
+    });
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    if (signal.aborted) stop();
+    if (progress !== undefined) await tellSteps(services, run, progress, signal);
+    return await services.runs.wait(run.run_id, signal);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+async function tellSteps(
+  { runs }: HttpServices,
+  run: Run,
+  progress: NonNullable<Caller["progress"]>,
+  signal: AbortSignal,
+): Promise<void> {
+  let steps = 0;
+  for await (const batch of runs.followBatches(run, -1, signal)) {
+    for (const { event, data } of batch) {
+      if (event !== "updates" || typeof data !== "object" || data === null) continue;
+      steps += 1;
+      await progress(steps, Object.keys(data).join(", "));
+    }
+  }
+}
+
+/** The answers to all questions by their ids; `undefined` when a person leaves one open. */
+async function askAll(
+  waiting: readonly Approval[],
+  ask: NonNullable<Caller["ask"]>,
+  language: Language,
+): Promise<JsonObject | undefined> {
+  const answers: JsonObject = {};
+  for (const { interrupt_id, value } of waiting) {
+    const question = readQuestion(value);
+    const decision = await ask(question, textOf(question, value, language));
+    if (decision.kind === "left") return undefined;
+    answers[interrupt_id] = decision.value;
+  }
+  return answers;
+}
+
+function textOf(question: Question, value: unknown, language: Language): string {
+  const actions = question.actions.map(({ name, args }) => `${name}(${JSON.stringify(args)})`);
+  const text = questionText(question, language) ?? (actions.length > 0 ? "May this be done?" : JSON.stringify(value));
+  return [text, ...actions].join("\n");
+}
+
+function waitingResult(run: Run, waiting: readonly Approval[], language: Language): CallToolResult {
+  const { session_id: thread_id, run_id } = run;
+  const questions = waiting.map(({ interrupt_id, value }) => ({ interrupt_id, value }));
+  const texts = waiting.map(({ value }) => textOf(readQuestion(value), value, language));
+  const isAction = waiting.some(({ value }) => readQuestion(value).actions.length > 0);
+  const example = isAction ? '{"decisions": [{"type": "approve"}]}' : '"the answer"';
+  const how = `Waiting for an answer. Call this tool again with {"thread_id": "${thread_id}", "resume": ${example}}.`;
+  return {
+    content: [{ type: "text", text: [...texts, how].join("\n\n") }],
+    structuredContent: { thread_id, run_id, status: "interrupted", interrupts: questions },
+  };
+}
+
+const Reply = z.object({
+  messages: z.array(z.looseObject({ type: z.string().optional(), content: z.unknown() })).min(1),
+});
+const TextPart = z.object({ type: z.literal("text"), text: z.string() });
+
+async function resultOf(services: HttpServices, run: Run, language: Language): Promise<CallToolResult> {
+  const { session_id: thread_id, run_id, status } = run;
+  if (status === "error" || status === "timeout") {
+    const failure = run.error ?? { error: "Error", message: `The run ended with ${status}` };
+    const error = { message: failure.message, ...toWireRunError(failure, language) };
+    return {
+      isError: true,
+      content: [{ type: "text", text: error.message }],
+      structuredContent: { thread_id, run_id, status, error },
+    };
+  }
+  const values = services.runs.lastValues(run) ?? (await readValues(services.storage, run.session_id));
+  // The text of the wire is what JSON makes of messages.
+  const told: JsonObject = z
+    .record(z.string(), z.unknown())
+    .catch({})
+    .parse(JSON.parse(toWireJson(values ?? {})));
+  const reply = replyOf(told);
+  return {
+    content: [{ type: "text", text: reply ?? JSON.stringify(told) }],
+    structuredContent: { thread_id, run_id, status, ...(reply === undefined ? { values: told } : { reply }) },
+  };
+}
+
+/** The text of the last message, of a graph that has messages. */
+function replyOf(values: JsonObject): string | undefined {
+  const last = Reply.safeParse(values).data?.messages.at(-1);
+  if (last?.type !== "ai") return undefined;
+  if (typeof last.content === "string") return last.content;
+  const parts = z.array(z.unknown()).catch([]).parse(last.content);
+  return parts.flatMap((part) => TextPart.safeParse(part).data?.text ?? []).join("");
+}

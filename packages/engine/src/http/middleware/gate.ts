@@ -1,0 +1,157 @@
+import type { MiddlewareHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
+import { AppError, errorMessage } from "../../errors/errors.ts";
+import type { Cors } from "../../manifest/manifest.ts";
+import type { HttpContext, HttpEnvironment } from "../environment.ts";
+
+/** LangGraph Studio's page; it talks to local servers from the browser. */
+export const studioOrigin = "https://smith.langchain.com";
+
+const exposedHeaders =
+  "Content-Location, Location, X-Pagination-Total, X-Pagination-Next, X-Queue-Position, X-Thread-Id";
+const allowedMethods = "GET, HEAD, PUT, POST, DELETE, PATCH";
+const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
+const loopbackOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/u;
+
+/** Who may talk to the server. */
+export interface GateOptions {
+  /** The address it listens on. */
+  host: string;
+  /** Names besides the loopback ones that `Host` may say. */
+  allowedHosts: string[];
+  /** Web pages that may call it; `*` is all of them. */
+  corsOrigins: string[];
+  /** What `http.cors` of a langgraph.json allows besides. */
+  cors?: Cors | undefined;
+  /** Whether every page that comes from this machine may call it, whatever its port. */
+  localPages: boolean;
+  /** Is told of each page that may not. */
+  onRefused: (origin: string) => void;
+}
+
+/** Whether a server that listens there is reached from its own machine only. */
+export function isLoopbackName(host: string): boolean {
+  return [...loopbackNames, "::1"].includes(host);
+}
+
+/** Whether a `Host` header says one of the names by which a machine calls itself. */
+export function isLoopbackHost(host: string): boolean {
+  return loopbackNames.includes(hostName(host));
+}
+
+/**
+ * Keeps web pages from driving a local server: a `Host` that is not ours (DNS rebinding) and an `Origin` that is
+ * neither ours, Studio's, a local page's where those may call, nor configured get 403 before any handler. Answers
+ * preflights and writes the CORS headers. On a public address, where a key is required, `Host` is checked only when
+ * names are configured.
+ */
+export function gate(options: GateOptions): MiddlewareHandler<HttpEnvironment> {
+  const isLoopback = isLoopbackName(options.host);
+  // A name that was configured with a port counts without it, as a `Host` does.
+  const hosts = new Set([...loopbackNames, options.host, ...options.allowedHosts].map(hostName));
+  const checksHost = isLoopback || options.allowedHosts.length > 0;
+  const { cors = {} } = options;
+  const origins = new Set([studioOrigin, ...options.corsOrigins, ...(cors.allow_origins ?? [])]);
+  const pattern = originPattern(cors);
+  const answers = headersOf(cors);
+  const allowsAll = origins.has("*");
+  return async (context, next) => {
+    const host = context.req.header("host") ?? "";
+    if (checksHost && !hosts.has(hostName(host))) throw foreignHost(host);
+    const origin = context.req.header("origin");
+    if (origin !== undefined) {
+      const isNamed = origins.has(origin) || isOwn(origin, host) || pattern?.test(origin) === true;
+      const mayCall = isNamed || allowsAll || (options.localPages && loopbackOrigin.test(origin));
+      if (!mayCall) {
+        options.onRefused(printable(origin));
+        throw foreignOrigin(origin);
+      }
+      allowOrigin(context, origin, answers);
+      // What a browser keeps of a user goes to pages that somebody has named: `*` names none.
+      if (isNamed && cors.allow_credentials === true) context.header("Access-Control-Allow-Credentials", "true");
+      if (context.req.method === "OPTIONS") return preflight(context, cors);
+    }
+    return next();
+  };
+}
+
+/** Refuses with 415 a body that is neither JSON nor text. */
+export function contentTypes(): MiddlewareHandler<HttpEnvironment> {
+  return async (context, next) => {
+    checkContentType(context);
+    return next();
+  };
+}
+
+/** The whole origin has to match: a part would let in `https://ours.example.evil.example`. */
+function originPattern({ allow_origin_regex: pattern }: Cors): RegExp | undefined {
+  if (pattern === undefined) return undefined;
+  try {
+    return new RegExp(`^(?:${pattern})$`, "u");
+  } catch (error) {
+    throw new AppError("config", `http.cors.allow_origin_regex is no pattern: ${errorMessage(error)}`, {
+      suggestion: "Correct it in langgraph.json.",
+      cause: error,
+    });
+  }
+}
+
+/** The headers of every answer to a page that may call. */
+function headersOf({ expose_headers = [] }: Cors): Record<string, string> {
+  const known = new Set(exposedHeaders.toLowerCase().split(", "));
+  const others = expose_headers.filter((name) => !known.has(name.toLowerCase()));
+  return {
+    "Access-Control-Expose-Headers": [exposedHeaders, ...others].join(", "),
+  };
+}
+
+/** The name in a Host header: lower case, without the port; anything odd is kept and so refused. */
+function hostName(host: string): string {
+  return host.toLowerCase().replace(/:\d+$/, "");
+}
+
+/** A page we served ourselves, such as `/docs`. */
+function isOwn(origin: string, host: string): boolean {
+  return origin === `http://${host}` || origin === `https://${host}`;
+}
+
+function foreignHost(host: string): HTTPException {
+  const message = `Host "${printable(host)}" is not one of this server's names. Add it to MILLRACE_ALLOWED_HOSTS if it is.`;
+  return new HTTPException(403, { message });
+}
+
+function foreignOrigin(origin: string): HTTPException {
+  const message = `Origin "${printable(origin)}" may not call this server. Add it to MILLRACE_CORS_ORIGINS, or to http.cors.allow_origins of langgraph.json, to allow it.`;
+  return new HTTPException(403, { message });
+}
+
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
+}
+
+function allowOrigin(context: HttpContext, origin: string, answers: Record<string, string>): void {
+  context.header("Access-Control-Allow-Origin", origin);
+  for (const [name, value] of Object.entries(answers)) context.header(name, value);
+  context.header("Vary", "Origin");
+}
+
+function preflight(context: HttpContext, cors: Cors): Response {
+  context.header("Access-Control-Allow-Methods", cors.allow_methods?.join(", ") ?? allowedMethods);
+  if (cors.max_age !== undefined) context.header("Access-Control-Max-Age", String(cors.max_age));
+  const wanted = cors.allow_headers?.join(", ") ?? context.req.header("access-control-request-headers");
+  if (wanted !== undefined) context.header("Access-Control-Allow-Headers", wanted);
+  // Browsers that guard private networks ask before a public page may reach a local server; the origin was checked.
+  if (context.req.header("access-control-request-private-network") === "true") {
+    context.header("Access-Control-Allow-Private-Network", "true");
+  }
+  return context.body(null, 204);
+}
+
+/** JSON, text (which Studio sends) or nothing said; a form can be posted by any page without asking. */
+function checkContentType(context: HttpContext): void {
+  if (context.req.method === "GET" || context.req.method === "HEAD") return;
+  const type = context.req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (type === "" || type === "application/json" || type === "text/plain" || type.endsWith("+json")) return;
+  const message = `Content type "${printable(type)}" is not supported. Send application/json.`;
+  throw new HTTPException(415, { message });
+}

@@ -1,0 +1,107 @@
+import { createHash } from "node:crypto";
+import type { MiddlewareHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
+import { AppError } from "../../errors/errors.ts";
+import { studioUser, type AuthContext, type CustomAuth } from "../../manifest/auth.ts";
+import type { ApiKey } from "../../config/api-keys.ts";
+import type { HttpContext, HttpEnvironment } from "../environment.ts";
+import { isLoopbackHost, isLoopbackName, studioOrigin } from "./gate.ts";
+
+/**
+ * Who sends a request: the owner of its key, `anyone` where no key is asked for, a `user` of the rules of `auth.path`,
+ * `nobody` on a path that is open to all.
+ */
+export type Caller =
+  | { kind: "anyone" }
+  | { kind: "owner"; name: string }
+  | { kind: "user"; context: AuthContext }
+  | { kind: "nobody" };
+
+/** By what callers are told apart. */
+interface IdentifyOptions {
+  apiKeys: readonly ApiKey[];
+  auth: CustomAuth | undefined;
+  /** The address the server listens on. */
+  host: string;
+  /** Web pages that may call it, as far as they are named. */
+  origins: readonly string[];
+}
+
+/** Paths without data of any owner: health checks, the SDK's first look, and the description of the API. */
+const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?|ui\/[^/]+\/[^/]+)$/u;
+
+/** Headers by which a proxy says that it has passed a request on. */
+const forwarding = /^(forwarded|via|x-real-ip|x-forwarded-.+)$/u;
+
+/**
+ * Sets who sends a request: by its key, then by the rules of `auth.path`. Refuses with 401, or as those rules do, on all
+ * paths but the open ones. Throws `config` at the start for a server that others can reach and that asks nobody.
+ */
+export function identifyCaller(options: IdentifyOptions): MiddlewareHandler<HttpEnvironment> {
+  requireAuthentication(options);
+  const { apiKeys, auth } = options;
+  if (auth === undefined && apiKeys.length === 0) {
+    return async (context, next) => {
+      context.set("caller", { kind: "anyone" });
+      return next();
+    };
+  }
+  const ownerOf = keyLookup(apiKeys);
+  return async (context, next) => {
+    const key = keyOf(context);
+    const owner = key === undefined ? undefined : ownerOf(key);
+    if (owner !== undefined) context.set("caller", { kind: "owner", name: owner });
+    else if (openPaths.test(context.req.path)) context.set("caller", { kind: "nobody" });
+    else if (auth === undefined || context.req.method === "OPTIONS") throw noKey(key !== undefined);
+    else {
+      const user = believesStudio(context, options, auth) ? studioUser : await auth.authenticate(withoutBody(context));
+      context.set("caller", { kind: "user", context: user });
+      // Routes of `http.app` read it.
+      context.set("auth", user);
+    }
+    return next();
+  };
+}
+
+/** The owner of a key. It is looked up by its SHA-256, so that the time it takes says nothing about other keys. */
+function keyLookup(apiKeys: readonly ApiKey[]): (key: string) => string | undefined {
+  const digestOf = (key: string): string => createHash("sha256").update(key).digest("base64");
+  const owners = new Map(apiKeys.map(({ owner, key }) => [digestOf(key), owner]));
+  return owners.size === 0 ? () => undefined : (key) => owners.get(digestOf(key));
+}
+
+function keyOf({ req }: HttpContext): string | undefined {
+  return req.header("x-api-key") ?? /^Bearer (.+)$/i.exec(req.header("authorization") ?? "")?.[1];
+}
+
+function noKey(hasKey: boolean): HTTPException {
+  const message = hasKey ? "The API key is not valid." : "An API key is required. Send it in the x-api-key header.";
+  return new HTTPException(401, { message });
+}
+
+/**
+ * Whether Studio asks, from this machine. Its header says nothing that could be checked, so it is believed only of
+ * pages that are named as callers and of programs, and of requests that no proxy has passed on. A proxy that neither
+ * says so nor keeps `Host` cannot be told (docs/graphs.md).
+ */
+function believesStudio({ req }: HttpContext, { host, origins }: IdentifyOptions, auth: CustomAuth): boolean {
+  if (!auth.allowsStudio || !isLoopbackName(host) || req.header("x-auth-scheme") !== "langsmith") return false;
+  const origin = req.header("origin");
+  // That all pages may call makes none of them Studio.
+  if (origin !== undefined && origin !== studioOrigin && !origins.includes(origin)) return false;
+  const names = [...req.raw.headers.keys()];
+  return isLoopbackHost(req.header("host") ?? "") && !names.some((name) => forwarding.test(name));
+}
+
+function requireAuthentication({ apiKeys, auth, host }: IdentifyOptions): void {
+  if (isLoopbackName(host) || apiKeys.length > 0 || auth !== undefined) return;
+  throw new AppError("config", `HOST is ${host}, which others can reach, and MILLRACE_API_KEYS is empty.`, {
+    suggestion:
+      "Set MILLRACE_API_KEYS to one or more keys, separated by commas, name auth.path in langgraph.json, or listen on 127.0.0.1.",
+  });
+}
+
+/** The rules read what a request says of itself; its body is for the routes. */
+function withoutBody({ req }: HttpContext): Request {
+  return new Request(req.url, { method: req.method, headers: req.raw.headers });
+}

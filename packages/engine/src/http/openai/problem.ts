@@ -1,0 +1,103 @@
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { HTTPException } from "hono/http-exception";
+import { z } from "zod";
+import { AppError, explain, isAppError, type ErrorCode } from "../../errors/errors.ts";
+import type { Logger } from "../../logger.ts";
+import { Refusal } from "../../manifest/refusal.ts";
+import type { RunError } from "../../storage/records.ts";
+import type { HttpContext } from "../environment.ts";
+import { statusOf } from "../errors.ts";
+
+/** Paths whose errors have OpenAI's form, also those of the key check and of the limits. */
+export const openAiPaths = /^\/v1\/(chat\/completions|responses|models)(\/|$)/u;
+
+/** The body of every error of these routes. */
+export const OpenAiError = z
+  .object({
+    error: z.object({
+      message: z.string(),
+      type: z.string(),
+      param: z.string().nullable(),
+      code: z.string().nullable(),
+    }),
+  })
+  .meta({ ref: "OpenAiError" });
+
+/** What is wrong with a request, with the name of the parameter and a code for programs. */
+export class OpenAiProblem extends AppError {
+  readonly param: string | null;
+  readonly reason: string;
+
+  constructor(kind: ErrorCode, reason: string, message: string, param: string | null = null) {
+    super(kind, message);
+    this.reason = reason;
+    this.param = param;
+  }
+}
+
+/** Turns anything thrown into OpenAI's form of an error; what was not meant is logged whole and told without details. */
+export function answerOpenAiError(error: unknown, context: HttpContext, logger: Logger): Response {
+  const request = { path: context.req.path, request_id: context.get("requestId") };
+  if (error instanceof z.ZodError) {
+    const [first] = error.issues;
+    const message = error.issues
+      .slice(0, 5)
+      .map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`)
+      .join("; ");
+    return answer(context, 400, message, { param: first?.path.join(".") ?? null, code: "invalid_value" });
+  }
+  if (error instanceof Refusal) {
+    for (const [name, value] of error.headers) context.header(name, value);
+    return answer(context, error.status, error.message);
+  }
+  if (error instanceof HTTPException) return answer(context, error.status, error.message);
+  if (isAppError(error)) {
+    const status = statusOf[error.code];
+    if (status >= 500) logger.error({ err: error, ...request }, "request_failed");
+    if (status === 503 || error.code === "rate_limit") context.header("Retry-After", "1");
+    const { param = null, reason = error.code } = error instanceof OpenAiProblem ? error : {};
+    return answer(context, status, explain(error), { param, code: reason });
+  }
+  logger.error({ err: error, ...request }, "request_failed");
+  return answer(context, 500, "Internal Server Error");
+}
+
+/**
+ * The answer for a run that has failed. 400 and `x-should-retry: false`: what the graph did is done, and a client that
+ * sends the request again by itself, as OpenAI's and LangChain's do after 5xx, would do it again.
+ */
+export function answerFailedRun(context: HttpContext, error: RunError): Response {
+  context.header("x-should-retry", "false");
+  return context.json(failedRunBody(error), 400);
+}
+
+/** How a run failed, as a body and as an event of a stream. */
+export function failedRunBody({ error, message }: RunError): z.infer<typeof OpenAiError> {
+  return { error: { message, type: "run_failed", param: null, code: error } };
+}
+
+function answer(
+  context: HttpContext,
+  status: number,
+  message: string,
+  { param, code }: { param: string | null; code: string | null } = { param: null, code: null },
+): Response {
+  const body: z.infer<typeof OpenAiError> = { error: { message, type: typeOf(status), param, code } };
+  // HTTPException and the table of errors hold only statuses that have a body.
+  return context.json(body, status as ContentfulStatusCode);
+}
+
+function typeOf(status: number): string {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 429:
+      return "rate_limit_error";
+    default:
+      return status < 500 ? "invalid_request_error" : "server_error";
+  }
+}

@@ -1,0 +1,213 @@
+import { createHash } from "node:crypto";
+import { findAssistant } from "../../../graphs/find-assistant.ts";
+import { readDecision } from "../../../sessions/questions/read-decision.ts";
+
+import { readQuestion, resumeValue } from "../../../sessions/questions/questions.ts";
+import { readMessages } from "../../../sessions/messages/conversation.ts";
+import { createSession } from "../../../sessions/sessions.ts";
+import type { Approval, Assistant, JsonObject, Run, Session } from "../../../storage/records.ts";
+import type { HttpContext, HttpServices } from "../../environment.ts";
+import { RunBody } from "../../requests/run-request.ts";
+import { admitRun, tellPosition } from "../../requests/runs.ts";
+import { sessionIdOf, submissionOf } from "../../requests/submission.ts";
+import { Id } from "../../validate.ts";
+import { afterAnswer, digestOf, newMessages, toGraphMessages, wordsOf, type InputMessage } from "./input-message.ts";
+import { OpenAiProblem } from "../problem.ts";
+
+/** Minutes that a thread stays that a client has not named: what waits in it can be answered so long. */
+const unnamedMinutes = 60;
+
+/** A turn that a client asks for, in either form. */
+export interface TurnRequest {
+  model: string;
+  messages: readonly InputMessage[];
+  /** The messages are the whole conversation, of which a thread may have a part; else all of them are new. */
+  isWhole: boolean;
+  /** The thread that the client has named, or that of the response before. */
+  thread: string | undefined;
+  tools: { name: string; description?: string; parameters?: JsonObject }[];
+  /** What the client asks of the model, as our own agent knows it. */
+  choices: JsonObject;
+  /** The whole of what the client asks of the model, for other graphs. */
+  parameters: JsonObject;
+  metadata: JsonObject;
+  /** The thread stays although the client has not named it. */
+  isKept: boolean;
+}
+
+/** A turn that has begun. */
+export interface BegunTurn {
+  run: Run;
+  /** The client has named no thread: the conversation up to this turn, by which it is found again. */
+  unnamed: readonly InputMessage[] | undefined;
+}
+
+/** The assistant that a model's name stands for. Throws `model_not_found`, and for a graph without messages. */
+export async function requireModel({ storage, runnable, graphs }: HttpServices, model: string): Promise<Assistant> {
+  const byId = await findAssistant(runnable, graphs, model);
+  const found = byId ?? (await assistantByName({ storage, graphs }, model));
+  if (found === undefined) {
+    throw new OpenAiProblem(
+      "not_found",
+      "model_not_found",
+      `The model "${model}" does not exist. GET /v1/models lists them.`,
+      "model",
+    );
+  }
+  if (!hasMessages(graphs, found)) {
+    const message = `The graph "${found.graph_id}" has no messages in its state, so it cannot be talked to. Use POST /runs.`;
+    throw new OpenAiProblem("invalid_parameter", "unsupported_model", message, "model");
+  }
+  return found;
+}
+
+/** Whether a graph keeps messages. */
+export function hasMessages(graphs: HttpServices["graphs"], { graph_id }: Pick<Assistant, "graph_id">): boolean {
+  return "messages" in graphs.get(graph_id).channels;
+}
+
+async function assistantByName(
+  { storage, graphs }: Pick<HttpServices, "storage" | "graphs">,
+  name: string,
+): Promise<Assistant | undefined> {
+  const { assistants } = await storage.assistants.search({ name, limit: 100, offset: 0 }, graphs.assistants());
+  const [only, another] = assistants.filter((assistant) => assistant.name === name);
+  return another === undefined ? only : undefined;
+}
+
+/** Starts a turn: in its thread, in the one whose question it answers, or in a new one. */
+export async function beginTurn(
+  services: HttpServices,
+  context: HttpContext,
+  body: object,
+  request: TurnRequest,
+): Promise<BegunTurn> {
+  const assistant = await requireModel(services, request.model);
+  const submission = submissionOf(context, body);
+  const key = submission && createHash("sha256").update(submission.key).digest("hex");
+  const named = request.thread === undefined ? undefined : await namedSession(services, request.thread);
+  const waiting = named ?? (await waitingSession(services, request));
+  const session =
+    waiting ??
+    (await createSession(services.storage, {
+      ...(submission && { session_id: sessionIdOf(submission, services.owner), if_exists: "do_nothing" }),
+    }));
+  const known = key === undefined ? undefined : await runOfKey(services, session, key);
+  const asked =
+    known?.run_id === undefined ? await askedOf(services, session, assistant, request) : { input: { messages: [] } };
+  const run = await admitRun(
+    services,
+    session,
+    RunBody.parse({
+      assistant_id: assistant.assistant_id,
+      ...asked,
+      metadata: { ...request.metadata, ...(key !== undefined && { openai_key: key }) },
+      // Updates have the messages whole, and what waits.
+      stream_mode: ["messages-tuple", "updates", "custom"],
+      multitask_strategy: "enqueue",
+    }),
+    { headers: context.req.header(), submission, temporary: false },
+  );
+  if (waiting === undefined && !request.isKept) {
+    await services.storage.ttls.set(session.session_id, { minutes: unnamedMinutes, strategy: "delete" });
+  }
+  tellPosition(services, context, run);
+  return { run, unnamed: named === undefined && request.isWhole ? request.messages : undefined };
+}
+
+/** Of a thread that is named, the one of that name; a UUID is its id. It is made when it is first used. */
+async function namedSession({ storage, owner }: HttpServices, name: string): Promise<Session> {
+  const id = Id.safeParse(name).data ?? sessionIdOf({ key: `thread:${name}`, hash: "" }, owner);
+  return createSession(storage, { session_id: id, if_exists: "do_nothing" });
+}
+
+/** The thread that waits where this conversation had its last answer. */
+async function waitingSession({ storage }: HttpServices, request: TurnRequest): Promise<Session | undefined> {
+  const fresh = afterAnswer(request.messages);
+  if (!request.isWhole || fresh.length === request.messages.length) return undefined;
+  const openai_waits = digestOf(request.messages.slice(0, request.messages.length - fresh.length));
+  const { sessions } = await storage.sessions.search({
+    metadata: { openai_waits },
+    status: "interrupted",
+    limit: 1,
+    offset: 0,
+  });
+  return sessions[0];
+}
+
+async function runOfKey({ runs }: HttpServices, { session_id }: Session, key: string): Promise<Run | undefined> {
+  const newest = await runs.list(session_id, { limit: 20, offset: 0 });
+  return newest.find(({ metadata }) => metadata["openai_key"] === key);
+}
+
+/** What the run is given: an answer to what waits, or the messages that the thread does not have. */
+async function askedOf(
+  services: HttpServices,
+  session: Session,
+  assistant: Assistant,
+  request: TurnRequest,
+): Promise<JsonObject> {
+  const { storage, graphs } = services;
+  const isOwn = graphs.hasLoop(graphs.get(assistant.graph_id));
+  const settings = isOwn
+    ? { context: ownContext(request) }
+    : { config: { configurable: { openai: request.parameters } } };
+  const pending = session.status === "interrupted" ? await storage.approvals.pending(session.session_id) : [];
+  const fresh = request.isWhole ? afterAnswer(request.messages) : request.messages;
+  const resume = answersTo(pending, fresh);
+  if (Object.keys(resume).length > 0) return { command: { resume }, ...settings };
+  const known = await readMessages(storage, session.session_id);
+  const added = known.length === 0 || !request.isWhole ? request.messages : newMessages(request.messages, known);
+  if (isOwn && known.length > 0 && added.some(({ role }) => role === "tool")) {
+    const message =
+      "No such tool call waits in this conversation: it has its result, or was given up for another message.";
+    throw new OpenAiProblem("invalid_parameter", "tool_call_not_waiting", message, "messages");
+  }
+  // The system text of our own agent goes with each turn, and is no message.
+  const messages = isOwn ? added.filter(({ role }) => role !== "system") : added;
+  return { input: { messages: toGraphMessages(messages) }, ...settings };
+}
+
+/** The answers that new messages are: results of the client's calls, and plain words to the oldest question of another kind. */
+function answersTo(pending: readonly Approval[], fresh: readonly InputMessage[]): JsonObject {
+  const answers: JsonObject = {};
+  const isCall = ({ value }: Approval): boolean => readQuestion(value).kind === "client_tool";
+  for (const message of fresh) {
+    if (message.role !== "tool") continue;
+    const call = pending.find((one) => isCall(one) && callIdOf(one) === message.call);
+    if (call !== undefined) answers[call.interrupt_id] = wordsOf(message).trim() || "(no output)";
+  }
+  const said = fresh.filter(({ role }) => role === "user");
+  const [question] = pending.filter((one) => !isCall(one));
+  const [only] = said;
+  if (question === undefined || only === undefined || said.length > 1) return answers;
+  const answer = answerOf(question, wordsOf(only).trim());
+  return answer === undefined ? answers : { ...answers, [question.interrupt_id]: answer };
+}
+
+function callIdOf({ value }: Approval): unknown {
+  return typeof value === "object" && value !== null && "tool_call_id" in value ? value.tool_call_id : undefined;
+}
+
+/** About an action only a plain yes or no is an answer; anything else is a new request. */
+function answerOf({ value }: Approval, words: string): unknown {
+  const question = readQuestion(value);
+  if (words === "") return undefined;
+  if (question.actions.length === 0) return words;
+  const { kind } = readDecision(words);
+  return kind === "approve" || kind === "reject" ? resumeValue(question, { type: kind }) : undefined;
+}
+
+function ownContext({ messages, tools, choices }: TurnRequest): JsonObject {
+  const system = messages
+    .filter(({ role }) => role === "system")
+    .map((message) => wordsOf(message))
+    .join("\n\n")
+    .trim();
+  return {
+    ...choices,
+    ...(system === "" ? {} : { system }),
+    // The client's tools are for work: no model is asked first where to go with it.
+    ...(tools.length === 0 ? {} : { client_tools: tools, mode: "free_work" }),
+  };
+}

@@ -1,0 +1,217 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import type { RunEvent } from "../../../run-events.ts";
+import {
+  isAIMessage,
+  isBaseMessage,
+  isBaseMessageChunk,
+  isHumanMessage,
+  isToolMessage,
+  messageText,
+} from "../../../message-kinds.ts";
+import { PendingInterrupt, type Run, type RunError } from "../../../storage/records.ts";
+
+/** What a turn says, piece by piece. `id` is that of the message it belongs to. */
+export type TurnItem = { type: "text" | "reasoning"; id: string; text: string };
+
+/** A call that the client is to carry out. `args` is JSON. */
+export interface ClientCall {
+  id: string;
+  name: string;
+  args: string;
+}
+
+/** What a turn took, in tokens. */
+export interface TurnUsage {
+  input: number;
+  output: number;
+  cached: number;
+  reasoning: number;
+}
+
+/** What a run has told when it is over. */
+export interface TurnResult {
+  calls: ClientCall[];
+  /** What waits for a person. */
+  questions: PendingInterrupt[];
+  usage: TurnUsage;
+  /** The last answer reached the limit of its length. */
+  isCut: boolean;
+  error: RunError | undefined;
+}
+
+const Interrupted = z.looseObject({ __interrupt__: z.array(PendingInterrupt) });
+const CallForClient = z.looseObject({
+  kind: z.literal("client_tool"),
+  tool_call_id: z.string(),
+  tool: z.string(),
+  args: z.record(z.string(), z.unknown()).default({}),
+});
+const Counted = z.looseObject({
+  type: z.literal("token_usage"),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cached_tokens: z.number().default(0),
+});
+const UsageOfMessage = z.looseObject({
+  input_tokens: z.number().default(0),
+  output_tokens: z.number().default(0),
+  input_token_details: z.looseObject({ cache_read: z.number().optional() }).optional(),
+  output_token_details: z.looseObject({ reasoning: z.number().optional() }).optional(),
+});
+const Finished = z.looseObject({ finish_reason: z.string().optional(), stop_reason: z.string().nullish() });
+const Thought = z.looseObject({ reasoning_content: z.string() });
+
+/**
+ * Reads what a run tells as a turn: the same events always give the same. Where the run answers a question, what was
+ * said before that was told by the run that asked.
+ */
+export class TurnReader {
+  readonly #isResumed: boolean;
+  /** What was told, by the ids of messages. */
+  readonly #told = new Map<string, string>();
+  readonly #usages = new Map<string, TurnUsage>();
+  readonly #counted: TurnUsage[] = [];
+  /** Calls without a result. */
+  readonly #open = new Map<string, ClientCall>();
+  #questions: PendingInterrupt[] = [];
+  #isCut = false;
+  #error: RunError | undefined;
+
+  constructor({ kwargs }: Pick<Run, "kwargs">) {
+    this.#isResumed = kwargs.command?.["resume"] !== undefined;
+  }
+
+  /** What an event of the run says. */
+  read(event: RunEvent): TurnItem[] {
+    switch (event.event) {
+      case "messages":
+        return isBaseMessage(event.data) && isAIMessage(event.data)
+          ? this.#tell(event.data, isBaseMessageChunk(event.data))
+          : [];
+      case "updates":
+        return event.namespace.length === 0 ? this.#readUpdate(event.data) : [];
+      case "custom":
+        this.#count(event.data);
+        return [];
+      case "error":
+        this.#error = event.data;
+        return [];
+      default:
+        return [];
+    }
+  }
+
+  /** What there is to say when the run is over. */
+  result(): TurnResult {
+    const own = this.#questions.flatMap(({ value }) => CallForClient.safeParse(value).data ?? []);
+    const calls = own.map(({ tool_call_id: id, tool: name, args }) => ({ id, name, args: JSON.stringify(args) }));
+    return {
+      calls: this.#questions.length > 0 ? calls : [...this.#open.values()],
+      questions: this.#questions.filter(({ value }) => !CallForClient.safeParse(value).success),
+      // Of our own loop every call of a model is counted, also those that are no message.
+      usage: sumOf(this.#counted.length > 0 ? this.#counted : [...this.#usages.values()]),
+      isCut: this.#isCut,
+      error: this.#error,
+    };
+  }
+
+  #tell(message: BaseMessage, isPiece: boolean): TurnItem[] {
+    const { id = "" } = message;
+    if (!isPiece && this.#told.has(id)) return [];
+    // A step may give back what its model has said without the id under which that came in pieces.
+    const words = messageText(message);
+    if (!isPiece && words !== "" && [...this.#told.values()].includes(words)) return [];
+    const items: TurnItem[] = [
+      { type: "reasoning", id, text: thoughtsOf(message) },
+      { type: "text", id, text: words },
+    ];
+    const said = items.filter(({ text }) => text !== "");
+    if (said.length > 0) this.#told.set(id, (this.#told.get(id) ?? "") + words);
+    return said;
+  }
+
+  #readUpdate(data: Record<string, unknown>): TurnItem[] {
+    const waiting = Interrupted.safeParse(data).data?.__interrupt__ ?? [];
+    const others = this.#questions.filter(({ id }) => waiting.every((one) => one.id !== id));
+    this.#questions = [...others, ...waiting];
+    return Object.values(data).flatMap((update) => {
+      const messages = newestTurn(messagesOf(update));
+      return messages.flatMap((message) => this.#take(message, message === messages.at(-1)));
+    });
+  }
+
+  /** What a step has left: whole messages, those of a nested graph among them, which came in no pieces. */
+  #take(message: BaseMessage, isLast: boolean): TurnItem[] {
+    if (isToolMessage(message)) this.#open.delete(message.tool_call_id);
+    if (!isAIMessage(message)) return [];
+    this.#open.clear();
+    for (const { id = "", name, args } of message.tool_calls ?? []) {
+      this.#open.set(id, { id, name, args: JSON.stringify(args) });
+    }
+    const usage = UsageOfMessage.safeParse(message.usage_metadata).data;
+    if (usage !== undefined && message.id !== undefined) this.#usages.set(message.id, toUsage(usage));
+    const { finish_reason, stop_reason } = Finished.safeParse(message.response_metadata).data ?? {};
+    this.#isCut = finish_reason === "length" || stop_reason === "max_tokens";
+    return this.#isResumed && !isLast ? [] : this.#tell(message, false);
+  }
+
+  #count(data: unknown): void {
+    const used = Counted.safeParse(data).data;
+    if (used === undefined) return;
+    this.#counted.push({
+      input: used.input_tokens,
+      output: used.output_tokens,
+      cached: used.cached_tokens,
+      reasoning: 0,
+    });
+  }
+}
+
+/** What a step writes into `messages`. */
+function messagesOf(update: unknown): BaseMessage[] {
+  const parts: unknown[] = Array.isArray(update) ? update : [update];
+  return parts.flatMap((part) => {
+    if (typeof part !== "object" || part === null || !("messages" in part)) return [];
+    const messages: unknown[] = Array.isArray(part.messages) ? part.messages : [part.messages];
+    return messages.filter((message) => isBaseMessage(message));
+  });
+}
+
+/** A graph within a graph gives back the whole conversation. */
+function newestTurn(messages: BaseMessage[]): BaseMessage[] {
+  return messages.slice(messages.findLastIndex((message) => isHumanMessage(message)) + 1);
+}
+
+/** What a model has thought, where its vendor tells. */
+function thoughtsOf({ content, additional_kwargs }: BaseMessage): string {
+  const told = Thought.safeParse(additional_kwargs).data?.reasoning_content;
+  if (told !== undefined || typeof content === "string") return told ?? "";
+  const thoughts = content.map((part) => {
+    const thought: unknown =
+      part.type === "thinking" ? part["thinking"] : part.type === "reasoning" ? part["reasoning"] : "";
+    return typeof thought === "string" ? thought : "";
+  });
+  return thoughts.join("");
+}
+
+function toUsage(usage: z.infer<typeof UsageOfMessage>): TurnUsage {
+  return {
+    input: usage.input_tokens,
+    output: usage.output_tokens,
+    cached: usage.input_token_details?.cache_read ?? 0,
+    reasoning: usage.output_token_details?.reasoning ?? 0,
+  };
+}
+
+function sumOf(usages: readonly TurnUsage[]): TurnUsage {
+  return usages.reduce(
+    (sum, { input, output, cached, reasoning }) => ({
+      input: sum.input + input,
+      output: sum.output + output,
+      cached: sum.cached + cached,
+      reasoning: sum.reasoning + reasoning,
+    }),
+    { input: 0, output: 0, cached: 0, reasoning: 0 },
+  );
+}

@@ -1,0 +1,175 @@
+import { z } from "zod";
+import type { RunEvent } from "../../../run-events.ts";
+import { PendingInterrupt, type Run } from "../../../storage/records.ts";
+import { createLifecycles, type AgentStatus, type AgentTree, type Lifecycles } from "./lifecycle.ts";
+import { createMessageStreams } from "./messages.ts";
+import type { ProtocolBody, ProtocolEvent } from "./protocol-event.ts";
+import { createToolCalls } from "./tool-calls.ts";
+
+/** One run in the words of the protocol. It has to see all events of the run, from the first. */
+export interface RunProtocol {
+  events(event: RunEvent): ProtocolEvent[];
+  /** What its end is told as; `ended` is its row, `undefined` for a run that was removed. `at` is when it ended. */
+  end(ended: Run | undefined, at: string): ProtocolEvent[];
+  tree(): AgentTree;
+}
+
+/** The places in a thread's sequence that a millisecond has. */
+const placesPerMillisecond = 1000;
+
+/** The ids of the questions that a run answers, when it answers them by id. */
+const Answers = z.record(z.string().regex(/^[0-9a-f]{32}$/u), z.unknown());
+const Questions = z.array(z.looseObject({ ...PendingInterrupt.shape, value: z.unknown().optional() }));
+
+/**
+ * Translates the log of one run into events of the protocol. The same log gives the same
+ * events with the same places, whoever reads it and when: a place is the time of telling in microseconds, moved on where
+ * several share it. A run ends in a millisecond of its own, and its end is told right before that; so is all of one that was
+ * stopped before it began, while another one told its own. `loopNodes` are the nodes of its graph that call our loop: what the loop says is said by its node.
+ */
+export function createRunProtocol(run: Run, loopNodes: ReadonlySet<string>): RunProtocol {
+  const lifecycles = createLifecycles(run.graph_id);
+  const steps = createSteps(loopNodes, lifecycles);
+  let failure: string | undefined;
+  let seq = -1;
+  let timestamp = Date.parse(run.created_at);
+
+  const place = (body: ProtocolBody, earliest: number): ProtocolEvent => {
+    seq = Math.max(seq + 1, earliest);
+    const id = `${run.run_id}:${seq}`;
+    return { ...body, seq, timestamp, event_id: body.method === "lifecycle" ? `synth:${id}` : id };
+  };
+  const stamp = (body: ProtocolBody): ProtocolEvent => place(body, timestamp * placesPerMillisecond);
+  const held: ProtocolBody[] = [];
+  const tell = (bodies: ProtocolBody[]): ProtocolEvent[] => {
+    if (run.attempt > 0) return bodies.map(stamp);
+    held.push(...bodies);
+    return [];
+  };
+  const begin = (): ProtocolBody[] => {
+    const started = lifecycles.begin();
+    const answered = Object.keys(Answers.safeParse(run.kwargs.command?.["resume"]).data ?? {});
+    if (started.length === 0 || answered.length === 0) return started;
+    return [...started, { method: "input.answered", namespace: [], data: { interrupt_ids: answered } }];
+  };
+
+  return {
+    events(event) {
+      timestamp = event.at ?? timestamp;
+      if (event.event === "metadata") return tell(begin());
+      if (event.event === "error") {
+        failure = event.data.message;
+        return [];
+      }
+      const told = steps.tell(event);
+      const namespace = told.at(-1)?.namespace ?? event.namespace;
+      return tell([...lifecycles.seen(namespace), ...told]);
+    },
+    end(ended, at) {
+      const isPaused = steps.isPaused();
+      const status = statusOf(ended, isPaused);
+      const error = status === "failed" ? (failure ?? ended?.error?.message ?? "The run failed.") : undefined;
+      const last = [...held, ...(ended?.status === "success" ? steps.end() : []), ...lifecycles.end(status, error)];
+      timestamp = Date.parse(at);
+      const first = timestamp * placesPerMillisecond - last.length;
+      return last.map((body, index) => place(body, first + index));
+    },
+    tree: () => lifecycles.tree(),
+  };
+}
+
+type Step = Extract<RunEvent, { namespace: string[] }>;
+
+/** What the steps of a run tell, by channel. */
+interface Steps {
+  tell(event: Step): ProtocolBody[];
+  /** What is said with the end of a run that has come to it by itself. */
+  end(): ProtocolBody[];
+  /** Whether the run has told that it waits. */
+  isPaused(): boolean;
+}
+
+function createSteps(loopNodes: ReadonlySet<string>, lifecycles: Lifecycles): Steps {
+  const placeOf = (namespace: string[]): string[] => {
+    const [first = ""] = namespace;
+    return loopNodes.has(first.split(":")[0] ?? "") ? [first] : namespace;
+  };
+  // Among the node's own, an agent's words would be taken for the reply.
+  const messages = createMessageStreams((path, metadata) => ("sub_agent" in metadata ? path : placeOf(path)));
+  const tools = createToolCalls(placeOf);
+  const asked = new Set<string>();
+  let isPaused = false;
+
+  /** Questions are told where they come up first: the graphs around tell them again. */
+  const questions = (namespace: string[], interrupts: unknown): ProtocolBody[] => {
+    isPaused = true;
+    const news = (Questions.safeParse(interrupts).data ?? []).filter(({ id }) => !asked.has(id));
+    return news.map(({ id, value }) => {
+      asked.add(id);
+      return { method: "input.requested", namespace, data: { interrupt_id: id, payload: value } };
+    });
+  };
+  const ofState = (namespace: string[], state: Record<string, unknown>): ProtocolBody[] => {
+    if (!("__interrupt__" in state)) return [{ method: "values", namespace, data: state }];
+    const { __interrupt__: interrupts, ...values } = state;
+    const told = questions(namespace, interrupts);
+    return Object.keys(values).length === 0 ? told : [...told, { method: "values", namespace, data: values }];
+  };
+
+  return {
+    isPaused: () => isPaused,
+    end: () => messages.runEnded(),
+    tell(event) {
+      const { namespace, data } = event;
+      switch (event.event) {
+        case "values":
+          return ofState(namespace, event.data);
+        case "updates":
+          return Object.entries(event.data).flatMap(([node, update]): ProtocolBody[] =>
+            node === "__interrupt__"
+              ? questions(namespace, update)
+              : [{ method: "updates", namespace, node, data: update }],
+          );
+        case "messages":
+          return [...tools.tell(event), ...messages.tell(event)];
+        case "tools":
+          return tools.tell(event);
+        case "custom":
+          return [...tools.tell(event), { method: "custom", namespace, data: namedPayload(data) }];
+        case "checkpoint":
+          return [{ method: "checkpoints", namespace, data }];
+        case "tasks":
+          lifecycles.task(namespace, data);
+          return [...endedBy(data, messages), { method: "tasks", namespace, data }];
+        default:
+          // What only readers of one run have asked for.
+          return [];
+      }
+    },
+  };
+}
+
+function statusOf(ended: Run | undefined, isPaused: boolean): AgentStatus {
+  switch (ended?.status) {
+    case "success":
+      return isPaused ? "interrupted" : "completed";
+    case "error":
+    case "timeout":
+      return "failed";
+    default:
+      return "interrupted";
+  }
+}
+
+const TaskResult = z.looseObject({ id: z.string(), result: z.unknown() });
+
+function endedBy(data: unknown, messages: { taskEnded(task: string): ProtocolBody[] }): ProtocolBody[] {
+  const task = TaskResult.safeParse(data).data;
+  return task !== undefined && "result" in task ? messages.taskEnded(task.id) : [];
+}
+
+/** A payload that names itself is told on its own channel `custom:<name>` as well. */
+function namedPayload(payload: unknown): object {
+  const isNamed = typeof payload === "object" && payload !== null && !Array.isArray(payload) && "name" in payload;
+  return isNamed ? payload : { payload };
+}

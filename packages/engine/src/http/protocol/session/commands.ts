@@ -1,0 +1,237 @@
+import { z } from "zod";
+import type { StreamMode } from "../../../run-events.ts";
+import { askingRun } from "../../../runs/admission/asking-run.ts";
+import { RunCommand, RunConfig } from "../../../runs/attempt/execute.ts";
+import type { RunRequest } from "../../../runs/runs.ts";
+import { createSession } from "../../../sessions/sessions.ts";
+import { readState } from "../../../sessions/state/state.ts";
+import {
+  JsonObject,
+  MultitaskStrategy,
+  type PendingInterrupt,
+  type Run,
+  type Session,
+} from "../../../storage/records.ts";
+import type { HttpServices } from "../../environment.ts";
+import { mostIssues } from "../../errors.ts";
+import type { RunBody } from "../../requests/run-request.ts";
+import { admitRun } from "../../requests/runs.ts";
+import { metaOf, toRefusal, type CommandOutcome, type ProtocolAnswer, type Refusal } from "./protocol-answer.ts";
+import { readTree } from "./thread-record.ts";
+
+/** A command of the protocol, over HTTP or a WebSocket. */
+export const ProtocolCommand = z
+  .object({
+    id: z.int().nonnegative(),
+    method: z.string().min(1),
+    params: JsonObject.nullish(),
+  })
+  .meta({ ref: "ProtocolCommand" });
+export type ProtocolCommand = z.infer<typeof ProtocolCommand>;
+
+/** Who sends commands to which thread: the headers of the request, which become configuration, and its idempotency key. */
+export interface CommandSource {
+  threadId: string;
+  headers: Record<string, string>;
+  submission?: RunRequest["submission"];
+}
+
+/** What every run of the protocol streams, so that each channel has its events. */
+const runModes: StreamMode[] = ["values", "updates", "messages-tuple", "tools", "custom", "tasks"];
+
+const RunOptions = z.looseObject({
+  config: RunConfig.nullish(),
+  metadata: JsonObject.nullish(),
+  context: JsonObject.nullish(),
+});
+const RunStart = RunOptions.extend({
+  assistant_id: z.string().min(1),
+  input: z.unknown().optional(),
+  // Servers before protocol 0.0.21 read only the first spelling; the SDK sends both.
+  multitaskStrategy: MultitaskStrategy.nullish(),
+  multitask_strategy: MultitaskStrategy.nullish(),
+});
+const Response = z.looseObject({
+  interrupt_id: z.string(),
+  response: z.unknown().optional(),
+  namespace: z.array(z.string()).max(100).optional(),
+});
+const InputRespond = RunOptions.extend({
+  responses: z.array(Response).min(1).max(1_000).optional(),
+  ...Response.partial().shape,
+  ...RunCommand.pick({ update: true, goto: true }).shape,
+});
+const StateGet = z.looseObject({
+  namespace: z.array(z.string()).max(100).nullish(),
+  keys: z.array(z.string()).max(1_000).nullish(),
+});
+
+/** Does what a command asks; every failure is an answer. */
+export async function handleCommand(
+  services: HttpServices,
+  source: CommandSource,
+  command: ProtocolCommand,
+): Promise<ProtocolAnswer> {
+  // Before anything begins: what the command starts has later places.
+  const meta = metaOf(source.threadId);
+  const { id } = command;
+  const outcome = await outcomeOf(services, source, command).catch((error: unknown) =>
+    toRefusal(error, services.logger),
+  );
+  return "result" in outcome
+    ? { type: "success", id, result: outcome.result, meta }
+    : { type: "error", id, ...outcome, meta };
+}
+
+async function outcomeOf(
+  services: HttpServices,
+  source: CommandSource,
+  command: ProtocolCommand,
+): Promise<CommandOutcome> {
+  switch (command.method) {
+    case "run.start":
+      return withParams(command, RunStart, (params) => startRun(services, source, params));
+    case "input.respond":
+      return withParams(command, InputRespond, (params) => respond(services, source, params));
+    case "state.get":
+      return withParams(command, StateGet, (params) => getState(services, source, params));
+    case "agent.getTree":
+      return getTree(services, source);
+    case "subscription.subscribe":
+    case "subscription.unsubscribe":
+      return {
+        error: "not_supported",
+        message: `${command.method} is a command of the WebSocket; over HTTP open POST /threads/:thread_id/stream/events.`,
+      };
+    case "subscription.reconnect":
+      return { error: "not_supported", message: "Subscribe again: what was told meanwhile is told again." };
+    default:
+      return { error: "unknown_command", message: `Unknown protocol command: ${command.method}` };
+  }
+}
+
+/** Does what the parameters ask, where they are right; else `invalid_argument` names what is wrong with them. */
+export async function withParams<Schema extends z.ZodType, Outcome>(
+  { method, params }: ProtocolCommand,
+  schema: Schema,
+  work: (params: z.output<Schema>) => Outcome | Promise<Outcome>,
+): Promise<Outcome | Refusal> {
+  const parsed = schema.safeParse(params ?? {});
+  if (parsed.success) return work(parsed.data);
+  const told = parsed.error.issues.slice(0, mostIssues);
+  const problems = told.map(({ path, message }) => `${path.join(".") || "params"}: ${message}`);
+  return { error: "invalid_argument", message: `${method}: ${problems.join("; ")}` };
+}
+
+/**
+ * Begins a run on the thread, which is made where it does not exist. While the thread waits for an answer, the input is
+ * that answer.
+ */
+async function startRun(
+  services: HttpServices,
+  source: CommandSource,
+  { assistant_id, input, multitaskStrategy, multitask_strategy, ...options }: z.output<typeof RunStart>,
+): Promise<CommandOutcome> {
+  const session = await createSession(services.storage, { session_id: source.threadId, if_exists: "do_nothing" });
+  const isAsking = session.status === "interrupted" && openQuestions(session).length > 0;
+  const isAnswer = input !== undefined && input !== null && isAsking;
+  const run = await admit(services, source, session, {
+    ...bodyOf(assistant_id, options),
+    ...(isAnswer ? { command: { resume: input } } : { input }),
+    multitask_strategy: multitask_strategy ?? multitaskStrategy ?? "enqueue",
+  });
+  return { result: { run_id: run.run_id } };
+}
+
+/** Answers questions by their ids, all in one run. */
+async function respond(
+  services: HttpServices,
+  source: CommandSource,
+  { responses, interrupt_id, response, update, goto, ...options }: z.output<typeof InputRespond>,
+): Promise<CommandOutcome> {
+  const given = responses ?? (interrupt_id === undefined ? [] : [{ interrupt_id, response }]);
+  if (given.length === 0) return { error: "invalid_argument", message: "input.respond requires an interrupt_id." };
+  const session = await services.storage.sessions.get(source.threadId);
+  const [last] = session === undefined ? [] : await services.runs.list(session.session_id, { limit: 1, offset: 0 });
+  if (session === undefined || last === undefined) return noRun;
+  const pending = openQuestions(session);
+  if (pending.length === 0) {
+    const message = "input.respond can only be used while the run is interrupted.";
+    return { error: "invalid_argument", message };
+  }
+  const unknown = given.find((answer) => !pending.some(({ id }) => id === answer.interrupt_id));
+  if (unknown !== undefined) {
+    const open = pending.map(({ id }) => id).join(", ");
+    const message = `Nothing waits under "${unknown.interrupt_id}". Open now: ${open}.`;
+    return { error: "no_such_interrupt", message };
+  }
+  const asking = (await askingRun(services.runs, session.session_id)) ?? last;
+  const resume = Object.fromEntries(given.map((answer) => [answer.interrupt_id, answer.response ?? null]));
+  const run = await admit(services, source, session, {
+    ...bodyOf(asking.assistant_id, options),
+    command: { resume, ...(update && { update }), ...(goto && { goto }) },
+    multitask_strategy: "enqueue",
+  });
+  return { result: { run_id: run.run_id } };
+}
+
+async function getState(
+  services: HttpServices,
+  { threadId }: CommandSource,
+  { namespace, keys }: z.output<typeof StateGet>,
+): Promise<CommandOutcome> {
+  const session = await services.storage.sessions.get(threadId);
+  if (session === undefined) return noRun;
+  const checkpoint_ns = (namespace ?? []).join("|");
+  const state = await readState(services, session, { checkpoint_ns }, true);
+  if (checkpoint_ns !== "" && state?.createdAt === undefined) {
+    return { error: "no_such_namespace", message: `Nothing is stored under the namespace "${checkpoint_ns}".` };
+  }
+  const values = JsonObject.safeParse(state?.values).data ?? {};
+  const { checkpoint_id: id, checkpoint_ns: ns = "" } = state?.config.configurable ?? {};
+  const wanted = Object.entries(values).filter(([key]) => keys?.includes(key) ?? true);
+  return { result: { values: Object.fromEntries(wanted), ...(typeof id === "string" && { checkpoint: { id, ns } }) } };
+}
+
+async function getTree(services: HttpServices, { threadId }: CommandSource): Promise<CommandOutcome> {
+  const tree = (await services.storage.sessions.get(threadId)) && (await readTree(services, threadId));
+  if (tree === undefined) return noRun;
+  return { result: { tree } };
+}
+
+const noRun: CommandOutcome = {
+  error: "no_such_run",
+  message: "No run is bound to this thread; call run.start first.",
+};
+
+/** The questions that can be answered: also those that a failed run has left open. */
+function openQuestions({ status, interrupts }: Session): PendingInterrupt[] {
+  return status === "busy" ? [] : Object.values(interrupts).flat();
+}
+
+/** The run that a command asks for. What names a checkpoint in its configuration says where the run forks. */
+function bodyOf(assistant_id: string, { config, metadata, context }: z.output<typeof RunOptions>): RunBody {
+  const { checkpoint_id, checkpoint_ns, checkpoint_map, thread_id: _, ...configurable } = config?.configurable ?? {};
+  const checkpoint = { checkpoint_id, checkpoint_ns, checkpoint_map };
+  return {
+    assistant_id,
+    ...(config && { config: { ...config, configurable } }),
+    ...(metadata && { metadata }),
+    ...(context && { context }),
+    ...(typeof checkpoint_id === "string" && { checkpoint: Checkpoint.parse(checkpoint) }),
+    stream_mode: runModes,
+    stream_subgraphs: true,
+    stream_resumable: true,
+  };
+}
+
+const Checkpoint = z.object({
+  checkpoint_id: z.string(),
+  checkpoint_ns: z.string().nullish(),
+  checkpoint_map: JsonObject.nullish(),
+});
+
+function admit(services: HttpServices, source: CommandSource, session: Session, body: RunBody): Promise<Run> {
+  const { headers, submission } = source;
+  return admitRun(services, session, body, { headers, submission, protocol: "v2" });
+}

@@ -1,0 +1,248 @@
+import { HTTPException } from "hono/http-exception";
+import type { Language } from "../../language.ts";
+import { AppError, isAppError } from "../../errors/errors.ts";
+import type { StreamMode } from "../../run-events.ts";
+import { findAssistant } from "../../graphs/find-assistant.ts";
+import { noAssistant } from "../../runs/admission/draft.ts";
+import type { RunRequest } from "../../runs/runs.ts";
+import { expireSession } from "../../sessions/questions/approvals.ts";
+import { keptConfigurable, lastingKeys } from "../../sessions/configuration.ts";
+import { readCommandMessages, readInputMessages } from "../../sessions/state/run-input.ts";
+import { readValues } from "../../sessions/sessions.ts";
+import type { Assistant, JsonObject, Run, Session } from "../../storage/records.ts";
+import { checkWebhook } from "./check-webhook.ts";
+import type { HttpContext, HttpServices } from "../environment.ts";
+import { toWireRunError } from "../errors.ts";
+import { createFrames, frameLength, gapFrame } from "../answers/frames.ts";
+import { languageOf } from "../answers/language.ts";
+import { toRunRequest, type RunBody } from "./run-request.ts";
+import { withCallsOf } from "./shown-thread.ts";
+import { sendEvents } from "../answers/sse.ts";
+import { submissionOf } from "./submission.ts";
+import { sendWhenReady } from "../answers/wait.ts";
+import { toWireJson } from "../answers/wire.ts";
+
+/** The wire's Run. */
+export function toWireRun(run: Run): object {
+  const {
+    stream_subgraphs,
+    stream_resumable,
+    protocol: _protocol,
+    owner: _owner,
+    langsmith_tracer: _tracer,
+    ...kwargs
+  } = run.kwargs;
+  return {
+    run_id: run.run_id,
+    thread_id: run.session_id,
+    assistant_id: run.assistant_id,
+    metadata: run.metadata,
+    status: run.status,
+    kwargs: { ...kwargs, subgraphs: stream_subgraphs, resumable: stream_resumable },
+    multitask_strategy: run.multitask_strategy,
+    ...(run.cancel_reason !== undefined && { cancel_reason: run.cancel_reason }),
+    created_at: run.created_at,
+    updated_at: run.updated_at,
+  };
+}
+
+/** Says how many runs of the session come before this one, as long as it waits. */
+export function tellPosition({ runs }: HttpServices, context: HttpContext, run: Run): void {
+  const position = runs.position(run);
+  if (position === undefined) return;
+  context.header("X-Queue-Position", String(position));
+  if (position > 0) context.set("waits", true);
+}
+
+/** Admits the run a request asks for, and says where it stands in its queue; see `admitRun`. */
+export async function startRun(
+  services: HttpServices,
+  context: HttpContext,
+  session: Session,
+  body: RunBody,
+  temporary = false,
+): Promise<Run> {
+  const submission = submissionOf(context, body);
+  const run = await admitRun(services, session, body, { headers: context.req.header(), submission, temporary });
+  tellPosition(services, context, run);
+  return run;
+}
+
+/** How a run comes to the server, beside what it asks for. */
+export interface Arrival extends Pick<RunRequest, "submission" | "protocol"> {
+  /** Of the request; some become configuration. */
+  headers: Record<string, string>;
+  temporary?: boolean;
+}
+
+/**
+ * Admits a run; the same again under its `Idempotency-Key` gives the same run. 422 when the session is busy and the
+ * strategy is `reject`, and for a key that came with another request. What the run configured becomes the session's
+ * configuration. A session that was made for a run which cannot begin goes again.
+ */
+export async function admitRun(
+  services: HttpServices,
+  session: Session,
+  body: RunBody,
+  arrival: Arrival,
+): Promise<Run> {
+  try {
+    return await admit(services, session, body, arrival);
+  } catch (error) {
+    await services.newSessions.discard(session);
+    throw error;
+  }
+}
+
+async function admit(
+  services: HttpServices,
+  session: Session,
+  body: RunBody,
+  { headers, temporary = false, ...arrival }: Arrival,
+): Promise<Run> {
+  if (body.command?.resume !== undefined) {
+    // What has waited too long is a no already, whoever answers it now.
+    const { storage, runs, config } = services;
+    await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
+  }
+  if (body.webhook) checkWebhook(body.webhook, services.config.webhooks);
+  const { body: checked, found } = await checkedBody(services, body);
+  const request = { ...toRunRequest(checked, session, headers, temporary), ...arrival, found };
+  const run = await services.runs.start(session, request).catch((error: unknown) => {
+    throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
+  });
+  if (body.config && !temporary) {
+    const configurable = { ...keptConfigurable(session), ...lastingKeys(body.config.configurable) };
+    const config = { ...body.config, configurable };
+    // The run has begun: whoever were told of a failure now would send it again.
+    await services.storage.sessions.update(session.session_id, { config }).catch((error: unknown) => {
+      services.logger.warn({ err: error, session_id: session.session_id }, "session_config_not_kept");
+    });
+  }
+  return run;
+}
+
+/** Throws what would refuse the run at any time; what depends on the moment, such as a full queue, is asked when it is admitted. */
+export async function checkRun(services: HttpServices, body: RunBody): Promise<void> {
+  if (body.webhook) checkWebhook(body.webhook, services.config.webhooks);
+  const { found } = await checkedBody(services, body);
+  if (found === undefined) throw noAssistant(body.assistant_id);
+}
+
+/** What a run is given, as the rules for messages of its graph have it, and its assistant, where there is one. */
+export async function checkedBody(
+  { runnable, graphs }: Pick<HttpServices, "runnable" | "graphs">,
+  body: RunBody,
+): Promise<{ body: RunBody; found: Assistant | undefined }> {
+  const found = await findAssistant(runnable, graphs, body.assistant_id);
+  if (found === undefined || !graphs.hasLoop(graphs.get(found.graph_id))) return { body, found };
+  const { input, command } = body;
+  if ((input === undefined || input === null) && (command === undefined || command === null)) refuseCompression(body);
+  const checked = {
+    ...body,
+    input: readInputMessages(input, "input"),
+    ...(command && { command: readCommandMessages(command) }),
+  };
+  return { body: checked, found };
+}
+
+/** Without an input a run goes on after its last step, and compression is the first one: it would be passed over. */
+function refuseCompression({ context }: RunBody): void {
+  const wanted = context?.["compress"];
+  if (wanted === undefined || wanted === null || wanted === false) return;
+  const message = "context.compress: a run without input goes on where the last one ended, and compresses nothing.";
+  throw new AppError("invalid_parameter", message, {
+    suggestion: 'Send the input {"messages": []}, or use POST /threads/:thread_id/compress.',
+  });
+}
+
+/** How a reader follows a run. */
+export interface Following {
+  ids: boolean;
+  headers: Record<string, string>;
+  /** The last event the reader has; default none. */
+  after?: number;
+  modes?: StreamMode[] | undefined;
+  /** Only events of these paths of subgraphs. Default all. */
+  namespaces?: string[] | undefined;
+  /** Whether the run ends when this reader goes (`on_disconnect`, `cancel_on_disconnect`). */
+  cancels?: boolean;
+}
+
+/** Answers with a run's events, after a `gap` where the log does not go on from what the reader has. */
+export async function streamRun(
+  services: HttpServices,
+  context: HttpContext,
+  run: Run,
+  following: Following,
+): Promise<Response> {
+  const { ids, modes, namespaces } = following;
+  const gap = await services.runs.findGap(run, following.after ?? -1);
+  const after = gap?.after ?? following.after ?? -1;
+  // A frame of the `messages` mode holds the whole message so far, so its reader has to see the beginning.
+  const from = run.kwargs.stream_mode.includes("messages") ? -1 : after;
+  return sendEvents(context, {
+    ...(gap && { opening: gapFrame(gap) }),
+    // Until its turn or its time comes it tells nothing, and whoever has started it must be able to stop it.
+    mayBeQuiet: context.get("waits") === true || run.created_at > run.updated_at,
+    open: (signal) => services.runs.followBatches(run, from, signal),
+    tail: (signal) => services.runs.tail(run, signal),
+    measure: (event) => frameLength(event, { modes, namespaces }),
+    frame: createFrames({ ids, after, language: languageOf(context), modes, namespaces }),
+    headers: following.headers,
+    logger: services.logger,
+    ...(following.cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
+  });
+}
+
+/** Answers with a run's final values when it is over; `hasBegun`: the same request, sent again, would start another run. */
+export function waitForRun(
+  services: HttpServices,
+  context: HttpContext,
+  run: Run,
+  waiting: Pick<Following, "headers" | "cancels"> & { hasBegun?: boolean },
+): Promise<Response> {
+  return sendWhenReady(context, {
+    work: async (signal) => finalText(services, await services.runs.wait(run.run_id, signal), languageOf(context)),
+    headers: waiting.headers,
+    hasBegun: waiting.hasBegun ?? false,
+    logger: services.logger,
+    ...(waiting.cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
+  });
+}
+
+async function finalText({ runs, storage, graphs }: HttpServices, run: Run, language: Language): Promise<string> {
+  if (run.status === "error" || run.status === "timeout") {
+    const error = run.error ?? { error: "Error", message: `The run ended with ${run.status}` };
+    return JSON.stringify({ __error__: toWireRunError(error, language) });
+  }
+  return toWireJson(runs.lastValues(run) ?? (await readFinalValues({ storage, graphs }, run)) ?? null);
+}
+
+async function readFinalValues(
+  { storage, graphs }: Pick<HttpServices, "storage" | "graphs">,
+  run: Run,
+): Promise<JsonObject | undefined> {
+  const values = await readValues(storage, run.session_id);
+  const session = await storage.sessions.get(run.session_id);
+  const interrupts = Object.values(session?.interrupts ?? {}).flat();
+  if (session === undefined || interrupts.length === 0) return values;
+  return { ...(await withCallsOf(session, values, graphs)), __interrupt__: interrupts };
+}
+
+/** Stops a run whose reader has gone, where the reader wanted that. */
+export function cancelAfterDisconnect({ runs, logger }: HttpServices, run: Run): void {
+  runs.cancel(run.run_id, { action: "interrupt", wait: false }).catch((error: unknown) => {
+    logger.error({ err: error, run_id: run.run_id }, "cancel_after_disconnect_failed");
+  });
+}
+
+/** The id in `Last-Event-ID`: the reader has everything up to it; `-1` or nothing is none. 400 for anything else. */
+export function lastEventId(context: HttpContext): number {
+  const text = context.req.header("last-event-id");
+  if (text === undefined || text === "") return -1;
+  if (!/^(-1|\d{1,15})$/.test(text)) {
+    throw new HTTPException(400, { message: "Last-Event-ID must be the id of an event of this stream, or -1" });
+  }
+  return Number(text);
+}

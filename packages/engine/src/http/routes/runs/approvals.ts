@@ -1,0 +1,176 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { Language } from "../../../language.ts";
+import {
+  answerApproval,
+  expiryOf,
+  listApprovals,
+  type ApprovalServices,
+} from "../../../sessions/questions/approvals.ts";
+import { ApprovalDecision, readQuestion } from "../../../sessions/questions/questions.ts";
+import { requireSession } from "../../../sessions/sessions.ts";
+import { Grant, JsonObject, type Approval } from "../../../storage/records.ts";
+import { describe } from "../../describe.ts";
+import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "../../environment.ts";
+import { notFound } from "../../errors.ts";
+import { answerJson } from "../../answers/json.ts";
+import { languageOf } from "../../answers/language.ts";
+import { questionText } from "../../requests/question-text.ts";
+import { Id, jsonBody, path } from "../../validate.ts";
+
+const ThreadPath = z.object({ thread_id: Id });
+const ApprovalPath = ThreadPath.extend({ interrupt_id: z.string().min(1).max(200) });
+const GrantPath = ThreadPath.extend({ grant_id: Id });
+
+const ApprovalShape = z
+  .object({
+    id: z.string(),
+    thread_id: z.string().describe("Where it was asked: the thread itself, or that of an agent in the background"),
+    kind: z.string(),
+    tool: z.string().nullable(),
+    args: JsonObject.nullable(),
+    question: z.string().nullable().describe("In the language of Accept-Language: English or Chinese"),
+    allowed_decisions: z.array(z.string()),
+    may_remember: z.boolean(),
+    hash: z
+      .string()
+      .nullable()
+      .describe("What a yes stands for: tool, arguments, workspace and what the call would do"),
+    asked_at: z.string(),
+    expires_at: z.string().nullable(),
+    task_id: z.string(),
+    value: z.unknown().describe("The interrupt as the graph raised it"),
+  })
+  .meta({ ref: "Approval" });
+const AnsweredShape = z
+  .object({
+    id: z.string(),
+    status: z.literal("answered"),
+    repeated: z.boolean().describe("It had been answered before; nothing was changed"),
+    decision: z.unknown(),
+    decided_by: z.enum(["person", "timeout"]).nullable(),
+    decided_at: z.string().nullable(),
+    run_id: z.string().nullable(),
+  })
+  .meta({ ref: "AnsweredApproval" });
+const GrantShape = Grant.omit({ session_id: true }).meta({ ref: "Grant" });
+const tag = "Approvals";
+const unknownThread = { 404: "No such thread" };
+
+/** `/threads/:id/approvals` and `/grants`: what waits for a person, answered one by one, and remembered yeses. */
+export function approvalRoutes(): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  questionRoutes(routes);
+  grantRoutes(routes);
+  return routes;
+}
+
+function approvalServices(context: HttpContext): ApprovalServices {
+  const { storage, runs, config } = servicesOf(context);
+  return { storage, runs, timeoutHours: config.approvalTimeoutHours };
+}
+
+function questionRoutes(routes: HttpApp): void {
+  routes.get(
+    "/threads/:thread_id/approvals",
+    describe({
+      tag,
+      summary: "Everything that waits for an answer, also of the thread's agents in the background",
+      answer: z.array(ApprovalShape),
+      errors: unknownThread,
+    }),
+    path(ThreadPath),
+    async (context) => {
+      const services = approvalServices(context);
+      const waiting = await listApprovals(services, context.req.valid("param").thread_id);
+      const language = languageOf(context);
+      return answerJson(
+        context,
+        waiting.map((approval) => toWireApproval(approval, services, language)),
+      );
+    },
+  );
+
+  routes.post(
+    "/threads/:thread_id/approvals/:interrupt_id",
+    describe({
+      tag,
+      summary: "Answer one question; a second answer changes nothing and tells the first",
+      answer: AnsweredShape,
+      errors: { 404: "No such thread or question", 409: "The thread has moved on, or the hash is not the question's" },
+    }),
+    path(ApprovalPath),
+    jsonBody(ApprovalDecision),
+    async (context) => {
+      const { thread_id, interrupt_id } = context.req.valid("param");
+      const services = approvalServices(context);
+      const { approval, repeated } = await answerApproval(services, thread_id, interrupt_id, context.req.valid("json"));
+      const { decision, decided_by, decided_at, run_id } = approval;
+      return answerJson(context, {
+        id: approval.interrupt_id,
+        status: "answered",
+        repeated,
+        decision,
+        decided_by,
+        decided_at,
+        run_id,
+      });
+    },
+  );
+}
+
+function grantRoutes(routes: HttpApp): void {
+  routes.get(
+    "/threads/:thread_id/grants",
+    describe({ tag, summary: "The yeses a thread remembers", answer: z.array(GrantShape), errors: unknownThread }),
+    path(ThreadPath),
+    async (context) => {
+      const { storage } = servicesOf(context);
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const grants = await storage.approvals.grants(session.session_id);
+      return answerJson(context, grants.map(toWireGrant));
+    },
+  );
+
+  routes.delete(
+    "/threads/:thread_id/grants/:grant_id",
+    describe({ tag, summary: "Forget a yes", empty: true, errors: { 404: "No such thread or grant" } }),
+    path(GrantPath),
+    async (context) => {
+      const { storage } = servicesOf(context);
+      const { thread_id, grant_id } = context.req.valid("param");
+      const session = await requireSession(storage, thread_id);
+      const revoked = await storage.approvals.revoke(session.session_id, grant_id);
+      if (!revoked) throw notFound(`No grant ${grant_id} in this thread`);
+      return context.body(null, 204);
+    },
+  );
+}
+
+function toWireGrant({ grant_id, tool, path_pattern, interrupt_id, created_at }: Grant): z.infer<typeof GrantShape> {
+  return { grant_id, tool, path_pattern, interrupt_id, created_at };
+}
+
+function toWireApproval(
+  approval: Approval,
+  services: Pick<ApprovalServices, "timeoutHours">,
+  language: Language,
+): z.infer<typeof ApprovalShape> {
+  const question = readQuestion(approval.value);
+  const [action] = question.actions;
+  return {
+    id: approval.interrupt_id,
+    thread_id: approval.session_id,
+    kind: question.kind,
+    tool: action?.name ?? null,
+    args: action?.args ?? null,
+    question: questionText(question, language),
+    allowed_decisions: [...question.takes],
+    may_remember: question.mayRemember,
+    hash: question.hash,
+    asked_at: approval.asked_at,
+    expires_at: expiryOf(approval, services) ?? null,
+    task_id: approval.task_id,
+    value: approval.value,
+  };
+}

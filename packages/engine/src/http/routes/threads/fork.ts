@@ -1,0 +1,91 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { copySession } from "../../../sessions/state/copy.ts";
+import { forkSession } from "../../../sessions/state/fork.ts";
+import { rerunRequest } from "../../../sessions/state/rerun.ts";
+import { readValues, requireSession } from "../../../sessions/sessions.ts";
+import { StoredMessage } from "../../../sessions/messages/stored-message.ts";
+import { SessionName } from "../../../sessions/messages/title.ts";
+import { describe } from "../../describe.ts";
+import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
+import { answerJson } from "../../answers/json.ts";
+import { RunBody } from "../../requests/run-request.ts";
+import { startRun, toWireRun } from "../../requests/runs.ts";
+import { RunShape, ThreadShape } from "../../answers/shapes.ts";
+import { toThread } from "../../requests/thread.ts";
+import { Id, jsonBody, path } from "../../validate.ts";
+
+const ThreadPath = z.object({ thread_id: Id });
+const MessagePath = ThreadPath.extend({ message_id: z.string().min(1).max(200) });
+const ForkBody = z.object({
+  message_id: z.string().min(1).max(200).nullish().describe("The last message of the copy; without it, all of them"),
+  name: SessionName.nullish(),
+});
+/** What a client may say beside what the last run was told. */
+const RerunBody = RunBody.pick({
+  context: true,
+  metadata: true,
+  stream_mode: true,
+  stream_subgraphs: true,
+  stream_resumable: true,
+}).extend({ content: StoredMessage.shape.content.nullish().describe("What is said instead; without it, the same") });
+
+/** `/threads/:id/fork` and `…/messages/:id/rerun`: another way on from a message, in a copy or in place. */
+export function forkRoutes(): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+
+  routes.post(
+    "/threads/:thread_id/fork",
+    describe({
+      tag: "Threads",
+      summary: "Copy a thread up to a message and including it",
+      answer: ThreadShape,
+      errors: { 404: "No such thread or message" },
+    }),
+    path(ThreadPath),
+    jsonBody(ForkBody),
+    async (context) => {
+      const services = servicesOf(context);
+      const { thread_id } = context.req.valid("param");
+      const { message_id, name } = context.req.valid("json");
+      const metadata = name ? { name } : {};
+      const fork = message_id
+        ? await forkSession(services, thread_id, { messageId: message_id, metadata })
+        : await copySession(services, thread_id, metadata);
+      return answerJson(context, toThread(fork, await readValues(services.storage, fork.session_id)));
+    },
+  );
+
+  routes.post(
+    "/threads/:thread_id/messages/:message_id/rerun",
+    describe({
+      tag: "Messages",
+      summary: "Say a message anew, and what follows with it; answers with the run",
+      answer: RunShape,
+      tellsPosition: true,
+      errors: {
+        404: "No such thread or message",
+        409: "The user said nothing before it, or its state was pruned",
+        422: "The thread is busy",
+        429: "Too many runs wait; Retry-After says when to come back",
+      },
+    }),
+    path(MessagePath),
+    jsonBody(RerunBody),
+    async (context) => {
+      const services = servicesOf(context);
+      const { thread_id, message_id } = context.req.valid("param");
+      const { content, ...body } = context.req.valid("json");
+      const session = await requireSession(services.storage, thread_id);
+      const { context: known, ...rerun } = await rerunRequest(services, session, message_id, content ?? undefined);
+      const run = await startRun(services, context, session, {
+        ...body,
+        ...rerun,
+        context: { ...known, ...body.context },
+      });
+      context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
+      return answerJson(context, toWireRun(run));
+    },
+  );
+  return routes;
+}

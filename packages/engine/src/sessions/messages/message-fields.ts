@@ -1,0 +1,130 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { textOf } from "../../message-text.ts";
+import { JsonObject } from "../../storage/records.ts";
+import { Attachment } from "./attachments.ts";
+
+/** Who speaks, in the words of the documents. */
+export const MessageRole = z.enum(["user", "assistant", "system", "tool"]);
+export type MessageRole = z.infer<typeof MessageRole>;
+
+const roles: Readonly<Record<string, MessageRole>> = {
+  human: "user",
+  user: "user",
+  ai: "assistant",
+  assistant: "assistant",
+  system: "system",
+  developer: "system",
+  tool: "tool",
+  function: "tool",
+};
+
+/** The role that a name stands for, in LangChain's words or the documents'; `undefined` for any other name. */
+export function roleNamed(name: string): MessageRole | undefined {
+  return Object.hasOwn(roles, name) ? roles[name] : undefined;
+}
+
+/** Who speaks in a message; one of a role that nobody knows counts as the assistant's. */
+export function roleOf(message: BaseMessage): MessageRole {
+  const named = "role" in message && typeof message.role === "string" ? message.role : message.type;
+  return roleNamed(named) ?? "assistant";
+}
+
+/** Tokens of one model call. */
+export const TokenUsage = z.object({
+  total_tokens: z.number().default(0),
+  prompt_tokens: z.number().default(0),
+  completion_tokens: z.number().default(0),
+  cached_tokens: z.number().default(0),
+});
+export type TokenUsage = z.infer<typeof TokenUsage>;
+
+/** What a model call cost and who was asked; costs are in the unit of the run's price. */
+export const LlmMetadata = z.looseObject({
+  model_name: z.string().optional(),
+  input_tokens: z.number().nonnegative().optional(),
+  output_tokens: z.number().nonnegative().optional(),
+  input_cost: z.number().nonnegative().optional(),
+  output_cost: z.number().nonnegative().optional(),
+  conversation_round: z.number().int().nonnegative().optional(),
+});
+
+/** What our own code, or an older version of it, keeps beside a message's words. A wrong value counts as none. */
+const Extras = z.object({
+  timestamp: z.string().nullable().default(null).catch(null),
+  reasoning_content: z.string().default("").catch(""),
+  operations: z.array(z.string()).default([]).catch([]),
+  usage: TokenUsage.nullable().default(null).catch(null),
+  attachments: z.array(Attachment).default([]).catch([]),
+  is_partial: z.boolean().default(false).catch(false),
+  stop_reason: z.string().default("").catch(""),
+  web_search_results: z.array(JsonObject).default([]).catch([]),
+  metadata: JsonObject.default({}).catch({}),
+  llm_metadata: LlmMetadata.nullable().default(null).catch(null),
+  hidden: z.boolean().default(false).catch(false),
+});
+
+/** What is kept beside a message's words; what is missing is empty or `null`. */
+export type MessageExtras = z.infer<typeof Extras>;
+
+/** Reads everything that is kept beside the words. Reasoning that a model wrote into its words is found there too. */
+export function readExtras(message: BaseMessage): MessageExtras {
+  const extras = Extras.parse(message.additional_kwargs);
+  return {
+    ...extras,
+    reasoning_content: extras.reasoning_content || splitReasoning(textOf(message.content)).reasoning,
+    usage: readUsage(message) ?? extras.usage,
+  };
+}
+
+/** The words of a message, without reasoning that a model wrote between them. */
+export function wordsOf(message: BaseMessage): string {
+  const text = textOf(message.content);
+  return roleOf(message) === "assistant" ? splitReasoning(text).content : text;
+}
+
+/** Reasoning that stands in tags at the beginning of an answer, apart from the answer. */
+export function splitReasoning(text: string): { reasoning: string; content: string } {
+  const opening = /^\s*<(think|thinking)>/u.exec(text);
+  if (opening === null) return { reasoning: "", content: text };
+  const begin = opening[0].length;
+  const closing = `</${opening[1]}>`;
+  const end = text.indexOf(closing, begin);
+  // Cut off in the middle: all of it is reasoning so far.
+  if (end === -1) return { reasoning: text.slice(begin).trim(), content: "" };
+  return { reasoning: text.slice(begin, end).trim(), content: text.slice(end + closing.length).trimStart() };
+}
+
+const Counted = z.object({
+  usage_metadata: z.object({
+    input_tokens: z.number(),
+    output_tokens: z.number(),
+    total_tokens: z.number(),
+    input_token_details: z.object({ cache_read: z.number().default(0) }).default({ cache_read: 0 }),
+  }),
+});
+
+function readUsage(message: BaseMessage): TokenUsage | null {
+  const counted = Counted.safeParse(message).data?.usage_metadata;
+  if (counted === undefined) return null;
+  return {
+    total_tokens: counted.total_tokens,
+    prompt_tokens: counted.input_tokens,
+    completion_tokens: counted.output_tokens,
+    cached_tokens: counted.input_token_details.cache_read,
+  };
+}
+
+/** The message with the operations that its calls carried out, as lines for a reader; the given one stays as it is. */
+export function setOperations(message: AIMessage, operations: readonly string[]): AIMessage {
+  const { id, name, content, tool_calls, usage_metadata, response_metadata } = message;
+  return new AIMessage({
+    content,
+    response_metadata,
+    additional_kwargs: { ...message.additional_kwargs, operations: [...operations] },
+    ...(id !== undefined && { id }),
+    ...(name !== undefined && { name }),
+    ...(tool_calls !== undefined && { tool_calls }),
+    ...(usage_metadata !== undefined && { usage_metadata }),
+  });
+}

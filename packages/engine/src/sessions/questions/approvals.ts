@@ -1,0 +1,227 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { v7 as newId } from "@langchain/core/utils/uuid";
+import { AppError } from "../../errors/errors.ts";
+import { sessionsOfAgents } from "../../runs/background-sessions.ts";
+import type { RunRequest } from "../../runs/runs.ts";
+import { notPending } from "../../storage/approvals.ts";
+import { JsonObject, type Approval, type Session } from "../../storage/records.ts";
+import type { ApprovalAnswer } from "../../storage/storage.ts";
+import type { SessionRuns, SessionStorage } from "../scope/owner-scope.ts";
+import { lastRunOf } from "../overview/last-run.ts";
+import { readQuestion, resumeValue, type ApprovalDecision } from "./questions.ts";
+import { requireSession } from "../sessions.ts";
+
+/** Questions that are looked at in one go. */
+const expiredAtOnce = 100;
+
+/** What the approvals of a server need. */
+export interface ApprovalServices {
+  storage: Pick<SessionStorage, "sessions" | "approvals">;
+  runs: Pick<SessionRuns, "start" | "list">;
+  /** Hours after which a question counts as denied; `undefined`: it waits for ever. */
+  timeoutHours: number | undefined;
+}
+
+/** What came of an answer. `repeated`: it had been answered before, and `approval` tells how. */
+export interface Answered {
+  approval: Approval;
+  repeated: boolean;
+}
+
+/**
+ * Every question of a session that waits, oldest first, at whatever depth it was asked, then those of the agents that it has
+ * sent to the background, each with its own session; those whose time is over are denied first. Throws `not_found` for an unknown session.
+ */
+export async function listApprovals(services: ApprovalServices, sessionId: string): Promise<Approval[]> {
+  const session = await requireSession(services.storage, sessionId);
+  const agents = await sessionsOfAgents(services.storage, session);
+  const waiting: Approval[] = [];
+  for (const asking of [session, ...agents.filter(({ status }) => status === "interrupted")]) {
+    await expireSession(services, asking);
+    waiting.push(...(await services.storage.approvals.pending(asking.session_id)));
+  }
+  return waiting;
+}
+
+/** The session that has asked a question which is shown in this one: this one, or that of an agent in the background. */
+async function sessionThatAsked(
+  { storage }: Pick<ApprovalServices, "storage">,
+  sessionId: string,
+  interruptId: string,
+): Promise<Session> {
+  const session = await requireSession(storage, sessionId);
+  if ((await storage.approvals.get(sessionId, interruptId)) !== undefined) return session;
+  for (const agent of await sessionsOfAgents(storage, session)) {
+    if ((await storage.approvals.get(agent.session_id, interruptId)) !== undefined) return agent;
+  }
+  return session;
+}
+
+/**
+ * Answers one question by a run that resumes it. The second answer to a question changes nothing and tells the first
+ * one. Throws `not_found` for an unknown session or question, `conflict` when the session moved on or `hash` is not
+ * that of the question, `invalid_parameter` for a decision that the question does not take.
+ */
+export async function answerApproval(
+  services: ApprovalServices,
+  shownIn: string,
+  interruptId: string,
+  decision: ApprovalDecision,
+): Promise<Answered> {
+  const session = await sessionThatAsked(services, shownIn, interruptId);
+  const { session_id: sessionId } = session;
+  const approval = await requireApproval(services.storage, sessionId, interruptId);
+  if (approval.state === "answered") return { approval, repeated: true };
+  if (approval.state === "stale") throw notPending(approval);
+  if (isExpired(approval, services)) {
+    await deny(services, session, approval);
+    return { approval: await requireApproval(services.storage, sessionId, interruptId), repeated: true };
+  }
+  const question = readQuestion(approval.value);
+  if (decision.hash !== undefined && decision.hash !== question.hash) {
+    throw new AppError("conflict", "The question is about something else than the hash that was approved.", {
+      suggestion: "Look at the question again.",
+    });
+  }
+  const value = resumeValue(question, decision);
+  const remember = decision.type === "approve" ? decision.remember : undefined;
+  return answer(services, session, approval, value, {
+    interrupt_id: interruptId,
+    decided_by: "person",
+    ...(remember && { grant: { grant_id: newId(), ...remember } }),
+  });
+}
+
+/** Denies what has waited too long in one session; answers with how much it was. */
+export async function expireSession(services: ApprovalServices, session: Session): Promise<number> {
+  if (services.timeoutHours === undefined) return 0;
+  const waiting = await services.storage.approvals.pending(session.session_id);
+  const late = waiting.filter((approval) => isExpired(approval, services));
+  for (const approval of late) await deny(services, session, approval);
+  return late.length;
+}
+
+/**
+ * Denies what has waited too long, of all sessions, until the signal is aborted; answers with how many. Failures of one
+ * do not keep the others.
+ */
+export async function expireApprovals(
+  services: ApprovalServices,
+  onFailure: (error: unknown, approval: Approval) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  const limit = deadline(services);
+  if (limit === undefined) return 0;
+  let denied = 0;
+  // Those that wait for ever, and those that fail, must not stand before the others.
+  for (let kept = 0; ;) {
+    const page = await services.storage.approvals.askedBefore(limit, { limit: expiredAtOnce, offset: kept });
+    for (const approval of page) {
+      if (signal.aborted) return denied;
+      try {
+        if (await expire(services, approval)) denied += 1;
+        else kept += 1;
+      } catch (error) {
+        kept += 1;
+        onFailure(error, approval);
+      }
+    }
+    if (page.length < expiredAtOnce) return denied;
+    await nextTurn();
+  }
+}
+
+/** Denies a question, unless it takes no denial. */
+async function expire(services: ApprovalServices, approval: Approval): Promise<boolean> {
+  if (!isExpired(approval, services)) return false;
+  await deny(services, await requireSession(services.storage, approval.session_id), approval);
+  return true;
+}
+
+/** When a question stops to wait; `undefined` when it never does: nobody said so, or it takes no denial. */
+export function expiryOf(
+  approval: Approval,
+  { timeoutHours }: Pick<ApprovalServices, "timeoutHours">,
+): string | undefined {
+  if (timeoutHours === undefined || !readQuestion(approval.value).takes.includes("reject")) return undefined;
+  return new Date(Date.parse(approval.asked_at) + timeoutHours * 3_600_000).toISOString();
+}
+
+function deadline({ timeoutHours }: ApprovalServices): string | undefined {
+  return timeoutHours === undefined ? undefined : new Date(Date.now() - timeoutHours * 3_600_000).toISOString();
+}
+
+function isExpired(approval: Approval, services: ApprovalServices): boolean {
+  const expiry = expiryOf(approval, services);
+  return expiry !== undefined && expiry < new Date().toISOString();
+}
+
+async function deny(services: ApprovalServices, session: Session, approval: Approval): Promise<void> {
+  const message = `Nobody answered within ${services.timeoutHours} hour(s), which counts as a no.`;
+  const value = resumeValue(readQuestion(approval.value), { type: "reject", message });
+  await answer(services, session, approval, value, { interrupt_id: approval.interrupt_id, decided_by: "timeout" });
+}
+
+async function requireApproval(
+  storage: ApprovalServices["storage"],
+  sessionId: string,
+  interruptId: string,
+): Promise<Approval> {
+  const approval = await storage.approvals.get(sessionId, interruptId);
+  if (approval === undefined) throw new AppError("not_found", `No question ${interruptId} was asked in this thread.`);
+  return approval;
+}
+
+/** Admits the run that carries the answer. Of two answers at the same moment the store takes one; the other is told. */
+async function answer(
+  { storage, runs }: ApprovalServices,
+  session: Session,
+  { session_id, interrupt_id }: Approval,
+  value: unknown,
+  by: ApprovalAnswer,
+): Promise<Answered> {
+  const request = await resumeRequest(runs, session, interrupt_id, value);
+  try {
+    await runs.start(session, { ...request, answer: by });
+  } catch (error) {
+    const now = await storage.approvals.get(session_id, interrupt_id);
+    if (now?.state === "answered") return { approval: now, repeated: true };
+    throw error;
+  }
+  return { approval: await requireApproval(storage, session_id, interrupt_id), repeated: false };
+}
+
+/** A run that goes on as the session's last one was asked to, with this answer. */
+async function resumeRequest(
+  runs: ApprovalServices["runs"],
+  session: Session,
+  interruptId: string,
+  value: unknown,
+): Promise<RunRequest> {
+  const { assistant, run: last, context } = await lastRunOf(runs, session);
+  const { context: _context, ...ofSession } = session.config;
+  const config = last?.kwargs.config ?? ofSession;
+  // The answer goes to the newest checkpoint, wherever the last run began.
+  const {
+    checkpoint_id: _id,
+    checkpoint_ns: _ns,
+    checkpoint_map: _map,
+    ...configurable
+  } = JsonObject.safeParse(config["configurable"]).data ?? {};
+  return {
+    assistant,
+    command: { resume: { [interruptId]: value } },
+    config: { ...config, configurable },
+    context,
+    metadata: last?.metadata ?? {},
+    stream_mode: last?.kwargs.stream_mode ?? ["values"],
+    stream_subgraphs: last?.kwargs.stream_subgraphs ?? false,
+    stream_resumable: last?.kwargs.stream_resumable ?? false,
+    temporary: false,
+    durability: last?.kwargs.durability ?? "sync",
+    // Where time answers it, it stays who asked.
+    ...(last?.kwargs.owner !== undefined && { owner: last.kwargs.owner }),
+    // Behind the run of another answer that is still on its way.
+    multitask_strategy: "enqueue",
+  };
+}

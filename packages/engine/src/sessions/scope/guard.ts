@@ -1,0 +1,110 @@
+import { AppError } from "../../errors/errors.ts";
+import type { AuthContext, AuthEvent, CustomAuth, RowFilter } from "../../manifest/auth.ts";
+import { ownerOfUser } from "../../config/api-keys.ts";
+import { withoutUserKeys } from "../../runs/admission/user-of-run.ts";
+import { contains } from "../../storage/items/contains.ts";
+import type { JsonObject, Session } from "../../storage/records.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { SessionStorage } from "./owner-scope.ts";
+
+/** One user behind the rules of `auth.path`. */
+export interface Guard {
+  context: AuthContext;
+  authorize: CustomAuth["authorize"];
+}
+
+type Sessions = SessionStorage["sessions"];
+
+/** Whose the user's things are that no rule is asked about, such as tasks and namespaces; and whose runs theirs are. */
+export function guardedOwner({ context }: Guard): string {
+  return ownerOfUser(context.user.identity);
+}
+
+/** Asks the rules about what this user wants to do; they may change `value`. */
+export function ask(
+  { context, authorize }: Guard,
+  event: AuthEvent,
+  value: JsonObject,
+): Promise<RowFilter | undefined> {
+  return authorize(context, event, value);
+}
+
+/** Whether a row is one of those that a filter leaves. */
+export function isAllowed(session: Session, filter: RowFilter | undefined): boolean {
+  return filter === undefined || contains(session.metadata, filter);
+}
+
+/** A session that the rules show this user for what is to be done with it; any other does not exist. */
+export async function guardedSession(
+  storage: Pick<Storage, "sessions">,
+  guard: Guard,
+  id: string,
+  event: "threads:read" | "threads:update" | "threads:delete" = "threads:read",
+): Promise<Session | undefined> {
+  const session = await storage.sessions.get(id);
+  if (session === undefined) return undefined;
+  return isAllowed(session, await ask(guard, event, { thread_id: id })) ? session : undefined;
+}
+
+/** The sessions as the rules of `auth.path` show them to one user. */
+export function guardedSessions(storage: Storage, guard: Guard): Sessions {
+  const { sessions } = storage;
+  return {
+    get: (id) => guardedSession(storage, guard, id),
+    async create(session) {
+      const { session_id } = session;
+      // What is there already is not made, and nobody has to be allowed to.
+      const isSeen =
+        (await sessions.get(session_id)) !== undefined && (await guardedSession(storage, guard, session_id));
+      if (isSeen) throw new AppError("conflict", `A thread "${session_id}" already exists.`);
+      const value = { thread_id: session_id, metadata: { ...session.metadata } };
+      await ask(guard, "threads:create", value);
+      // Who sees it, is what the rules make of its metadata.
+      return await sessions.create({ ...session, metadata: value.metadata, owner: guardedOwner(guard) });
+    },
+    async update(id, patch) {
+      const session = await sessions.get(id);
+      if (session === undefined) return undefined;
+      const value: JsonObject = { thread_id: id, ...(patch.metadata && { metadata: { ...patch.metadata } }) };
+      if (!isAllowed(session, await ask(guard, "threads:update", value))) return undefined;
+      // Only a change of metadata may be changed by a handler.
+      const metadata = patch.metadata === undefined ? undefined : (value["metadata"] as JsonObject);
+      return await sessions.update(id, { ...patch, ...(metadata && { metadata }) });
+    },
+    async delete(id) {
+      const session = await guardedSession(storage, guard, id, "threads:delete");
+      return session !== undefined && (await sessions.delete(id));
+    },
+    async search(query) {
+      const value = { metadata: { ...query.metadata }, limit: query.limit, offset: query.offset };
+      const filter = await ask(guard, "threads:search", value);
+      const metadata = bothOf(value.metadata, filter);
+      return metadata === undefined ? { sessions: [], total: 0 } : await sessions.search({ ...query, metadata });
+    },
+  };
+}
+
+/** A filter for both what was asked for and what the rules demand; `undefined` where nothing can be both. */
+export function bothOf(asked: JsonObject, filter: RowFilter = {}): JsonObject | undefined {
+  const both = { ...asked };
+  for (const [key, wanted] of Object.entries(filter)) {
+    const own = both[key];
+    if (own === undefined || contains(wanted, own)) both[key] = wanted;
+    else if (Array.isArray(own) && Array.isArray(wanted)) both[key] = [...own, ...wanted];
+    else if (!contains(own, wanted)) return undefined;
+  }
+  return both;
+}
+
+/** A run is told who asked for it, whatever the client says of itself. */
+export function withUser({ config }: { config: JsonObject }, { context: { user, scopes } }: Guard): JsonObject {
+  return {
+    ...config,
+    configurable: {
+      ...withoutUserKeys(config["configurable"]),
+      langgraph_auth_user: user,
+      langgraph_auth_user_id: user.identity,
+      langgraph_auth_permissions: scopes,
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import { z } from "zod";
+import { AppError } from "../../errors/errors.ts";
+import type { AuthEvent, RowFilter } from "../../manifest/auth.ts";
+import { Refusal } from "../../manifest/refusal.ts";
+import type { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
+import { contains } from "../../storage/items/contains.ts";
+import { JsonObject } from "../../storage/records.ts";
+import type { ItemChange, StoreItem } from "../../storage/items/store-items.ts";
+import { ask, type Guard } from "./guard.ts";
+import type { OwnItems } from "./own-items.ts";
+
+/** How many items are read at a time when a rule has to be asked about each, and how many at most. */
+const batch = 500;
+const mostRead = 10_000;
+
+/** A namespace is kept with dots between its labels: one with a dot would be two, and another's. */
+const Label = z.string().regex(/^[^.]+$/u);
+const Place = z.object({ namespace: z.array(Label), key: z.string().optional(), value: JsonObject.optional() });
+
+/**
+ * The store as the rules of `auth.path` show it to one user: all users share it, and handlers may move a namespace or a
+ * key, and mark what is written. What a filter hides is as what is not there, but cannot be written over: 404. Where
+ * nothing may be written, 403. `mutex`, which all users share, lets nobody write between another's look and write.
+ */
+export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): OwnItems {
+  return {
+    async change(changes) {
+      const asked: Asked[] = [];
+      for (const change of changes) asked.push(await askToChange(guard, change));
+      const filtered = asked.flatMap(({ change, filter }) => (filter === undefined ? [] : [placeOf(change)]));
+      const allowed: ItemChange[] = [];
+      await whileLocked(mutex, [...new Set(filtered)].toSorted(), async () => {
+        for (const { change, filter } of asked) if (await mayChange(items, change, filter)) allowed.push(change);
+        await items.change(allowed, false);
+      });
+      // A model takes its time, in which others may write.
+      await items.embed(allowed);
+    },
+    // Only of what could be written, which `change` sees to.
+    embed: (places) => items.embed(places),
+    async get(namespace, key, refresh) {
+      // No item can be there, and the handler is not to blame for that.
+      if (namespace.includes("")) return undefined;
+      const asked = await askAbout(guard, "store:get", namespace, { key });
+      const place = [asked.namespace, asked.key ?? key] as const;
+      if (asked.filter === undefined) return await items.get(...place, refresh);
+      const item = await items.get(...place, false);
+      if (item === undefined || !isShown(contentOf(item), asked.filter)) return undefined;
+      return refresh === false ? item : await items.get(...place);
+    },
+    async search(query) {
+      const { prefix, filter, limit, offset, query: words } = query;
+      const asked = await askAbout(guard, "store:search", prefix, { filter, limit, offset, query: words });
+      const own = { ...query, prefix: asked.namespace };
+      if (asked.filter === undefined) return await items.search(own);
+      const page = await pageOf(query, async (place) => {
+        const found = await items.search({ ...own, ...place, refresh: false });
+        return found.map((item) => ({ item, shown: isShown(contentOf(item), asked.filter) }));
+      });
+      // The time begins anew of what is shown, and of nothing else.
+      if (query.refresh !== false) await Promise.all(page.map(({ namespace, key }) => items.get(namespace, key)));
+      return page;
+    },
+    async namespaces(query) {
+      const { prefix = [], suffix, maxDepth: max_depth, limit, offset } = query;
+      const asked = await askAbout(guard, "store:list_namespaces", prefix, { suffix, max_depth, limit, offset });
+      const own = { ...query, prefix: asked.namespace };
+      if (asked.filter === undefined) return await items.namespaces(own);
+      return await pageOf(query, async (place) => {
+        const found = await items.namespaces({ ...own, ...place });
+        return found.map((item) => ({ item, shown: isShown({ namespace: item }, asked.filter) }));
+      });
+    },
+    async clear() {
+      // What is whose no handler is asked: they move namespaces, and a filter for one is none for another.
+      throw new AppError("permission", "The items of all users of auth.path are in one store, which is not cleared.", {
+        suggestion: "DELETE /store/items removes one, as the rules have it; a key of the owner admin clears the store.",
+      });
+    },
+  };
+}
+
+/** What the handler says, and what it has left of that which it was asked about. */
+async function askAbout(
+  guard: Guard,
+  event: AuthEvent,
+  namespace: readonly string[],
+  rest: JsonObject,
+): Promise<z.infer<typeof Place> & { filter: RowFilter | undefined }> {
+  const value: JsonObject = { namespace: [...namespace], ...rest };
+  const filter = await ask(guard, event, value);
+  const left = Place.safeParse(value);
+  if (left.success) return { ...left.data, filter };
+  const [problem] = left.error.issues.map(({ path }) => `value.${path.join(".")}`);
+  throw new AppError("config", `The handler of auth.path for ${event} left ${problem} as nothing that can be kept.`, {
+    suggestion:
+      "Namespaces are lists of texts that are not empty and hold no dots, keys are texts, values are objects.",
+  });
+}
+
+/** What is written when the handler has been asked, and its filter. */
+interface Asked {
+  change: ItemChange;
+  filter: RowFilter | undefined;
+}
+
+async function askToChange(guard: Guard, change: ItemChange): Promise<Asked> {
+  const isPut = change.value !== null;
+  const rest = { key: change.key, ...(isPut && { value: change.value }) };
+  const asked = await askAbout(guard, isPut ? "store:put" : "store:delete", change.namespace, rest);
+  const { namespace, key = change.key, value = change.value, filter } = asked;
+  return { change: { ...change, namespace, key, value: isPut ? value : null }, filter };
+}
+
+/** False where there is nothing to delete that the filter shows. Throws where nothing may be written. */
+async function mayChange(
+  items: OwnItems,
+  { namespace, key, value }: ItemChange,
+  filter: RowFilter | undefined,
+): Promise<boolean> {
+  if (filter === undefined) return true;
+  const place = { namespace, key };
+  // What a deleted item held is not known yet.
+  const ofPlace = Object.fromEntries(Object.entries(filter).filter(([name]) => Object.hasOwn(place, name)));
+  const isAllowed = value === null ? isShown(place, ofPlace) : isShown({ ...value, ...place }, filter);
+  if (!isAllowed) throw new Refusal(403, "Forbidden");
+  const known = await items.get(namespace, key, false);
+  const isKnown = known !== undefined && isShown(contentOf(known), filter);
+  if (value === null) return isKnown;
+  if (known !== undefined && !isKnown) throw new AppError("not_found", "Item not found");
+  return true;
+}
+
+function placeOf({ namespace, key }: ItemChange): string {
+  return JSON.stringify([namespace, key]);
+}
+
+/** Takes the locks in sorted order, which rules out deadlock. */
+function whileLocked(
+  mutex: KeyedMutex,
+  [first, ...others]: readonly string[],
+  work: () => Promise<void>,
+): Promise<void> {
+  return first === undefined ? work() : mutex.run(first, () => whileLocked(mutex, others, work));
+}
+
+/** What a filter is compared with. */
+function contentOf({ namespace, key, value }: StoreItem): JsonObject {
+  return { ...value, namespace, key };
+}
+
+function isShown(about: JsonObject, filter: RowFilter | undefined): boolean {
+  return filter === undefined || contains(about, filter);
+}
+
+/** The page of what is shown, read from the beginning: how much of what is there is not shown is not known. */
+async function pageOf<Item>(
+  { limit, offset }: { limit: number; offset: number },
+  read: (place: { limit: number; offset: number }) => Promise<{ item: Item; shown: boolean }[]>,
+): Promise<Item[]> {
+  const shown: Item[] = [];
+  for (let at = 0; at < mostRead; at += batch) {
+    const found = await read({ limit: batch, offset: at });
+    shown.push(...found.filter((one) => one.shown).map(({ item }) => item));
+    if (found.length < batch || shown.length >= offset + limit) return shown.slice(offset, offset + limit);
+  }
+  throw new AppError("too_large", `The rules of auth.path would have to be asked about more than ${mostRead} items.`, {
+    suggestion: "Narrow the namespace, or let the handler change value.namespace instead of answering with a filter.",
+  });
+}

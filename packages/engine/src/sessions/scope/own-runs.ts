@@ -1,0 +1,91 @@
+import { AppError } from "../../errors/errors.ts";
+import { noAssistant } from "../../runs/admission/draft.ts";
+import type { Runs } from "../../runs/runs.ts";
+import type { AssistantStore } from "../../storage/assistants.ts";
+import type { Run } from "../../storage/records.ts";
+import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
+
+/**
+ * The runs of an owner's sessions, by the owner's door; `everyAssistant` tells another's assistant from one that does
+ * not exist.
+ */
+export function ownRuns(
+  runs: Runs,
+  { sessions, assistants }: Pick<SessionStorage, "sessions"> & { assistants: Pick<AssistantStore, "get"> },
+  everyAssistant: Pick<AssistantStore, "get">,
+): SessionRuns {
+  const isOwn = async (sessionId: string): Promise<boolean> => (await sessions.get(sessionId)) !== undefined;
+  const ownOf = async (found: readonly Run[]): Promise<Run[]> => {
+    const own: Run[] = [];
+    for (const run of found) if (await isOwn(run.session_id)) own.push(run);
+    return own;
+  };
+  const get: SessionRuns["get"] = async (runId) => {
+    const run = await runs.get(runId);
+    return run === undefined ? undefined : (await ownOf([run]))[0];
+  };
+  return {
+    get,
+    async start(session, request) {
+      const { session_id } = session;
+      if (!(await isOwn(session_id))) throw new AppError("not_found", `Thread with ID ${session_id} not found`);
+      const { assistant: id, found } = request;
+      const isKnown = found !== undefined || (await assistants.get(id)) !== undefined;
+      if (!isKnown && (await everyAssistant.get(id)) !== undefined) throw noAssistant(id);
+      return await runs.start(session, request);
+    },
+    async between(sessionId, work) {
+      if (await isOwn(sessionId)) return await runs.between(sessionId, work);
+      throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
+    },
+    unfinished: async () => ownOf(await runs.unfinished()),
+    list: async (sessionId, query) => ((await isOwn(sessionId)) ? runs.list(sessionId, query) : []),
+    async *followSession(sessionId, place, signal) {
+      if (await isOwn(sessionId)) yield* runs.followSession(sessionId, place, signal);
+    },
+    followRecord: (sessionId, since, signal) => ownRecord(runs, isOwn, { sessionId, since, signal }),
+    async wait(runId, signal) {
+      if ((await get(runId)) === undefined) throw new AppError("not_found", `Run "${runId}" not found.`);
+      return await runs.wait(runId, signal);
+    },
+    cancel: async (runId, options) => ((await get(runId)) === undefined ? undefined : runs.cancel(runId, options)),
+    delete: async (runId) => (await get(runId)) !== undefined && runs.delete(runId),
+    cancelSession: async (sessionId) => {
+      if (await isOwn(sessionId)) await runs.cancelSession(sessionId);
+    },
+    ...askedOfFound(runs),
+  };
+}
+
+/** These are asked about a run, a session or an assistant that was found in the scope. */
+function askedOfFound(
+  runs: Runs,
+): Pick<
+  SessionRuns,
+  "removeOfAssistant" | "followBatches" | "tail" | "findGap" | "lastValues" | "position" | "stopOf" | "companionOf"
+> {
+  return {
+    removeOfAssistant: (assistantId) => runs.removeOfAssistant(assistantId),
+    followBatches: (run, after, signal) => runs.followBatches(run, after, signal),
+    tail: (run, signal) => runs.tail(run, signal),
+    findGap: (run, after) => runs.findGap(run, after),
+    lastValues: (run) => runs.lastValues(run),
+    position: (run) => runs.position(run),
+    stopOf: (sessionId) => runs.stopOf(sessionId),
+    companionOf: (sessionId) => runs.companionOf(sessionId),
+  };
+}
+
+/** The record of a session that is the owner's, or becomes it: one that does not exist yet may. */
+async function* ownRecord(
+  runs: Runs,
+  isOwn: (sessionId: string) => Promise<boolean>,
+  { sessionId, since, signal }: { sessionId: string; since: Parameters<Runs["followRecord"]>[1]; signal: AbortSignal },
+): ReturnType<Runs["followRecord"]> {
+  // Somebody else's looks as if it did not exist.
+  let own = false;
+  for await (const item of runs.followRecord(sessionId, since, signal)) {
+    own ||= await isOwn(sessionId);
+    if (own || "caughtUp" in item) yield item;
+  }
+}

@@ -1,0 +1,229 @@
+import type { Runs } from "../../runs/runs.ts";
+import { adminName, ownerOfItems } from "../../config/api-keys.ts";
+import type { AssistantStore } from "../../storage/assistants.ts";
+import type { Assistant, Namespace, Session } from "../../storage/records.ts";
+import type { ModelRequestStore } from "../../storage/model-requests.ts";
+import type { SessionTtlStore } from "../../storage/session-ttls.ts";
+import type { Ledger, Storage } from "../../storage/storage.ts";
+import { accessTo, requireAccess, type Access } from "./access.ts";
+import type { CurrentChanges } from "./current-changes.ts";
+import { trackNewSessions, type NewSessions } from "./new-sessions.ts";
+import { guardedAssistants, runnableAssistants } from "./guarded-assistants.ts";
+import { guardedItems } from "./guarded-items.ts";
+import { guardedOwner, guardedSessions, type Guard } from "./guard.ts";
+import { guardedRuns } from "./guarded-runs.ts";
+import type { SharedLocks } from "./shared-locks.ts";
+import { ownItems, type OwnItems } from "./own-items.ts";
+import { ownRuns } from "./own-runs.ts";
+
+/** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
+export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpointer" | "tasks"> & {
+  sessions: Omit<Storage["sessions"], "deleteUnfinished" | "deleteUnused">;
+  ledger: Pick<Ledger, "list" | "get">;
+  requests: Pick<ModelRequestStore, "last">;
+  ttls: Pick<SessionTtlStore, "get" | "set">;
+};
+
+/** What the protocol may do with runs. */
+export type SessionRuns = Pick<
+  Runs,
+  | "start"
+  | "followBatches"
+  | "findGap"
+  | "tail"
+  | "wait"
+  | "lastValues"
+  | "get"
+  | "list"
+  | "position"
+  | "stopOf"
+  | "companionOf"
+  | "followSession"
+  | "followRecord"
+  | "cancel"
+  | "cancelSession"
+  | "delete"
+  | "removeOfAssistant"
+  | "unfinished"
+> & {
+  /** As `between` of `Runs`. `to` says what the work does to the session: the rules of `auth.path` are asked about that. */
+  between<Result>(sessionId: string, work: () => Promise<Result>, to?: "change" | "delete"): Promise<Result>;
+};
+
+/** The namespaces of one caller. */
+export interface OwnNamespaces {
+  get(namespace: string): Promise<Namespace | undefined>;
+  list(): Promise<Namespace[]>;
+  /** False for a session that the caller does not see. */
+  set(namespace: string, sessionId: string): Promise<boolean>;
+  /** What is current, now and after each change, until the signal is aborted; `undefined` where nothing is. */
+  follow(namespace: string, signal: AbortSignal): AsyncGenerator<Namespace | undefined>;
+  /** Runs `work` when all that came before it for this namespace is over. */
+  between<Result>(namespace: string, work: () => Promise<Result>): Promise<Result>;
+}
+
+/** All that one caller may reach: everything of somebody else is as if it did not exist. */
+export interface OwnerScope {
+  /** Empty where no key is asked for. */
+  owner: string;
+  storage: SessionStorage;
+  /** What may be done with sessions that were just made. */
+  newSessions: NewSessions;
+  runs: SessionRuns;
+  namespaces: OwnNamespaces;
+  /** What is kept beside sessions. */
+  items: OwnItems;
+  /** What the caller may do with what hangs on a session. */
+  access: Access;
+  /** The user of `auth.path` who calls, as the owner of what they make. */
+  user: string | undefined;
+  /** The assistants that the caller may run. */
+  runnable: { assistants: Pick<AssistantStore, "get"> };
+}
+
+/** What scopes are made of. */
+export interface ScopeParts {
+  storage: Storage;
+  runs: Runs;
+  locks: SharedLocks;
+}
+
+/**
+ * The scope of one owner: sessions of others, and what hangs on them, are missing from it, and new sessions are the
+ * owner's. There is no other check: routes are given a scope and nothing beside it. `null` is a server without keys, which
+ * hides nothing. With a `guard` the rules of the user's own code alone say what is shown.
+ */
+export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Guard): OwnerScope {
+  const { storage: all, runs: allRuns, locks } = parts;
+  const items =
+    guard === undefined
+      ? ownItems(all.items, ownerOfItems(owner))
+      : guardedItems(ownItems(all.items, ownerOfItems(null)), guard, locks.items);
+  const own = owner === null ? all : guard === undefined ? ownStorage(all, owner) : guardedStorage(all, guard);
+  const { sessions: tracked, newSessions } = trackNewSessions(own.sessions, own.ttls, parts);
+  const storage = { ...own, sessions: tellDeletions(tracked, locks.changes) };
+  const namespaces = ownNamespaces(all, storage.sessions, owner ?? "", locks);
+  const access = accessTo(tracked, all, guard);
+  const user = guard && guardedOwner(guard);
+  const common = { owner: owner ?? "", storage, newSessions, namespaces, items, access, user };
+  if (owner === null) return { ...common, runs: allRuns, runnable: all };
+  const runnable = guard === undefined ? storage : { assistants: runnableAssistants(all.assistants, guard) };
+  const runs = ownRuns(allRuns, { sessions: storage.sessions, ...runnable }, all.assistants);
+  return { ...common, runs: guard === undefined ? runs : guardedRuns(runs, all, guard), runnable };
+}
+
+/** A session that goes may have been the current one. */
+function tellDeletions(sessions: SessionStorage["sessions"], changes: CurrentChanges): SessionStorage["sessions"] {
+  return {
+    ...sessions,
+    async delete(sessionId) {
+      const isGone = await sessions.delete(sessionId);
+      if (isGone) changes.tell();
+      return isGone;
+    },
+  };
+}
+
+function ownStorage(storage: Storage, owner: string): SessionStorage {
+  const orphans = owner === adminName;
+  const get = async (id: string): Promise<Session | undefined> => {
+    const session = await storage.sessions.get(id);
+    const isOwn = session?.owner === owner || (orphans && session?.owner === null);
+    return isOwn ? session : undefined;
+  };
+  return {
+    ...partsOfSessions(storage, accessTo({ get }, storage, undefined)),
+    assistants: ownAssistants(storage.assistants, owner),
+    tasks: storage.tasks.ownedBy(owner, orphans),
+    sessions: {
+      get,
+      create: (session) => storage.sessions.create({ ...session, owner }),
+      update: async (id, patch) => ((await get(id)) === undefined ? undefined : storage.sessions.update(id, patch)),
+      delete: async (id) => (await get(id)) !== undefined && storage.sessions.delete(id),
+      search: (query) => storage.sessions.search({ ...query, owner: { name: owner, orphans } }),
+    },
+  };
+}
+
+function guardedStorage(storage: Storage, guard: Guard): SessionStorage {
+  const sessions = guardedSessions(storage, guard);
+  return {
+    ...partsOfSessions(storage, accessTo(sessions, storage, guard)),
+    assistants: guardedAssistants(storage.assistants, guard),
+    tasks: storage.tasks.ownedBy(guardedOwner(guard)),
+    sessions,
+  };
+}
+
+/** What hangs on a session, where the caller sees it, or may change it. */
+function partsOfSessions(
+  { approvals, checkpointer, ledger, requests, ttls }: Storage,
+  { sees, mayChange }: Access,
+): Omit<SessionStorage, "assistants" | "tasks" | "sessions"> {
+  return {
+    checkpointer,
+    requests: { last: async (id, node) => ((await sees(id)) ? requests.last(id, node) : undefined) },
+    ttls: {
+      get: async (id) => ((await sees(id)) ? ttls.get(id) : undefined),
+      async set(id, ttl) {
+        await requireAccess(mayChange(id), id);
+        return await ttls.set(id, ttl);
+      },
+    },
+    ledger: {
+      list: async (id) => ((await sees(id)) ? ledger.list(id) : []),
+      get: async (id, callId) => ((await sees(id)) ? ledger.get(id, callId) : undefined),
+    },
+    approvals: {
+      get: async (id, interruptId) => ((await sees(id)) ? approvals.get(id, interruptId) : undefined),
+      pending: async (id) => ((await sees(id)) ? approvals.pending(id) : []),
+      // What looks at all sessions is the server's own work.
+      askedBefore: async () => [],
+      grants: async (id) => ((await sees(id)) ? approvals.grants(id) : []),
+      revoke: async (id, grantId) => (await mayChange(id)) && approvals.revoke(id, grantId),
+    },
+  };
+}
+
+/** Those of the system are everybody's; who may change them is another question. */
+function ownAssistants(assistants: AssistantStore, owner: string): AssistantStore {
+  const orphans = owner === adminName;
+  const isSeen = (one: Assistant): boolean => one.is_system || one.owner === owner || (orphans && one.owner === null);
+  const get: AssistantStore["get"] = async (id) => {
+    const found = await assistants.get(id);
+    return found !== undefined && isSeen(found) ? found : undefined;
+  };
+  return {
+    get,
+    create: (assistant) => assistants.create({ ...assistant, owner }),
+    update: (assistant, patch) => assistants.update(assistant, patch),
+    setLatest: async (id, version) => ((await get(id)) === undefined ? undefined : assistants.setLatest(id, version)),
+    versions: async (id, query) => ((await get(id)) === undefined ? [] : assistants.versions(id, query)),
+    delete: async (id) => (await get(id)) !== undefined && assistants.delete(id),
+    search: (query, system) => assistants.search({ ...query, owner: { name: owner, orphans } }, system),
+  };
+}
+
+function ownNamespaces(
+  { namespaces }: Pick<Storage, "namespaces">,
+  sessions: Pick<SessionStorage["sessions"], "get">,
+  owner: string,
+  { changes, namespaces: turns }: SharedLocks,
+): OwnNamespaces {
+  return {
+    between: (namespace, work) => turns.run(JSON.stringify([owner, namespace]), work),
+    get: (namespace) => namespaces.get(owner, namespace),
+    list: () => namespaces.list(owner),
+    async set(namespace, id) {
+      const isSet = (await sessions.get(id)) !== undefined && (await namespaces.set(owner, namespace, id));
+      if (isSet) changes.tell();
+      return isSet;
+    },
+    follow: (namespace, signal) =>
+      changes.follow(
+        () => namespaces.get(owner, namespace),
+        (left, right) => left?.session_id === right?.session_id,
+        signal,
+      ),
+  };
+}

@@ -1,0 +1,142 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { AppError } from "../../errors/errors.ts";
+import type { Graphs } from "../../graphs/load.ts";
+import { JsonObject, type Session } from "../../storage/records.ts";
+import { newestState, putValues } from "./checkpoint-chain.ts";
+import { indexOfMessage, messagesIn, validList } from "../messages/conversation.ts";
+import type { SessionRuns, SessionStorage } from "../scope/owner-scope.ts";
+import { LlmMetadata, roleOf } from "../messages/message-fields.ts";
+import { requireSession } from "../sessions.ts";
+import { fromStored, repeatedId, StoredMessage, toStored } from "../messages/stored-message.ts";
+
+/** What may be changed in a message. Left out: stays. */
+export const MessageChange = z.object({
+  content: StoredMessage.shape.content.optional(),
+  /** Merged into what the message has. */
+  metadata: JsonObject.optional(),
+  /** Takes the place of what the message has. */
+  llm_metadata: LlmMetadata.optional(),
+});
+export type MessageChange = z.infer<typeof MessageChange>;
+
+/** What changes of messages need. */
+export interface EditParts {
+  storage: SessionStorage;
+  runs: Pick<SessionRuns, "between">;
+}
+
+/**
+ * Adds messages at the end of an idle session without a run; one with the id of a message that is there takes
+ * its place. Gives them as they were written. A session that had no run yet says with `graphId` whose it becomes. Throws
+ * `conflict` while a run works or a question waits, `not_found` for an unknown graph, `invalid_parameter` for an id twice.
+ */
+export async function appendMessages(
+  parts: EditParts & { graphs: Graphs },
+  session: Session,
+  added: readonly StoredMessage[],
+  graphId: string | undefined,
+): Promise<BaseMessage[]> {
+  const { graphs } = parts;
+  const known = session.metadata["graph_id"];
+  const graph_id = typeof known === "string" ? known : graphId;
+  if (graph_id === undefined) {
+    throw new AppError("invalid_state", `Thread ${session.session_id} has no graph ID`, {
+      suggestion: "Say with graph_id which graph it belongs to, or run an assistant on it first.",
+    });
+  }
+  // Throws for a graph that nobody serves.
+  graphs.get(graph_id);
+  const now = new Date().toISOString();
+  const twice = repeatedId(added);
+  if (twice !== undefined) throw new AppError("invalid_parameter", `Two of the messages have the id ${twice}.`);
+  const fresh = added.map((one) => fromStored(one, now));
+  await rewrite(parts, session, { graph_id }, (before) => {
+    const replaced = new Map(fresh.map((message) => [message.id, message]));
+    const kept = before.map((message) => replaced.get(message.id) ?? message);
+    const known = new Set(before.map(({ id }) => id));
+    return [...kept, ...fresh.filter(({ id }) => !known.has(id))];
+  });
+  return fresh;
+}
+
+/**
+ * Changes one message of an idle session and gives it as it is then. Throws `not_found`, and `conflict` while a run
+ * works or a question waits.
+ */
+export async function updateMessage(
+  parts: EditParts,
+  session: Session,
+  messageId: string,
+  change: MessageChange,
+): Promise<BaseMessage> {
+  const messages = await rewrite(parts, session, {}, (before) => {
+    const index = indexOfMessage(before, messageId);
+    return before.map((message, at) => (at === index ? changed(message, change) : message));
+  });
+  const updated = messages[indexOfMessage(messages, messageId)];
+  if (updated === undefined) throw new AppError("not_found", `Message ${messageId} not found in this thread`);
+  return updated;
+}
+
+/** Takes all messages out of an idle session's state; system texts stay with `keepSystem`. Its history keeps them. */
+export async function clearMessages(parts: EditParts, session: Session, keepSystem: boolean): Promise<number> {
+  let count = 0;
+  await rewrite(parts, session, {}, (before) => {
+    const kept = before.filter((message) => keepSystem && roleOf(message) === "system");
+    count = before.length - kept.length;
+    return kept;
+  });
+  return count;
+}
+
+function changed(message: BaseMessage, { content, metadata, llm_metadata }: MessageChange): BaseMessage {
+  const kwargs = message.additional_kwargs;
+  const known = JsonObject.safeParse(kwargs["metadata"]).data ?? {};
+  const stored = {
+    ...toStored(message),
+    ...(content !== undefined && { content }),
+    additional_kwargs: {
+      ...kwargs,
+      updated_at: new Date().toISOString(),
+      ...(metadata !== undefined && { metadata: { ...known, ...metadata } }),
+      ...(llm_metadata !== undefined && { llm_metadata }),
+    },
+  };
+  // What is there is a message, also where it is longer than what may be added; the change was checked.
+  return fromStored(stored as StoredMessage, new Date().toISOString());
+}
+
+/**
+ * Writes what `edit` makes of the messages as a new state. The one before it stays in the history (law 5). From the look at
+ * the session to the write no run begins and nobody else writes: both would go on from a state that the other has left.
+ */
+function rewrite(
+  { storage, runs }: EditParts,
+  { session_id }: Session,
+  metadata: JsonObject,
+  edit: (before: BaseMessage[]) => BaseMessage[],
+): Promise<BaseMessage[]> {
+  return runs.between(session_id, async () => {
+    await requireIdle(storage, session_id);
+    const base = await newestState(storage.checkpointer, session_id);
+    const before = messagesIn(base?.checkpoint.channel_values);
+    const after = validList(edit(before));
+    await putValues(storage.checkpointer, session_id, base, { messages: after });
+    await storage.sessions.update(session_id, { metadata });
+    return after;
+  });
+}
+
+/** Throws `conflict` while a run works or a question waits, `not_found` when the session is gone. */
+export async function requireIdle(storage: SessionStorage, sessionId: string): Promise<void> {
+  const now = await requireSession(storage, sessionId);
+  if (now.status === "busy") {
+    throw new AppError("conflict", "Thread is busy", { suggestion: "Wait for its run, or cancel it." });
+  }
+  if (Object.keys(now.interrupts).length > 0) {
+    throw new AppError("conflict", "A question waits in this thread; a change would pass over it.", {
+      suggestion: "Answer it first, see /threads/:id/approvals, or send a message.",
+    });
+  }
+}

@@ -1,0 +1,95 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { BaseMessage } from "@langchain/core/messages";
+import { v7 as newId } from "@langchain/core/utils/uuid";
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { isAIMessage, isToolMessage } from "../../message-kinds.ts";
+import type { JsonObject, Session } from "../../storage/records.ts";
+import { isPrefix, putValues, readChain } from "./checkpoint-chain.ts";
+import { indexOfMessage, messagesIn, readMessages, validList } from "../messages/conversation.ts";
+import { copyCheckpoint } from "./copy.ts";
+import type { SessionRuns, SessionStorage } from "../scope/owner-scope.ts";
+import { copiedConfig } from "../overview/last-run.ts";
+import { createSession, requireSession } from "../sessions.ts";
+import { toStored } from "../messages/stored-message.ts";
+
+/** Where a fork is taken, and what it is called. */
+export interface ForkRequest {
+  messageId: string;
+  /** Merged into that of the source. */
+  metadata: JsonObject;
+}
+
+/**
+ * A new session that is the old one up to a message and including it, with the states that led there. A call comes with its
+ * results, so that the copy is valid (law 6). It is idle and appears only when everything is in it; runs (but for what the
+ * last one chose), and what tools did, stay with the source. Throws `not_found` for an unknown session or message.
+ */
+export async function forkSession(
+  { storage, runs }: { storage: SessionStorage; runs: Pick<SessionRuns, "list"> },
+  sessionId: string,
+  { messageId, metadata: given }: ForkRequest,
+): Promise<Session> {
+  const source = await requireSession(storage, sessionId);
+  const messages = await readMessages(storage, sessionId);
+  const wanted = upTo(messages, indexOfMessage(messages, messageId));
+  const forkId = newId();
+  try {
+    await copyStates(storage, { from: sessionId, to: forkId }, wanted);
+    // It may have been deleted meanwhile: half a fork is none.
+    await requireSession(storage, sessionId);
+    // A title of the whole session says little about a part of it, and where that one came from nothing.
+    const { title: _title, copied_from: _origin, ...metadata } = source.metadata;
+    return await createSession(storage, {
+      session_id: forkId,
+      metadata: {
+        ...metadata,
+        thread_id: forkId,
+        forked_from: { thread_id: sessionId, message_id: wanted.at(-1)?.id ?? messageId },
+        ...given,
+      },
+      config: await copiedConfig(runs, source),
+    });
+  } catch (error) {
+    await storage.checkpointer.deleteThread(forkId);
+    throw error;
+  }
+}
+
+/** The messages up to one, with all results of the calls at the end. */
+function upTo(messages: readonly BaseMessage[], index: number): BaseMessage[] {
+  let end = index + 1;
+  const belongs = (message: BaseMessage | undefined): boolean => message !== undefined && isToolMessage(message);
+  const last = messages[index];
+  const hasCalls = last !== undefined && isAIMessage(last) && (last.tool_calls ?? []).length > 0;
+  if (hasCalls || belongs(last)) while (belongs(messages[end])) end += 1;
+  return validList(messages.slice(0, end));
+}
+
+async function copyStates(
+  { checkpointer }: SessionStorage,
+  { from, to }: { from: string; to: string },
+  wanted: BaseMessage[],
+): Promise<void> {
+  const kept: CheckpointTuple[] = [];
+  for await (const tuple of readChain(checkpointer, from)) {
+    // Others are served meanwhile.
+    await nextTurn();
+    // What holds an input that the wanted messages do not is no state of theirs.
+    const isLater = kept.length === 0 && tuple.metadata?.source === "input";
+    if (!isLater && isPrefix(tuple, wanted)) kept.push(tuple);
+  }
+  const [newest, ...older] = kept;
+  for (const tuple of older.toReversed()) {
+    await copyCheckpoint(checkpointer, tuple, to);
+    await nextTurn();
+  }
+  // What came after the last state that is kept has not happened here.
+  if (newest !== undefined) await copyCheckpoint(checkpointer, { ...newest, pendingWrites: [] }, to);
+  if (newest !== undefined && isSame(messagesIn(newest.checkpoint.channel_values), wanted)) return;
+  await putValues(checkpointer, to, newest, { messages: wanted });
+}
+
+function isSame(held: readonly BaseMessage[], wanted: readonly BaseMessage[]): boolean {
+  return isDeepStrictEqual(held.map(toStored), wanted.map(toStored));
+}

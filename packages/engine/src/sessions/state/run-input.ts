@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { AppError } from "../../errors/errors.ts";
+import type { RunCommand } from "../../runs/attempt/execute.ts";
+import { JsonObject } from "../../storage/records.ts";
+import { Attachments, References } from "../messages/attachments.ts";
+import { longestText, mostParts } from "../messages/stored-message.ts";
+
+/** What a message of a run's input carries beside its words, wherever it stands. */
+const Carried = z.looseObject({ attachments: Attachments.nullish(), references: References.nullish() });
+
+const InputMessage = z.looseObject({
+  content: z.union([z.string().max(longestText), z.array(z.unknown()).max(mostParts)]).nullish(),
+  attachments: Attachments.nullish(),
+  references: References.nullish(),
+  additional_kwargs: Carried.nullish(),
+});
+
+/** Wrong fields that are told. */
+const mostProblems = 5;
+
+/** Messages that one list may have, as many as an import. */
+const mostMessages = 20_000;
+
+/** A message as LangChain serialises one. */
+const Constructed = z.looseObject({ lc: z.number(), type: z.literal("constructor"), kwargs: InputMessage });
+
+/** A message as text, or as a pair of role and text. */
+const Words = z.union([z.string(), z.tuple([z.string(), z.string()])]);
+
+/** What a run may say instead of an input. */
+type Command = z.infer<typeof RunCommand>;
+
+/**
+ * The messages of what a run is given, checked as those that are added without one: the lengths, and what the user's
+ * words come with. That is put where LangChain keeps it; it would be lost where the flat form has it. `at` is the place
+ * of `values` in the request. Throws `invalid_parameter`, with the place of each wrong field.
+ */
+export function readInputMessages(values: unknown, at: string): unknown {
+  const parsed = JsonObject.safeParse(values);
+  return parsed.success ? readMessagesIn(parsed.data, at) : values;
+}
+
+/** The messages that a command writes and sends, checked as `readInputMessages` does; answers are for who has asked. */
+export function readCommandMessages({ update, goto, ...command }: Command): Command {
+  const targets = [goto ?? []].flat().map((target, index) => {
+    if (typeof target === "string") return target;
+    return { ...target, input: readInputMessages(target.input, `command.goto.${index}.input`) };
+  });
+  return {
+    ...command,
+    ...(update && {
+      update: Array.isArray(update)
+        ? update.map(([channel, value], index): [string, unknown] => {
+            return [channel, readMessagesIn({ [channel]: value }, `command.update.${index}`)[channel]];
+          })
+        : readMessagesIn(update, "command.update"),
+    }),
+    ...(targets.length > 0 && { goto: targets }),
+  };
+}
+
+function readMessagesIn(values: JsonObject, at: string): JsonObject {
+  const { messages } = values;
+  if (messages === undefined || messages === null) return values;
+  const list: unknown[] = Array.isArray(messages) ? messages : [messages];
+  if (list.length > mostMessages) {
+    throw new AppError("too_large", `${at}.messages: at most ${mostMessages} messages are taken, got ${list.length}.`, {
+      suggestion: "Send them in several requests: POST /threads/:thread_id/messages adds them without a run.",
+    });
+  }
+  const problems: string[] = [];
+  const read = list.map((message, index) => {
+    // What is told is told.
+    if (problems.length >= mostProblems) return message;
+    const place = Array.isArray(messages) ? `${at}.messages.${index}` : `${at}.messages`;
+    const checked = checkMessage(message);
+    problems.push(...checked.problems.map(({ path, message: text }) => `${[place, ...path].join(".")}: ${text}`));
+    return checked.message;
+  });
+  if (problems.length > 0) {
+    throw new AppError("invalid_parameter", problems.slice(0, mostProblems).join("; "), {
+      suggestion: "Correct the named fields.",
+    });
+  }
+  return { ...values, messages: Array.isArray(messages) ? read : read[0] };
+}
+
+function checkMessage(message: unknown): { message: unknown; problems: z.core.$ZodIssue[] } {
+  const words = Words.safeParse(message).data;
+  if (words !== undefined) {
+    const checked = InputMessage.safeParse({ content: typeof words === "string" ? words : words[1] });
+    return { message, problems: checked.error?.issues ?? [] };
+  }
+  const parsed = JsonObject.safeParse(message);
+  // What is no message is the graph's to refuse.
+  if (!parsed.success) return { message, problems: [] };
+  const isConstructed = "lc" in parsed.data;
+  const checked = (isConstructed ? Constructed : InputMessage).safeParse(message);
+  const problems = checked.error?.issues ?? [];
+  return { message: isConstructed || problems.length > 0 ? message : withoutFlat(parsed.data), problems };
+}
+
+/** The flat form's own fields, moved to where LangChain keeps what it does not know. */
+function withoutFlat({ attachments, references, ...message }: JsonObject): JsonObject {
+  const flat = Object.entries({ attachments, references }).filter(([, value]) => value !== undefined && value !== null);
+  if (flat.length === 0) return message;
+  const known = JsonObject.safeParse(message["additional_kwargs"]).data;
+  return { ...message, additional_kwargs: { ...known, ...Object.fromEntries(flat) } };
+}

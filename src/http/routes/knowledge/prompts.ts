@@ -1,0 +1,143 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { templatesOfNode } from "../../../prompts/node-templates.ts";
+import { describe } from "@millrace/engine/http/describe";
+import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import type { SharedProductServices } from "../../product-services.ts";
+import { answerJson } from "@millrace/engine/http/answers/json";
+import { requireAdministration } from "@millrace/engine/http/require-administration";
+import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/answers/shapes";
+import { jsonBody, path, query } from "@millrace/engine/http/validate";
+
+const PromptPath = z.object({ name: z.string().min(1).max(100).describe("As `GET /prompts` lists it") });
+const PromptQuery = z.object({
+  node: z.string().max(100).optional().describe("Only those that this node uses"),
+  content: z.enum(["true", "false"]).default("false").describe("With the texts, as an editor needs them"),
+});
+const Content = z.string().max(1_000_000).describe("English; `{name}` stands for a variable");
+const PromptSave = z.object({ content: Content }).meta({ ref: "PromptSave" });
+const PromptCheck = z
+  .object({
+    content: Content.optional().describe("Left out: the text that is used now"),
+    variables: z.record(z.string(), z.unknown()).optional().describe("Values to fill it with"),
+  })
+  .meta({ ref: "PromptCheck" });
+
+const metadata = {
+  name: z.string(),
+  title: z.object({ en: z.string(), zh: z.string() }),
+  description: z.string(),
+  source: PromptSourceShape,
+  editable: z.boolean(),
+  format: z.enum(["json", "spice", "analysis"]).nullable().describe("The output format that is appended"),
+  nodes: z.array(z.string()).describe("The nodes of the workflow that use it"),
+  variables: z.array(z.string()),
+  required_variables: z.array(z.string()),
+  problems: z.array(PromptProblemShape),
+};
+const texts = { content: z.string(), default_content: z.string() };
+const ListedShape = z
+  .object({ ...metadata, ...z.object(texts).partial().shape })
+  .meta({ ref: "PromptMetadata", description: "The texts are there with `content=true`" });
+const PromptShape = z.object({ ...metadata, ...texts }).meta({ ref: "Prompt" });
+const Reloaded = z.object({ reloaded: z.number().int().describe("How many templates there are") });
+
+const errors = { 404: "No such prompt" };
+const changeErrors = {
+  ...errors,
+  403: "The prompt is fixed, or the caller may not change it",
+  507: "The disk is full",
+};
+
+/** `/prompts`: the templates, what users put in their place, and whether a text can be used. */
+export function promptRoutes(services: SharedProductServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  readingRoutes(routes, services);
+  changingRoutes(routes, services);
+  return routes;
+}
+
+function readingRoutes(routes: HttpApp, { prompts: { templates } }: SharedProductServices): void {
+  routes.get(
+    "/prompts",
+    describe({ tag: "Prompts", summary: "List the prompt templates", answer: z.array(ListedShape) }),
+    query(PromptQuery),
+    (context) => {
+      const { node, content } = context.req.valid("query");
+      const names = node === undefined ? templates.names() : templatesOfNode(node);
+      return answerJson(
+        context,
+        names.map((name) => (content === "true" ? templates.get(name) : templates.metadata(name))),
+      );
+    },
+  );
+
+  routes.get(
+    "/prompts/:name",
+    describe({ tag: "Prompts", summary: "Get a prompt, unfilled", answer: PromptShape, errors }),
+    path(PromptPath),
+    (context) => answerJson(context, templates.get(context.req.valid("param").name)),
+  );
+
+  routes.post(
+    "/prompts/:name/validate",
+    describe({
+      tag: "Prompts",
+      summary: "Check a text and fill it, without saving",
+      answer: PromptVerdictShape,
+      errors,
+    }),
+    path(PromptPath),
+    jsonBody(PromptCheck),
+    (context) => {
+      const { content, variables } = context.req.valid("json");
+      const given = { ...(content !== undefined && { content }), ...(variables !== undefined && { variables }) };
+      return answerJson(context, templates.validate(context.req.valid("param").name, given));
+    },
+  );
+}
+
+function changingRoutes(routes: HttpApp, { prompts: { templates, identities } }: SharedProductServices): void {
+  routes.post(
+    "/prompts/reload",
+    describe({
+      tag: "Prompts",
+      summary: "Read every override again; a change of a file is also found by itself",
+      answer: Reloaded,
+      errors: { 403: changeErrors[403] },
+    }),
+    (context) => {
+      requireAdministration(context);
+      templates.reload();
+      identities.reload();
+      return context.json({ reloaded: templates.names().length });
+    },
+  );
+
+  routes.put(
+    "/prompts/:name",
+    describe({
+      tag: "Prompts",
+      summary: "Override the text of a prompt from the next turn on",
+      answer: PromptShape,
+      errors: changeErrors,
+    }),
+    path(PromptPath),
+    jsonBody(PromptSave),
+    (context) => {
+      requireAdministration(context);
+      const { name } = context.req.valid("param");
+      return answerJson(context, templates.save(name, context.req.valid("json").content));
+    },
+  );
+
+  routes.delete(
+    "/prompts/:name",
+    describe({ tag: "Prompts", summary: "Go back to the built-in text", answer: PromptShape, errors: changeErrors }),
+    path(PromptPath),
+    (context) => {
+      requireAdministration(context);
+      return answerJson(context, templates.reset(context.req.valid("param").name));
+    },
+  );
+}

@@ -1,0 +1,106 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { errorCodes } from "@millrace/engine/errors/errors";
+import type { ServiceStatus } from "../../../models/resilience/model-services.ts";
+import { describe } from "@millrace/engine/http/describe";
+import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import type { SharedProductServices } from "../../product-services.ts";
+import { notFound } from "@millrace/engine/http/errors";
+import { answerBody, answerJson } from "@millrace/engine/http/answers/json";
+import { path, query } from "@millrace/engine/http/validate";
+
+const milliseconds = z.number().nullable();
+const StatisticsShape = z.object({
+  calls: z.number().int(),
+  succeeded: z.number().int(),
+  failed: z.number().int(),
+  cancelled: z.number().int().describe("Stopped by whoever asked"),
+  refused: z.number().int().describe("Not made, because the model was left alone"),
+  success_rate: z.number().nullable().describe("Of those that succeeded or failed"),
+  mean_duration_ms: milliseconds.describe("Of those that succeeded"),
+  mean_first_token_ms: milliseconds.describe("Until the first words"),
+  failures: z.partialRecord(z.enum(errorCodes), z.number().int()),
+  last_failure: z.object({ error: z.enum(errorCodes), at: z.iso.datetime() }).nullable(),
+});
+const ServiceShape = z
+  .object({
+    model: z.string(),
+    state: z.enum(["closed", "open", "half_open"]).describe("`open`: it has failed again and again and is left alone"),
+    retry_in_ms: z.number(),
+    in_flight: z.number().int(),
+    statistics: StatisticsShape,
+  })
+  .meta({ ref: "ModelService" });
+const ProviderStatus = z
+  .object({
+    provider: z.string(),
+    state: z.enum(["unknown", "working", "partly", "paused"]).describe("`unknown`: nothing was asked of it yet"),
+    models: z.array(ServiceShape),
+  })
+  .meta({ ref: "ProviderStatus" });
+const ProviderPath = z.object({ name: z.string().min(1).max(100) });
+const Format = z.object({ format: z.enum(["json", "csv"]).default("json") });
+const tag = "Models";
+
+/** How models do: whether they are left alone, and how the requests to them went. */
+export function modelServiceRoutes({ models, modelServices }: SharedProductServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/providers/:name/status",
+    describe({
+      tag,
+      summary: "How the models of a provider do; nothing is asked of them",
+      answer: ProviderStatus,
+      errors: { 404: "No such provider" },
+    }),
+    path(ProviderPath),
+    (context) => {
+      const { name: provider } = context.req.valid("param");
+      if (models.provider(provider) === undefined) throw notFound(`There is no provider ${provider}.`);
+      const asked = modelServices.list(provider);
+      return answerJson(context, { provider, state: stateOf(asked), models: asked });
+    },
+  );
+  routes.get(
+    "/statistics/models",
+    describe({
+      tag,
+      summary: "How the requests to all models went since the server began",
+      answer: z.array(ServiceShape),
+      texts: ["text/csv"],
+    }),
+    query(Format),
+    (context) => {
+      const asked = modelServices.list();
+      if (context.req.valid("query").format === "json") return answerJson(context, asked);
+      return answerBody(context, toCsv(asked), "text/csv; charset=utf-8");
+    },
+  );
+  return routes;
+}
+
+function stateOf(asked: readonly ServiceStatus[]): z.infer<typeof ProviderStatus>["state"] {
+  if (asked.length === 0) return "unknown";
+  const closed = asked.filter(({ state }) => state === "closed").length;
+  return closed === asked.length ? "working" : closed === 0 ? "paused" : "partly";
+}
+
+const columns = [
+  "calls",
+  "succeeded",
+  "failed",
+  "cancelled",
+  "refused",
+  "success_rate",
+  "mean_duration_ms",
+  "mean_first_token_ms",
+] as const;
+
+function toCsv(asked: readonly ServiceStatus[]): string {
+  const lines = asked.map(({ model, state, statistics }) => {
+    const values = [state, ...columns.map((name) => statistics[name] ?? "")];
+    // A name may begin like a formula, or hold what parts the columns.
+    return [`"${model.replaceAll('"', '""').replace(/^(?=[=+\-@])/u, "'")}"`, ...values].join(",");
+  });
+  return [["model", "state", ...columns].join(","), ...lines, ""].join("\r\n");
+}

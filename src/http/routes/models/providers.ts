@@ -1,0 +1,138 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { providerNamed, removeProvider, setKey, setProvider } from "../../../models/registry/change-models.ts";
+import { isLocal } from "../../../models/registry/known-models.ts";
+import { ProviderName, ProviderSetting } from "../../../models/registry/model-settings.ts";
+import type { ModelRegistry } from "../../../models/registry/registry.ts";
+import { describe } from "@millrace/engine/http/describe";
+import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
+import { answerJson } from "@millrace/engine/http/answers/json";
+import { requireAdministration } from "@millrace/engine/http/require-administration";
+import { KeySave, storedKeyShape, StoredKeyShape } from "../../stored-key.ts";
+import { jsonBody, path } from "@millrace/engine/http/validate";
+
+const ProviderPath = z.object({ name: ProviderName });
+const ProviderSave = ProviderSetting.meta({ ref: "ProviderSave" });
+
+const ProviderShape = z
+  .object({
+    name: z.string(),
+    title: z.string(),
+    is_built_in: z.boolean(),
+    base_url: z.string().nullable().describe("null: nothing is reached"),
+    is_local: z.boolean(),
+    needs_key: z.boolean(),
+    key: StoredKeyShape.nullable().describe("null: it has none"),
+    timeout_seconds: z.number().nullable().describe("null: its own"),
+    llm_last_verified_at: z
+      .string()
+      .nullable()
+      .describe("When a model of it last answered a test with this address and key"),
+  })
+  .meta({ ref: "Provider" });
+const tag = "Models";
+const errors = { 403: "The caller may not change it", 409: "The file is broken", 507: "The disk is full" };
+const named = { ...errors, 404: "No such provider" };
+
+/** `/providers`: where models are reached and with which keys, which go in and never come out. */
+export function providerRoutes(services: SharedProductServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  settingRoutes(routes, services);
+  keyRoutes(routes, services);
+  return routes;
+}
+
+function settingRoutes(routes: HttpApp, { models }: SharedProductServices): void {
+  routes.get(
+    "/providers",
+    describe({ tag, summary: "List the providers", answer: z.array(ProviderShape) }),
+    (context) =>
+      answerJson(
+        context,
+        models.providerNames().map((name) => shapeOf(models, name, productServicesOf(context).mayAdminister)),
+      ),
+  );
+  routes.put(
+    "/providers/:name",
+    describe({
+      tag,
+      summary: "Add a provider, or say anew what differs of a built-in one; its key goes to its address",
+      answer: ProviderShape,
+      errors,
+    }),
+    path(ProviderPath),
+    jsonBody(ProviderSave),
+    (context) => {
+      const { mayAdminister } = productServicesOf(context);
+      requireAdministration(context);
+      const { name } = context.req.valid("param");
+      setProvider(models, name, context.req.valid("json"));
+      return answerJson(context, shapeOf(models, name, mayAdminister));
+    },
+  );
+  routes.delete(
+    "/providers/:name",
+    describe({
+      tag,
+      summary: "Take back what was said of a provider; a built-in one is then as it was",
+      empty: true,
+      errors: { ...named, 409: "Its models have roles, or the file is broken" },
+    }),
+    path(ProviderPath),
+    (context) => {
+      requireAdministration(context);
+      removeProvider(models, context.req.valid("param").name);
+      return context.body(null, 204);
+    },
+  );
+}
+
+function keyRoutes(routes: HttpApp, { models }: SharedProductServices): void {
+  routes.put(
+    "/providers/:name/key",
+    describe({
+      tag,
+      summary: "Store a provider's key, which goes before that of the environment",
+      answer: ProviderShape,
+      errors: named,
+    }),
+    path(ProviderPath),
+    jsonBody(KeySave),
+    (context) => {
+      const { mayAdminister } = productServicesOf(context);
+      requireAdministration(context);
+      const { name } = context.req.valid("param");
+      setKey(models, name, context.req.valid("json").key);
+      return answerJson(context, shapeOf(models, name, mayAdminister));
+    },
+  );
+  routes.delete(
+    "/providers/:name/key",
+    describe({ tag, summary: "Forget the stored key of a provider", answer: ProviderShape, errors: named }),
+    path(ProviderPath),
+    (context) => {
+      const { mayAdminister } = productServicesOf(context);
+      requireAdministration(context);
+      const { name } = context.req.valid("param");
+      setKey(models, name, undefined);
+      return answerJson(context, shapeOf(models, name, mayAdminister));
+    },
+  );
+}
+
+function shapeOf(models: ModelRegistry, name: string, mayAdminister: boolean): z.infer<typeof ProviderShape> {
+  const provider = providerNamed(models, name);
+  const { keyName, key } = provider;
+  return {
+    name: provider.name,
+    title: provider.maker.title,
+    is_built_in: provider.isBuiltIn,
+    base_url: provider.address ?? null,
+    is_local: isLocal(provider),
+    needs_key: provider.needsKey,
+    key: keyName === undefined ? null : storedKeyShape(keyName, key, mayAdminister),
+    timeout_seconds: provider.limits.timeout_seconds ?? null,
+    llm_last_verified_at: models.verified()?.latest(provider) ?? null,
+  };
+}

@@ -1,0 +1,156 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { Config } from "@millrace/engine/config/config";
+import { AppError } from "@millrace/engine/errors/errors";
+import { isProviderSearchAvailable, providerSearchHelp } from "../../../models/provider-search.ts";
+import { providers } from "../../../models/index.ts";
+import type { ModelRegistry } from "../../../models/registry/registry.ts";
+import { enabledToolkits } from "../../../toolkits/enabled-toolkits.ts";
+import {
+  searchEngineNames,
+  searchKeyNames,
+  withStoredKeys,
+  type SearchEngineName,
+} from "@millrace/engine/config/web-settings";
+import { searchEngines } from "../../../web/search-engines.ts";
+import { describe } from "@millrace/engine/http/describe";
+import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
+import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
+import { answerJson } from "@millrace/engine/http/answers/json";
+import { languageOf } from "@millrace/engine/http/answers/language";
+import { requireAdministration } from "@millrace/engine/http/require-administration";
+import { KeySave, storedKeyShape, StoredKeyShape } from "../../stored-key.ts";
+import { jsonBody, path, query } from "@millrace/engine/http/validate";
+
+const Model = z.object({
+  model: z.string().max(200).optional().describe("A model, provider:name; else the one that answers by itself"),
+});
+const SearchShape = z.object({
+  name: z.string(),
+  title: z.string(),
+  is_available: z.boolean().describe("Whether a run with this model may choose it now"),
+  help: z.array(z.string()).describe("What has to be done for it, in order, in the language of Accept-Language"),
+});
+const EngineShape = SearchShape.extend({ key: StoredKeyShape.nullable().describe("null: it wants none") });
+const EnginePath = z.object({ engine: z.enum(searchEngineNames) });
+const WebSearchShape = z
+  .object({
+    model: z.string(),
+    choices: z.array(z.enum(["off", "general", "provider"])).describe("What a run's web_search may be, one of them"),
+    engine: z.string().nullable().describe("Who searches for `general`; null: nobody is set up"),
+    opens_pages: z.boolean(),
+    general: z.array(EngineShape),
+    provider: z.array(SearchShape),
+  })
+  .meta({ ref: "WebSearch" });
+
+const tag = "Tools";
+
+/** `/web-search`: who may search the web for a model, what has to be done for the others, and their keys. */
+export function webSearchRoutes(shared: SharedProductServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  choiceRoute(routes, shared);
+  keyRoutes(routes, shared);
+  return routes;
+}
+
+function choiceRoute(routes: HttpApp, { config, settings, models }: SharedProductServices): void {
+  const isOn = enabledToolkits(config.toolkits).some(({ name }) => name === "web");
+  routes.get(
+    "/web-search",
+    describe({ tag, summary: "Who searches the web, and what has to be done for it", answer: WebSearchShape }),
+    query(Model),
+    (context) => {
+      const { mayAdminister } = productServicesOf(context);
+      const language = languageOf(context);
+      const model = context.req.valid("query").model ?? models.roles().main;
+      const { web } = settings.current();
+      const now = withStoredKeys(web, models.storedKeys());
+      const engine = isOn ? (now.search?.engine ?? null) : null;
+      const general = searchEngineNames.map((name) => ({
+        name,
+        title: searchEngines[name].title,
+        is_available: name === engine,
+        help: [...searchEngines[name].help[language]],
+        key: keyOf(name, settings.current(), models, mayAdminister),
+      }));
+      const provider = Object.entries(providers)
+        .filter(([name]) => isProviderSearchAvailable(name))
+        .map(([name, { title }]) => ({
+          name,
+          title,
+          is_available: model.startsWith(`${name}:`),
+          help: [...providerSearchHelp[language]],
+        }));
+      const choices: z.infer<typeof WebSearchShape>["choices"] = ["off"];
+      if (engine !== null) choices.push("general");
+      if (isProviderSearchAvailable(model)) choices.push("provider");
+      return answerJson(context, {
+        model,
+        choices,
+        engine,
+        opens_pages: isOn && now.opensPages,
+        general,
+        provider,
+      });
+    },
+  );
+}
+
+const errors = { 403: "The caller may not change it", 409: "The file of keys is broken", 507: "The disk is full" };
+
+function keyRoutes(routes: HttpApp, { settings, models }: SharedProductServices): void {
+  const store = (
+    context: HttpContext,
+    engine: SearchEngineName,
+    key: string | undefined,
+  ): z.infer<typeof StoredKeyShape> | null => {
+    const { mayAdminister } = productServicesOf(context);
+    requireAdministration(context);
+    const name = searchKeyNames[engine];
+    if (name === undefined) {
+      throw new AppError("invalid_parameter", `The search engine ${engine} wants no key.`, {
+        suggestion: "GET /web-search says what it needs.",
+      });
+    }
+    models.files().credentials.set(name, key);
+    return keyOf(engine, settings.current(), models, mayAdminister);
+  };
+  const answer = StoredKeyShape.nullable();
+  routes.put(
+    "/web-search/:engine/key",
+    describe({
+      tag,
+      summary: "Store a search engine's key, which goes before that of the environment",
+      answer,
+      errors,
+    }),
+    path(EnginePath),
+    jsonBody(KeySave),
+    (context) => answerJson(context, store(context, context.req.valid("param").engine, context.req.valid("json").key)),
+  );
+  routes.delete(
+    "/web-search/:engine/key",
+    describe({ tag, summary: "Forget the stored key of a search engine", answer, errors }),
+    path(EnginePath),
+    (context) => answerJson(context, store(context, context.req.valid("param").engine, undefined)),
+  );
+}
+
+/** What may be told of an engine's key: a stored one, else that of the environment. */
+function keyOf(
+  engine: SearchEngineName,
+  { given, web }: Pick<Config, "given" | "web">,
+  models: ModelRegistry,
+  mayAdminister: boolean,
+): z.infer<typeof StoredKeyShape> | null {
+  const name = searchKeyNames[engine];
+  if (name === undefined) return null;
+  const keys = models.storedKeys();
+  const stored = Object.hasOwn(keys, name) ? keys[name] : undefined;
+  // Of the engines that do not search now, too; an address that was changed does not get it.
+  const isMoved = [web.search, ...web.lackKey].some((one) => one?.engine === engine && one.isMoved === true);
+  const set = !isMoved && Object.hasOwn(given, name) ? given[name] : undefined;
+  if (stored !== undefined) return storedKeyShape(name, { value: stored, source: "file" }, mayAdminister);
+  return storedKeyShape(name, set === undefined ? undefined : { value: set, source: "environment" }, mayAdminister);
+}

@@ -1,0 +1,90 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { backgroundStatuses } from "../../../agents/background.ts";
+import { listBackground } from "../../../agent-runs/background.ts";
+import { requireSession } from "@millrace/engine/sessions/sessions";
+import { describe } from "@millrace/engine/http/describe";
+import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
+import { answerJson } from "@millrace/engine/http/answers/json";
+import { Id, path } from "@millrace/engine/http/validate";
+
+const BackgroundShape = z
+  .object({
+    thread_id: z.string().describe("The agent's own thread: its runs are followed, cancelled and answered there"),
+    run_id: z.string().nullable(),
+    name: z.string(),
+    task: z.string(),
+    status: z.enum(backgroundStatuses).describe("asking: what it waits for is in the approvals of its own thread"),
+    begun_at: z.string(),
+    report: z
+      .object({
+        success: z.boolean(),
+        end_reason: z.string(),
+        reply: z.string(),
+        tokens: z.number().int(),
+        cost: z.number().nullable(),
+      })
+      .nullable()
+      .describe("Null until it has finished"),
+    cleared: z.boolean().describe("Its caller has put it away"),
+  })
+  .meta({ ref: "BackgroundAgent" });
+
+const AgentShape = z
+  .object({
+    name: z.string(),
+    description: z.string().describe("What it is good for"),
+    tools: z.array(z.string()).nullable().describe("Null: all that its caller has"),
+    model: z.string().nullable().describe("Null: that of its caller"),
+    include_rules: z.boolean().describe("Whether it is told the user's rules"),
+  })
+  .meta({ ref: "Agent" });
+
+/**
+ * `/agents`: the agents that work can be handed to. `/threads/:id/agents`: those that a thread has sent to the
+ * background.
+ */
+export function agentRoutes({ agents: known }: SharedProductServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/agents",
+    describe({ tag: "Tools", summary: "The agents that work can be handed to", answer: z.array(AgentShape) }),
+    (context) =>
+      answerJson(
+        context,
+        known.list().map(({ name, description, tools, model, includeRules }): z.infer<typeof AgentShape> => ({
+          name,
+          description,
+          tools: tools === null ? null : [...tools],
+          model,
+          include_rules: includeRules,
+        })),
+      ),
+  );
+
+  routes.get(
+    "/threads/:thread_id/agents",
+    describe({
+      tag: "Threads",
+      summary: "The agents that work in the background, and what came of them",
+      answer: z.array(BackgroundShape),
+      errors: { 404: "No such thread" },
+    }),
+    path(z.object({ thread_id: Id })),
+    async (context) => {
+      const { storage, runs } = productServicesOf(context);
+      const session = await requireSession(storage, context.req.valid("param").thread_id);
+      const { sessions, checkpointer } = storage;
+      const agents = await listBackground({ sessions, checkpointer, runs }, session);
+      return answerJson(
+        context,
+        agents.map(({ session_id, ...agent }): z.infer<typeof BackgroundShape> => ({
+          thread_id: session_id,
+          ...agent,
+        })),
+      );
+    },
+  );
+  return routes;
+}

@@ -1,0 +1,91 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { CompressionPreview, previewCompression, keptIds } from "../../../sessions/overview/compression.ts";
+import { usualModel } from "../../../sessions/overview/usual-model.ts";
+import { readMessages } from "@millrace/engine/sessions/messages/conversation";
+import { lastRunOf } from "@millrace/engine/sessions/overview/last-run";
+import { readValues, requireSession } from "@millrace/engine/sessions/sessions";
+import { ChatSummaries, summariesOf } from "../../../sessions/overview/summaries.ts";
+import { CompressionRequest } from "../../../state.ts";
+import { describe } from "@millrace/engine/http/describe";
+import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import { productServicesOf } from "../../product-services.ts";
+import { answerJson } from "@millrace/engine/http/answers/json";
+import { startRun, toWireRun } from "@millrace/engine/http/requests/runs";
+import { RunShape } from "@millrace/engine/http/answers/shapes";
+import { Id, jsonBody, path } from "@millrace/engine/http/validate";
+
+const ThreadPath = z.object({ thread_id: Id });
+const CompressBody = CompressionRequest.omit({ only: true });
+const tag = "Threads";
+const errors = { 404: "No such thread or message", 409: "There is nothing to compress, or the graph keeps no summary" };
+
+/**
+ * `/threads/:id/compress`: what a compression would do, and the run that does it; `…/summaries`: what the conversation
+ * came to. Messages are never deleted.
+ */
+export function compressRoutes(): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+
+  routes.get(
+    "/threads/:thread_id/summaries",
+    describe({
+      tag,
+      summary: "What the conversation had come to after every ten messages, oldest first, and what it comes to now",
+      answer: ChatSummaries,
+      errors: { 404: errors[404] },
+    }),
+    path(ThreadPath),
+    async (context) => {
+      const { storage } = productServicesOf(context);
+      const { session_id: id } = await requireSession(storage, context.req.valid("param").thread_id);
+      return answerJson(context, await summariesOf(id, await readValues(storage, id)));
+    },
+  );
+
+  routes.post(
+    "/threads/:thread_id/compress/preview",
+    describe({ tag, summary: "What a compression would do; changes nothing", answer: CompressionPreview, errors }),
+    path(ThreadPath),
+    jsonBody(CompressBody),
+    async (context) => {
+      const services = productServicesOf(context);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
+      const request = { ...context.req.valid("json"), only: true };
+      return answerJson(context, await previewCompression(services, session, request, usualModel(services)));
+    },
+  );
+
+  routes.post(
+    "/threads/:thread_id/compress",
+    describe({
+      tag,
+      summary: "Put a summary in the place of older messages of the view; answers with the run that does it",
+      answer: RunShape,
+      tellsPosition: true,
+      errors: { ...errors, 422: "The thread is busy", 429: "Too many runs wait; Retry-After says when to come back" },
+    }),
+    path(ThreadPath),
+    jsonBody(CompressBody),
+    async (context) => {
+      const services = productServicesOf(context);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
+      const request = { ...context.req.valid("json"), only: true };
+      // Says what is wrong before a run is made of it.
+      await previewCompression(services, session, request, usualModel(services));
+      const { assistant, run: last } = await lastRunOf(services.runs, session);
+      const { partial: _partial, ...known } = last?.kwargs.context ?? {};
+      const kept = keptIds(await readMessages(services.storage, session.session_id), request.keep_message_ids);
+      const run = await startRun(services, context, session, {
+        assistant_id: assistant,
+        // Without an input the run would go on from where the last one ended, instead of beginning.
+        input: { messages: [] },
+        context: { ...known, compress: { ...request, keep_message_ids: kept } },
+        multitask_strategy: "reject",
+      });
+      context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
+      return answerJson(context, toWireRun(run));
+    },
+  );
+  return routes;
+}

@@ -1,0 +1,176 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { Hono } from "hono";
+import { z } from "zod";
+import { indexOfMessage, pageOfMessages, readMessages } from "@millrace/engine/sessions/messages/conversation";
+import { DisplayMessage, toDisplay } from "../../../sessions/messages/display.ts";
+import {
+  appendMessages,
+  clearMessages,
+  MessageChange,
+  updateMessage,
+} from "@millrace/engine/sessions/state/edit-messages";
+import { requireSession } from "@millrace/engine/sessions/sessions";
+import { isHidden, StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
+import { withOperations } from "../../../sessions/messages/with-operations.ts";
+import type { Session } from "@millrace/engine/storage/records";
+import { describe } from "@millrace/engine/http/describe";
+import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
+import { productServicesOf, type ProductServices } from "../../product-services.ts";
+import { answerJson } from "@millrace/engine/http/answers/json";
+import { languageOf } from "@millrace/engine/http/answers/language";
+import { Id, jsonBody, path, query, QueryFlag } from "@millrace/engine/http/validate";
+
+const ThreadPath = z.object({ thread_id: Id });
+const MessageId = z.string().min(1).max(200).describe("A message's id, or its first 8 characters");
+const MessagePath = ThreadPath.extend({ message_id: MessageId });
+const PageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(1000).default(50),
+  before: MessageId.optional().describe("Only messages before this one"),
+  hidden: QueryFlag.optional().describe("System texts and hidden messages too"),
+});
+const Append = z.object({
+  messages: z.array(StoredMessage).min(1).max(1000),
+  graph_id: z.string().min(1).max(200).nullish().describe("Whose thread it becomes, when it has had no run yet"),
+});
+
+const MessageShape = DisplayMessage.meta({ ref: "Message" });
+const PageShape = z.object({
+  messages: z.array(MessageShape).describe("Oldest first"),
+  total: z.number().int(),
+  before: z.string().nullable().describe("Ask with it for the messages before these; null when there are none"),
+});
+const tag = "Messages";
+const unknownThread = { 404: "No such thread" };
+const unknownMessage = { 404: "No such thread or message" };
+const notIdle = "A run works in the thread, or a question waits";
+
+/** `/threads/:id/messages`: what was said, page by page, and changes of it without a run. */
+export function messageRoutes(): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  readingRoutes(routes);
+  changingRoutes(routes);
+  return routes;
+}
+
+function readingRoutes(routes: HttpApp): void {
+  routes.get(
+    "/threads/:thread_id/messages",
+    describe({ tag, summary: "The last messages, or those before one", answer: PageShape, errors: unknownMessage }),
+    path(ThreadPath),
+    query(PageQuery),
+    async (context) => {
+      const services = productServicesOf(context);
+      const { limit, before, hidden } = context.req.valid("query");
+      const conversation = await conversationOf(services, context.req.valid("param").thread_id);
+      const { all } = conversation;
+      const seen = hidden === true ? all : all.filter((message) => !isHidden(message));
+      const { messages, ...page } = pageOfMessages(seen, { limit, before });
+      return answerJson(context, { ...page, messages: await displayed(services, context, conversation, messages) });
+    },
+  );
+
+  routes.get(
+    "/threads/:thread_id/messages/:message_id",
+    describe({ tag, summary: "One message", answer: MessageShape, errors: unknownMessage }),
+    path(MessagePath),
+    async (context) => {
+      const services = productServicesOf(context);
+      const { thread_id, message_id } = context.req.valid("param");
+      const conversation = await conversationOf(services, thread_id);
+      const message = conversation.all[indexOfMessage(conversation.all, message_id)];
+      const [one] = await displayed(services, context, conversation, message === undefined ? [] : [message]);
+      return answerJson(context, one);
+    },
+  );
+}
+
+function changingRoutes(routes: HttpApp): void {
+  routes.post(
+    "/threads/:thread_id/messages",
+    describe({
+      tag,
+      summary: "Add messages without a run; answers with them and their ids",
+      answer: z.array(MessageShape),
+      errors: { 404: "No such thread or graph", 409: `${notIdle}, or it has no graph yet` },
+    }),
+    path(ThreadPath),
+    jsonBody(Append),
+    async (context) => {
+      const services = productServicesOf(context);
+      const { messages, graph_id } = context.req.valid("json");
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
+      const added = await appendMessages(services, session, messages, graph_id ?? undefined);
+      return answerJson(context, await written(services, context, session, added));
+    },
+  );
+
+  routes.patch(
+    "/threads/:thread_id/messages/:message_id",
+    describe({
+      tag,
+      summary: "Change a message: its words, its metadata, what it cost",
+      answer: MessageShape,
+      errors: { ...unknownMessage, 409: notIdle },
+    }),
+    path(MessagePath),
+    jsonBody(MessageChange),
+    async (context) => {
+      const services = productServicesOf(context);
+      const { thread_id, message_id } = context.req.valid("param");
+      const session = await requireSession(services.storage, thread_id);
+      const changed = await updateMessage(services, session, message_id, context.req.valid("json"));
+      return answerJson(context, (await written(services, context, session, [changed]))[0]);
+    },
+  );
+
+  routes.delete(
+    "/threads/:thread_id/messages",
+    describe({
+      tag,
+      summary: "Begin anew: take all messages out of the state; the history keeps them",
+      answer: z.object({ removed: z.number().int() }),
+      errors: { ...unknownThread, 409: notIdle },
+    }),
+    path(ThreadPath),
+    query(z.object({ keep_system: QueryFlag.optional() })),
+    async (context) => {
+      const services = productServicesOf(context);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
+      const { keep_system } = context.req.valid("query");
+      const removed = await clearMessages(services, session, keep_system ?? true);
+      services.logger.info({ session_id: session.session_id, removed }, "messages_cleared");
+      return answerJson(context, { removed });
+    },
+  );
+}
+
+interface Conversation {
+  session: Session;
+  all: BaseMessage[];
+}
+
+async function conversationOf({ storage }: ProductServices, threadId: string): Promise<Conversation> {
+  const session = await requireSession(storage, threadId);
+  return { session, all: await readMessages(storage, threadId) };
+}
+
+/** Messages of a conversation as clients show them. */
+async function displayed(
+  { operations }: ProductServices,
+  context: HttpContext,
+  { session, all }: Conversation,
+  messages: readonly BaseMessage[],
+): Promise<DisplayMessage[]> {
+  return toDisplay(await withOperations(operations, session, messages, languageOf(context)), all);
+}
+
+/** Those that a change has written, as they are shown now. */
+async function written(
+  services: ProductServices,
+  context: HttpContext,
+  session: Session,
+  changed: readonly BaseMessage[],
+): Promise<DisplayMessage[]> {
+  const conversation = await conversationOf(services, session.session_id);
+  return displayed(services, context, conversation, changed);
+}

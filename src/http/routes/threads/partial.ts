@@ -1,0 +1,89 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { partialRequest } from "../../../sessions/overview/partial.ts";
+import { requireSession } from "@millrace/engine/sessions/sessions";
+import { describe } from "@millrace/engine/http/describe";
+import {
+  servicesOf,
+  type HttpApp,
+  type HttpContext,
+  type HttpEnvironment,
+  type HttpServices,
+} from "@millrace/engine/http/environment";
+import { answerJson } from "@millrace/engine/http/answers/json";
+import { RunBody } from "@millrace/engine/http/requests/run-request";
+import { startRun, toWireRun } from "@millrace/engine/http/requests/runs";
+import { RunShape } from "@millrace/engine/http/answers/shapes";
+import { Id, jsonBody, path } from "@millrace/engine/http/validate";
+
+const ThreadPath = z.object({ thread_id: Id });
+/** What a client may say beside what the last run was told. */
+const PartialBody = RunBody.pick({
+  context: true,
+  metadata: true,
+  stream_mode: true,
+  stream_subgraphs: true,
+  stream_resumable: true,
+});
+
+const tag = "Thread runs";
+/** Sent twice, the second finds no partial reply or a busy thread: no key is needed to be safe. */
+const starting = {
+  answer: RunShape,
+  tellsPosition: true,
+  errors: {
+    404: "No such thread",
+    409: "The thread does not end with what a stop has left",
+    422: "The thread is busy",
+    429: "Too many runs wait; Retry-After says when to come back",
+  },
+} as const;
+
+/** `/threads/:id/partial/…`: takes up a reply that a stop left unfinished. */
+export function partialRoutes(): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+
+  routes.post(
+    "/threads/:thread_id/partial/continue",
+    describe({ tag, summary: "Write on where a stop cut the reply off, in the background", ...starting }),
+    path(ThreadPath),
+    jsonBody(PartialBody),
+    async (context) =>
+      takeUp(servicesOf(context), context, {
+        sessionId: context.req.valid("param").thread_id,
+        partial: "continue",
+        body: context.req.valid("json"),
+      }),
+  );
+
+  routes.post(
+    "/threads/:thread_id/partial/regenerate",
+    describe({ tag, summary: "Give the reply that a stop cut off anew, in the background", ...starting }),
+    path(ThreadPath),
+    jsonBody(PartialBody),
+    async (context) =>
+      takeUp(servicesOf(context), context, {
+        sessionId: context.req.valid("param").thread_id,
+        partial: "regenerate",
+        body: context.req.valid("json"),
+      }),
+  );
+  return routes;
+}
+
+async function takeUp(
+  services: HttpServices,
+  context: HttpContext,
+  request: { sessionId: string; partial: "continue" | "regenerate"; body: z.infer<typeof PartialBody> },
+): Promise<Response> {
+  const session = await requireSession(services.storage, request.sessionId);
+  const { assistant_id, context: known } = await partialRequest(services, session, request.partial);
+  const run = await startRun(services, context, session, {
+    ...request.body,
+    assistant_id,
+    input: { messages: [] },
+    context: { ...known, ...request.body.context, partial: request.partial },
+  });
+  context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
+  return answerJson(context, toWireRun(run));
+}

@@ -1,0 +1,105 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { findSessions } from "../../../sessions/overview/find-sessions.ts";
+import { usualModel } from "../../../sessions/overview/usual-model.ts";
+import { readDetails, SessionDetails, SessionInfo } from "../../../sessions/overview/info.ts";
+import { noSession } from "@millrace/engine/sessions/scope/access";
+import { requireSession } from "@millrace/engine/sessions/sessions";
+import { SessionName } from "@millrace/engine/sessions/messages/title";
+import { JsonObject, SessionStatus } from "@millrace/engine/storage/records";
+import { describe } from "@millrace/engine/http/describe";
+import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
+import { productServicesOf, type ProductServices } from "../../product-services.ts";
+import { answerJson } from "@millrace/engine/http/answers/json";
+import { Id, jsonBody, path } from "@millrace/engine/http/validate";
+
+const ThreadPath = z.object({ thread_id: Id });
+const InfoPatch = z.object({
+  name: SessionName.nullish().describe("null: the title again that the thread has by itself"),
+  description: z.string().max(2000).nullish(),
+});
+const InfoSearch = z.object({
+  query: z.string().max(500).nullish().describe("Looked for in names, descriptions and messages, in any case"),
+  limit: z.number().int().min(1).max(100).nullish(),
+  cursor: z.number().int().min(0).nullish().describe("`next` of the answer before"),
+  metadata: JsonObject.nullish(),
+  status: SessionStatus.nullish(),
+  sort_by: z.enum(["created_at", "updated_at"]).nullish(),
+  sort_order: z.enum(["asc", "desc"]).nullish(),
+});
+const InfoShape = SessionInfo.meta({ ref: "ThreadInfo" });
+const DetailsShape = SessionDetails.meta({ ref: "ThreadDetails" });
+const PageShape = z.object({
+  threads: z.array(InfoShape),
+  next: z.number().int().nullable().describe("Where the list goes on; null at its end. A page may be short and go on"),
+});
+const unknownThread = { 404: "No such thread" };
+
+/** `/threads/:id/info`: what a thread is called and about; the list of threads with it, and the text they are found by. */
+export function threadInfoRoutes(): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  listRoute(routes);
+
+  routes.get(
+    "/threads/:thread_id/info",
+    describe({
+      tag: "Threads",
+      summary: "Its name, its first words, and how full the model's window is",
+      answer: DetailsShape,
+      errors: unknownThread,
+    }),
+    path(ThreadPath),
+    async (context) => answerDetails(productServicesOf(context), context, context.req.valid("param").thread_id),
+  );
+
+  routes.patch(
+    "/threads/:thread_id/info",
+    describe({ tag: "Threads", summary: "Rename it or describe it", answer: DetailsShape, errors: unknownThread }),
+    path(ThreadPath),
+    jsonBody(InfoPatch),
+    async (context) => {
+      const services = productServicesOf(context);
+      const { thread_id: id } = context.req.valid("param");
+      const { name, description } = context.req.valid("json");
+      const metadata = {
+        ...(name !== undefined && { name }),
+        ...(description !== undefined && { description }),
+      };
+      await requireSession(services.storage, id);
+      if ((await services.storage.sessions.update(id, { metadata })) === undefined) throw noSession(id);
+      return answerDetails(services, context, id);
+    },
+  );
+  return routes;
+}
+
+function listRoute(routes: HttpApp): void {
+  routes.post(
+    "/threads/info/search",
+    describe({ tag: "Threads", summary: "List threads by name and words, the last changed first", answer: PageShape }),
+    jsonBody(InfoSearch),
+    async (context) => {
+      const { storage } = productServicesOf(context);
+      const { query, limit, cursor, metadata, status, sort_by, sort_order } = context.req.valid("json");
+      const found = await findSessions(
+        storage,
+        {
+          limit: limit ?? 20,
+          cursor: cursor ?? 0,
+          ...(query && { text: query }),
+          ...(metadata && { metadata }),
+          ...(status && { status }),
+          ...(sort_by && { sort_by }),
+          ...(sort_order && { sort_order }),
+        },
+        context.req.raw.signal,
+      );
+      return answerJson(context, { threads: found.sessions, next: found.next });
+    },
+  );
+}
+
+async function answerDetails(services: ProductServices, context: HttpContext, threadId: string): Promise<Response> {
+  const session = await requireSession(services.storage, threadId);
+  return answerJson(context, await readDetails(services, session, usualModel(services)));
+}

@@ -1,0 +1,34 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { requireSession } from "@millrace/engine/sessions/sessions";
+import { readActivity, SessionActivity } from "../../../sessions/overview/status.ts";
+import { usualModel } from "../../../sessions/overview/usual-model.ts";
+import { describe } from "@millrace/engine/http/describe";
+import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import { productServicesOf } from "../../product-services.ts";
+import { answerJson } from "@millrace/engine/http/answers/json";
+import { Id, path } from "@millrace/engine/http/validate";
+
+const ThreadPath = z.object({ thread_id: Id });
+const StatusShape = SessionActivity.meta({ ref: "ThreadActivity" });
+
+/** `/threads/:id/status`: what the thread is doing, as a chat window needs it. */
+export function threadStatusRoutes(): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/threads/:thread_id/status",
+    describe({
+      tag: "Threads",
+      summary: "What the thread is doing, and whether it takes a message or a stop",
+      answer: StatusShape,
+      errors: { 404: "No such thread" },
+    }),
+    path(ThreadPath),
+    async (context) => {
+      const services = productServicesOf(context);
+      const session = await requireSession(services.storage, context.req.valid("param").thread_id);
+      return answerJson(context, await readActivity(services, session, usualModel(services)));
+    },
+  );
+  return routes;
+}

@@ -1,0 +1,35 @@
+import type { Graphs } from "@millrace/engine/graphs/load";
+import type { RunServices } from "../../loop/services.ts";
+import type { Operation, ToolResult } from "../../tools/runtime/tool.ts";
+import type { EditParts } from "@millrace/engine/sessions/state/edit-messages";
+
+/** A tool that somebody wants to run by hand. */
+export interface ManualCall {
+  tool: string;
+  args: Record<string, unknown>;
+  /** Names the call, with a hash of tool and arguments: the same again has no second effect and gives the first result. */
+  submission?: { key: string; hash: string } | undefined;
+  /** The hash of the question that was answered with yes. */
+  approved_hash?: string | undefined;
+  /** The user of `auth.path` who wants it; as with runs. */
+  owner?: string | undefined;
+}
+
+/** What came of it: a result, with the messages that tell the model of it, or the question that has to be answered first. */
+export type ManualAnswer =
+  | { kind: "ran"; call_id: string | null; message_ids: string[]; result: ToolResult }
+  | {
+      kind: "ask";
+      question: string;
+      operation: Operation;
+      args: Record<string, unknown>;
+      hash: string;
+      may_remember: boolean;
+      has_changed: boolean;
+    };
+
+/** What runs by hand need. `services` are those that runs have, so that both meet at the same locks and the same ledger. */
+export interface ManualParts extends EditParts {
+  services: RunServices;
+  graphs: Graphs;
+}

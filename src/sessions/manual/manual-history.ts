@@ -1,0 +1,75 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { AppError, isAppError } from "@millrace/engine/errors/errors";
+import type { Graphs } from "@millrace/engine/graphs/load";
+import { toToolMessage } from "../../loop/tool-call/result-message.ts";
+import { manualRunNote } from "../../prompts/templates/manual-run.ts";
+import { LoopLimits } from "../../state.ts";
+import type { Session } from "@millrace/engine/storage/records";
+import type { Tool, ToolResult } from "../../tools/runtime/tool.ts";
+import { readMessages } from "@millrace/engine/sessions/messages/conversation";
+import { appendMessages } from "@millrace/engine/sessions/state/edit-messages";
+import type { ManualParts } from "./manual-call.ts";
+import { StoredMessage, toStored } from "@millrace/engine/sessions/messages/stored-message";
+
+function messageIds(messageId: string, { errorType }: ToolResult): string[] {
+  return errorType === "denied" ? [] : [`${messageId}-note`, messageId, `${messageId}-result`];
+}
+
+/** What the history is told of: the call, under the id of the message that makes it. */
+export interface Told {
+  tool: Tool;
+  input: Record<string, unknown>;
+  messageId: string;
+}
+
+/** `tell` for a repetition: only where the history was not told the first time, as when the server was killed. */
+export async function tellOnce(
+  parts: ManualParts,
+  session: Session,
+  told: Told,
+  result: ToolResult,
+): Promise<string[]> {
+  const messages = await readMessages(parts.storage, session.session_id);
+  const isThere = messages.some(({ id }) => id === told.messageId);
+  return isThere ? messageIds(told.messageId, result) : await tell(parts, session, told, result);
+}
+
+/**
+ * Puts the call into the history: the user's word, the call, and its result, which is valid for every provider (law 6).
+ * None where a run has begun meanwhile, which works on a state of its own.
+ */
+export async function tell(
+  parts: ManualParts,
+  session: Session,
+  { tool, input, messageId }: Told,
+  result: ToolResult,
+): Promise<string[]> {
+  const ids = messageIds(messageId, result);
+  const [noteId, , resultId] = ids;
+  if (noteId === undefined || resultId === undefined) return [];
+  const callName = { id: `call_${messageId}`, name: tool.name };
+  const additional_kwargs = { manual: true };
+  const answer = toToolMessage({ call: callName }, result, LoopLimits.parse({}).tool_result_max_length);
+  const content = manualRunNote({ tool: tool.name }, parts.services.prompts);
+  const messages = [
+    new HumanMessage({ id: noteId, content, additional_kwargs }),
+    new AIMessage({ id: messageId, content: "", tool_calls: [{ ...callName, args: input }], additional_kwargs }),
+  ].map(toStored);
+  const stored = [...messages, { ...toStored(answer), id: resultId }].map((one) => StoredMessage.parse(one));
+  try {
+    await appendMessages(parts, session, stored, graphOf(session, parts.graphs));
+    return ids;
+  } catch (error) {
+    if (isAppError(error) && error.code === "conflict") return [];
+    throw error;
+  }
+}
+
+/** The graph that the session belongs to; one that had no run yet becomes the first graph's. */
+export function graphOf({ metadata }: Session, graphs: Graphs): string {
+  const known = metadata["graph_id"];
+  const id = typeof known === "string" ? known : graphs.ids()[0];
+  if (id === undefined) throw new AppError("invalid_state", "No graph is served whose thread this could be.");
+  graphs.get(id);
+  return id;
+}

@@ -1,0 +1,42 @@
+import { mayRemember } from "../../guardrails/grants.ts";
+import { judgeCall, lookAtCall, notApproved } from "../../loop/tool-call/judge-call.ts";
+import type { RunServices } from "../../loop/services.ts";
+import type { Tool, ToolContext, ToolResult } from "../../tools/runtime/tool.ts";
+import type { ManualAnswer, ManualCall } from "./manual-call.ts";
+
+/** What the rules say: run it, a result that refuses it, or the question that the hash in `call` does not answer. */
+export async function questionAbout(
+  tool: Tool,
+  input: Record<string, unknown>,
+  call: ManualCall,
+  context: ToolContext,
+  { grants }: RunServices,
+): Promise<ManualAnswer | { kind: "run"; approved?: string }> {
+  const looking = { ...context, callId: "" };
+  const ruling = await judgeCall(tool, input, looking, { userRequest: "", requiresConfirm: false, grants });
+  switch (ruling.kind) {
+    case "run":
+      return ruling;
+    case "refuse": {
+      const { code, reason: message, errorType } = ruling;
+      return { kind: "ran", call_id: null, message_ids: [], result: { success: false, code, message, errorType } };
+    }
+    case "ask": {
+      const { question, operation, hash } = ruling.asked;
+      if (call.approved_hash === hash) return { kind: "run", approved: hash };
+      const has_changed = call.approved_hash !== undefined;
+      return { kind: "ask", question, operation, args: input, hash, may_remember: mayRemember(operation), has_changed };
+    }
+  }
+}
+
+/** The refusal of a call that has become another one since it was approved (its target has changed); else `undefined`. */
+export async function refuseUnless(
+  approved: string,
+  tool: Tool,
+  input: Record<string, unknown>,
+  context: ToolContext,
+): Promise<ToolResult | undefined> {
+  const { hash } = await lookAtCall(tool, input, { ...context, callId: "" });
+  return hash === approved ? undefined : notApproved(tool);
+}

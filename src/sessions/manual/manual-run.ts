@@ -1,0 +1,142 @@
+import { v7 as newId } from "@langchain/core/utils/uuid";
+import { AppError } from "@millrace/engine/errors/errors";
+import { notApproved } from "../../loop/tool-call/judge-call.ts";
+import { askedBesides } from "../../loop/tool-call/rulings.ts";
+import type { RunServices } from "../../loop/services.ts";
+import { hasWeb } from "../../nodes/turn/web-tools.ts";
+import type { Session } from "@millrace/engine/storage/records";
+import { executeCall } from "../../tools/runtime/execute-call.ts";
+import { toolNotFound } from "../../tools/runtime/registry.ts";
+import { prepareCall } from "../../tools/runtime/run-tool.ts";
+import type { Tool, ToolContext } from "../../tools/runtime/tool.ts";
+import type { ToolCounter } from "../../tools/runtime/tool-counter.ts";
+import type { ToolStatistics } from "../../tools/runtime/tool-history.ts";
+import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
+import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
+import { requireIdle } from "@millrace/engine/sessions/state/edit-messages";
+import type { ManualAnswer, ManualCall, ManualParts } from "./manual-call.ts";
+import { graphOf, tell, tellOnce, type Told } from "./manual-history.ts";
+import { earlierResult, idOfKey, prefixOf } from "./manual-key.ts";
+import { questionAbout, refuseUnless } from "./manual-question.ts";
+import { requireSession } from "@millrace/engine/sessions/sessions";
+
+/** The tools as a person sees and runs them. */
+export interface ManualTools {
+  /** The tools of the house and those that the sources have now, as far as the owner may use them; `null`: all. */
+  list(signal: AbortSignal, owner: string | null): Promise<Tool[]>;
+  /** Counts since the start of the server, of all sessions; `undefined` where there are none. */
+  statistics(tool: string): ToolStatistics | undefined;
+  /**
+   * Runs one tool for the user, outside of a turn: under the same rules, approvals, locks and ledger as a call of the
+   * model, and with the same way back. The session's next turn sees the call and its result. Throws `not_found`,
+   * `tool_not_found`, and `conflict` while a run works or a question waits, or for a key that named another call.
+   */
+  run(sessionId: string, call: ManualCall, signal: AbortSignal): Promise<ManualAnswer>;
+}
+
+/** The tools of a server, to be run by hand. */
+export function createManualTools({ counter, ...parts }: ManualParts & { counter: ToolCounter }): ManualTools {
+  return {
+    list: (signal, owner) => everyTool(parts.services, owner, signal),
+    statistics: (tool) => counter.of(tool),
+    run: (sessionId, call, signal) => runByHand(parts, sessionId, call, signal),
+  };
+}
+
+async function everyTool(
+  { toolkits = enabledToolkits(), toolSources = [], web, ownerTools }: RunServices,
+  owner: string | null,
+  signal: AbortSignal,
+): Promise<Tool[]> {
+  const added = await Promise.all(toolSources.map((source) => source.tools(signal)));
+  const own = toolkits.flatMap(({ tools }) => tools);
+  // What the server has not for it, no run gets by itself.
+  const all = [...own.map((tool) => (hasWeb(tool, web) ? tool : { ...tool, isDefault: false })), ...added.flat()];
+  const allowed = toolsOfOwner(ownerTools, owner, toolkits);
+  return allowed === undefined ? all : all.filter(({ name }) => allowed.has(name));
+}
+
+async function runByHand(
+  parts: ManualParts,
+  sessionId: string,
+  call: ManualCall,
+  signal: AbortSignal,
+): Promise<ManualAnswer> {
+  const session = await requireSession(parts.storage, sessionId);
+  const tool = await requireTool(parts.services, call.tool, call.owner ?? session.owner, signal);
+  const { submission } = call;
+  const messageId = submission === undefined ? newId() : idOfKey(sessionId, submission.key);
+  if (submission === undefined) return await runOnce(parts, session, call, { tool, messageId }, signal);
+  // A repetition waits for the first, and finds its result. Nothing that runs asks for such a key, so none waits in a ring.
+  return await parts.services.locks.withLocks([`by-hand:${messageId}`], signal, async () => {
+    const known = await earlierResult(parts.storage, session, { tool, messageId }, submission.hash);
+    if (known === undefined) return await runOnce(parts, session, call, { tool, messageId }, signal);
+    const message_ids = await tellOnce(parts, session, { tool, messageId, input: call.args }, known.result);
+    return { kind: "ran", ...known, message_ids };
+  });
+}
+
+async function runOnce(
+  parts: ManualParts,
+  session: Session,
+  call: ManualCall,
+  { tool, messageId }: Pick<Told, "tool" | "messageId">,
+  signal: AbortSignal,
+): Promise<ManualAnswer> {
+  const { session_id } = session;
+  await requireIdle(parts.storage, session_id);
+  // Throws for a graph that nobody serves, before anything is done.
+  graphOf(session, parts.graphs);
+  const prepared = prepareCall(tool, call.args);
+  if (prepared.kind === "invalid") return { kind: "ran", call_id: null, message_ids: [], result: prepared.result };
+  const { input } = prepared;
+  const callId = `${prefixOf(messageId, call.submission?.hash)}${call.approved_hash?.slice(0, 16) ?? "0"}`;
+  const context = contextOf(parts.services, session_id, { callId, owner: call.owner }, signal);
+  const asked = await questionAbout(tool, input, call, context, parts.services);
+  if (asked.kind !== "run") return asked;
+  const { approved } = asked;
+  const result = await executeCall(
+    {
+      tool,
+      input,
+      context,
+      run_id: messageId,
+      message_id: messageId,
+      ...(approved === undefined ? {} : { refuse: () => refuseUnless(approved, tool, input, context) }),
+    },
+    parts.services,
+  );
+  if (result.code === notApproved(tool).code) {
+    const again = await questionAbout(tool, input, call, context, parts.services);
+    if (again.kind === "ask") return again;
+  }
+  const message_ids = await tell(parts, session, { tool, messageId, input }, result);
+  return { kind: "ran", call_id: callId, message_ids, result };
+}
+
+async function requireTool(
+  services: RunServices,
+  name: string,
+  owner: string | null,
+  signal: AbortSignal,
+): Promise<Tool> {
+  const all = await everyTool(services, owner, signal);
+  const tool = all.find((candidate) => candidate.name === name);
+  if (tool !== undefined) return tool;
+  const { message } = toolNotFound(
+    name,
+    all.map((candidate) => candidate.name),
+  );
+  throw new AppError("tool_not_found", message, { suggestion: "GET /tools lists them." });
+}
+
+function contextOf(
+  services: RunServices,
+  sessionId: string,
+  { callId, owner }: { callId: string; owner: string | undefined },
+  signal: AbortSignal,
+): ToolContext {
+  const { workspace, web } = services;
+  const tasks = owner === undefined ? services.tasks.ofSession(sessionId) : services.tasks.ownedBy(owner);
+  return { workspace, tasks, web, ...askedBesides(services), sessionId, callId, repeated: false, signal };
+}

@@ -1,0 +1,76 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { isAIMessage } from "@millrace/engine/message-kinds";
+import { importanceLevels, importanceOf, levelOf } from "../../context/compression/importance.ts";
+import { textOf } from "@millrace/engine/message-text";
+import { JsonObject } from "@millrace/engine/storage/records";
+import { Attachment } from "@millrace/engine/sessions/messages/attachments";
+import {
+  LlmMetadata,
+  MessageRole,
+  readExtras,
+  roleOf,
+  TokenUsage,
+  wordsOf,
+} from "@millrace/engine/sessions/messages/message-fields";
+import { Suggestions, readSuggestions } from "@millrace/engine/sessions/overview/suggestions";
+
+/** A message as a client shows it (`DisplayMessage`): words and reasoning apart, both as plain text. */
+export const DisplayMessage = z.object({
+  id: z.string().nullable(),
+  role: z.enum([...MessageRole.options, "suggestion"]),
+  content: z.string(),
+  reasoning: z.string(),
+  timestamp: z.string().nullable(),
+  is_partial: z.boolean(),
+  stop_reason: z.string(),
+  operations: z.array(z.string()),
+  attachments: z.array(Attachment),
+  usage: TokenUsage.nullable(),
+  llm_metadata: LlmMetadata.nullable(),
+  metadata: JsonObject,
+  web_search_results: z.array(JsonObject),
+  tool_calls: z.array(z.object({ id: z.string().nullable(), name: z.string(), args: JsonObject })),
+  tool_call_id: z.string().nullable(),
+  name: z.string().nullable(),
+  suggestions: Suggestions.nullable(),
+  importance: z.enum(importanceLevels).describe("What it is worth when the conversation has to become shorter"),
+});
+export type DisplayMessage = z.infer<typeof DisplayMessage>;
+
+/**
+ * Messages of a conversation as a client shows them; `all` of it says what became of what they propose, and what they
+ * are worth. A message that proposes something has the role `suggestion`.
+ */
+export function toDisplay(messages: readonly BaseMessage[], all: readonly BaseMessage[]): DisplayMessage[] {
+  const proposals = new Map(readSuggestions(all).map((one) => [one.message_id, one]));
+  const places = new Map(all.map(({ id }, place) => [id, place]));
+  return messages.map((message) => ({
+    ...displayOf(message, proposals.get(message.id ?? "") ?? null),
+    importance: levelOf(importanceOf(all, places.get(message.id) ?? -1)),
+  }));
+}
+
+function displayOf(message: BaseMessage, suggestions: Suggestions | null): Omit<DisplayMessage, "importance"> {
+  const { reasoning_content, hidden: _hidden, ...extras } = readExtras(message);
+  const calls = isAIMessage(message) ? (message.tool_calls ?? []) : [];
+  const answers = "tool_call_id" in message && typeof message.tool_call_id === "string" ? message.tool_call_id : null;
+  return {
+    ...extras,
+    id: message.id ?? null,
+    role: suggestions === null ? roleOf(message) : "suggestion",
+    content: wordsOf(message),
+    reasoning: reasoning_content,
+    tool_calls: calls.map(({ id, name, args }) => ({ id: id ?? null, name, args })),
+    tool_call_id: answers,
+    name: message.name ?? null,
+    suggestions,
+  };
+}
+
+/** The first words of the first thing the user said, for a list of sessions; empty before it. */
+export function previewOf(messages: readonly BaseMessage[]): string {
+  const first = messages.find((message) => roleOf(message) === "user");
+  if (first === undefined) return "";
+  return Array.from(textOf(first.content).replaceAll(/\s+/gu, " ").trim()).slice(0, 50).join("");
+}

@@ -1,0 +1,102 @@
+import { z } from "zod";
+import type { Config } from "@millrace/engine/config/config";
+import { ContextSection, takeApart } from "../../context/snapshot.ts";
+import { modelLimits } from "../../models/registry/model-limits.ts";
+import type { ModelRegistry } from "../../models/registry/registry.ts";
+import { plainRequest, wireRequest, WireRequest } from "../../models/messages/wire-request.ts";
+import { systemMessage } from "../../prompts/injector.ts";
+import type { Prompts } from "../../prompts/prompts.ts";
+import type { Session } from "@millrace/engine/storage/records";
+import type { ModelRequest } from "@millrace/engine/storage/model-requests";
+import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
+import { copiedContext } from "@millrace/engine/sessions/overview/last-run";
+import { usualModel } from "./usual-model.ts";
+
+/** What the model was last sent in a session, and what it is made of. */
+export const SessionContext = z.object({
+  thread_id: z.string(),
+  last_call: z
+    .object({
+      run_id: z.string(),
+      call: z.string().describe("The node that asked"),
+      model: z.string(),
+      asked_at: z.string(),
+      request: WireRequest.describe("What was sent, as the model's server read it"),
+      is_exact: z.boolean().describe("False where this server can no longer ask that model: then in OpenAI's words"),
+    })
+    .nullable()
+    .describe("null before the first call"),
+  copied_from: z
+    .string()
+    .nullable()
+    .describe("In a copy before its first call: the thread that it was copied from, whose context says what was sent"),
+  usage: z.object({
+    tokens: z.number().int().describe("Estimated tokens of all sections"),
+    limit: z.number().int().describe("Tokens that the model may read"),
+    ratio: z.number(),
+    level: z.enum(["normal", "hint", "full"]),
+  }),
+  budget: z
+    .object({
+      total: z.number().int(),
+      remaining: z.number().int().describe("Tokens that nothing takes"),
+      allocations: z.array(
+        z.object({
+          category: z.enum(["output_reserve", "system", "user_input", "history"]),
+          tokens: z.number().int(),
+          percent: z.number().describe("Of the window"),
+          reference_percent: z.number().describe("What it takes as a rule"),
+          is_refused: z.boolean().describe("There is no room for it beside those before it"),
+        }),
+      ),
+    })
+    .describe("How the window is shared"),
+  sections: z.array(ContextSection),
+});
+export type SessionContext = z.infer<typeof SessionContext>;
+
+/** What copies and forks say of where they come from. */
+const Origin = z.object({
+  copied_from: z.string().nullable().catch(null),
+  forked_from: z.object({ thread_id: z.string() }).nullable().catch(null),
+});
+
+/** What says how a request is sent now. */
+interface ContextSources {
+  config: Config;
+  models: ModelRegistry;
+  prompts: Prompts;
+}
+
+/** The last request of a session, or of one node of it (`call`), taken apart. */
+export async function readContext(
+  { storage, ...server }: { storage: Pick<OwnerScope["storage"], "requests"> } & ContextSources,
+  session: Session,
+  call?: string,
+): Promise<SessionContext> {
+  const { session_id: thread_id } = session;
+  const last = await storage.requests.last(thread_id, call);
+  const usual = usualModel(server);
+  const { model: chosen } = copiedContext(session);
+  const model = last?.model ?? (typeof chosen === "string" ? chosen : usual.model);
+  const { context: limit } = modelLimits(model, usual.contextLimit, usual.profile);
+  if (last === undefined) {
+    const nothing = { head: { system: "", parts: [], documentation: [] }, messages: [], tools: [] };
+    const { copied_from, forked_from } = Origin.parse(session.metadata);
+    const from = copied_from ?? forked_from?.thread_id ?? null;
+    return { thread_id, last_call: null, copied_from: from, ...takeApart(nothing, limit) };
+  }
+  const { run_id, node, asked_at } = last;
+  const told = { run_id, call: node, model, asked_at, ...(await asSent(last, server)) };
+  return { thread_id, last_call: told, copied_from: null, ...takeApart(last, limit) };
+}
+
+async function asSent(
+  { head, messages: rest, ...asked }: ModelRequest,
+  { config, models, prompts }: ContextSources,
+): Promise<{ request: WireRequest; is_exact: boolean }> {
+  const request = { ...asked, messages: [systemMessage(head.system), ...head.documentation, ...rest] };
+  const sent = await wireRequest(request, config, { models, prompts });
+  // The offline model is a part of the server: it is sent nothing over a wire.
+  return { request: sent ?? plainRequest(request), is_exact: sent !== undefined || asked.model === "offline" };
+}

@@ -1,0 +1,122 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { isHumanMessage } from "@millrace/engine/message-kinds";
+import { usage } from "../../context/compression/compaction.ts";
+import { lastWorkedRun } from "@millrace/engine/runs/admission/asking-run";
+import { modelLimits } from "../../models/registry/model-limits.ts";
+import type { UsualModel } from "./usual-model.ts";
+import { ConversationSummary, WorkMode } from "../../state.ts";
+import { SessionStatus, type Session } from "@millrace/engine/storage/records";
+import { CompressButton, compressButtons } from "./compress-button.ts";
+import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
+import { previewOf } from "../messages/display.ts";
+import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
+import { copiedContext } from "@millrace/engine/sessions/overview/last-run";
+import { LlmMetadata, readExtras, roleOf } from "@millrace/engine/sessions/messages/message-fields";
+import { readValues } from "@millrace/engine/sessions/sessions";
+import { activeSuggestions } from "@millrace/engine/sessions/overview/suggestions";
+import { NameSource, nameOf } from "@millrace/engine/sessions/messages/title";
+
+/** What a list of sessions shows of one. `message_count` counts what the user and the assistant said. */
+export const SessionInfo = z.object({
+  thread_id: z.string(),
+  name: z.string(),
+  name_source: NameSource,
+  description: z.string().nullable(),
+  work_mode: WorkMode.nullable(),
+  status: SessionStatus,
+  created_at: z.string(),
+  updated_at: z.string(),
+  message_count: z.number().int(),
+  preview: z.string().describe("The first 50 characters of the first thing the user said"),
+  has_partial_response: z.boolean(),
+  forked_from: z.object({ thread_id: z.string(), message_id: z.string() }).nullable(),
+});
+export type SessionInfo = z.infer<typeof SessionInfo>;
+
+/** The same with what a window that shows the session needs. */
+export const SessionDetails = SessionInfo.extend({
+  context_usage: z.object({
+    tokens: z.number().describe("Estimated tokens of the messages that the model sees"),
+    limit: z.number().describe("Tokens that the model may read"),
+    ratio: z.number(),
+    compress_button_state: CompressButton,
+  }),
+  active_suggestion_message_id: z.string().nullable(),
+  conversation_rounds: z.number().int(),
+  total_usage: z.object({
+    input_tokens: z.number(),
+    output_tokens: z.number(),
+    cost: z.number().nullable().describe("In the unit of the runs' price; null where no price was known"),
+  }),
+});
+export type SessionDetails = z.infer<typeof SessionDetails>;
+
+/** What our workflow's state says; other graphs say nothing, or something else under these names. */
+const Told = z.object({
+  work_mode: WorkMode.nullable().default(null).catch(null),
+  conversation_summary: ConversationSummary.nullable().default(null).catch(null),
+});
+const ForkedFrom = SessionInfo.shape.forked_from.default(null).catch(null);
+
+/** What a list shows of a session, from its row and the values of its newest state. */
+export function toInfo(session: Session, values: unknown): SessionInfo {
+  const messages = messagesIn(values);
+  const { name, source } = nameOf(session, messages);
+  const description: unknown = session.metadata["description"];
+  const said = messages.filter((message) => ["user", "assistant"].includes(roleOf(message)));
+  const last = said.at(-1);
+  return {
+    thread_id: session.session_id,
+    name,
+    name_source: source,
+    description: typeof description === "string" ? description : null,
+    work_mode: Told.parse(values ?? {}).work_mode,
+    status: session.status,
+    created_at: session.created_at,
+    updated_at: session.updated_at,
+    message_count: said.length,
+    preview: previewOf(messages),
+    has_partial_response: last !== undefined && readExtras(last).is_partial,
+    forked_from: ForkedFrom.parse(session.metadata["forked_from"]),
+  };
+}
+
+/** Everything about a session but its messages. The window is that of the model its last run asked. */
+export async function readDetails(
+  { storage, runs }: { storage: OwnerScope["storage"]; runs: Pick<OwnerScope["runs"], "list"> },
+  session: Session,
+  server: UsualModel,
+): Promise<SessionDetails> {
+  const [values, last] = await Promise.all([
+    readValues(storage, session.session_id),
+    lastWorkedRun(runs, session.session_id),
+  ]);
+  const messages = messagesIn(values);
+  const { model: chosen } = last?.kwargs.context ?? copiedContext(session);
+  const model = typeof chosen === "string" ? chosen : server.model;
+  const limit = modelLimits(model, server.contextLimit, server.profile).context;
+  const { tokens, ratio, level } = usage(messages, Told.parse(values ?? {}).conversation_summary, limit);
+  return {
+    ...toInfo(session, values),
+    context_usage: { tokens, limit, ratio, compress_button_state: compressButtons[level] },
+    active_suggestion_message_id: activeSuggestions(messages)?.message_id ?? null,
+    conversation_rounds: messages.filter((message) => isHumanMessage(message)).length,
+    total_usage: totalUsage(messages),
+  };
+}
+
+/** What the model calls of a session used, by what was written back to its messages. */
+export function totalUsage(messages: readonly BaseMessage[]): SessionDetails["total_usage"] {
+  const total: SessionDetails["total_usage"] = { input_tokens: 0, output_tokens: 0, cost: null };
+  for (const message of messages) {
+    const told = message.additional_kwargs["llm_metadata"];
+    const known = told === undefined ? undefined : LlmMetadata.safeParse(told).data;
+    if (known === undefined) continue;
+    total.input_tokens += known.input_tokens ?? 0;
+    total.output_tokens += known.output_tokens ?? 0;
+    if (known.input_cost === undefined && known.output_cost === undefined) continue;
+    total.cost = (total.cost ?? 0) + (known.input_cost ?? 0) + (known.output_cost ?? 0);
+  }
+  return total;
+}

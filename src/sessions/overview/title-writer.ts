@@ -1,0 +1,108 @@
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
+import type { Logger } from "@millrace/engine/logger";
+import type { ModelLoader } from "../../models/load-model.ts";
+import type { Prompts } from "../../prompts/prompts.ts";
+import { titlePrompt } from "../../prompts/templates/title.ts";
+import type { Run } from "@millrace/engine/storage/records";
+import { readMessages } from "@millrace/engine/sessions/messages/conversation";
+import type { SessionStorage } from "@millrace/engine/sessions/scope/owner-scope";
+import { roleOf, splitReasoning, wordsOf } from "@millrace/engine/sessions/messages/message-fields";
+import { nameOf, shorten } from "@millrace/engine/sessions/messages/title";
+
+/** Milliseconds a model gets for a title. */
+const patience = 30_000;
+/** Titles written at the same time; a session that comes beyond that keeps its title by rule until its next run. */
+const writtenAtOnce = 4;
+/** Characters of each side that the model is shown, and of a title. */
+const shownLength = 2000;
+const titleLength = 60;
+
+/** What gives sessions titles by a model. */
+export interface TitleWriter {
+  /** Looks at a session whose run is over, and returns at once. */
+  consider(run: Run): void;
+  /** Ends what is under way; resolves when nothing is written any more. */
+  stop(): Promise<void>;
+}
+
+/** What a title writer works with. Where `model` gives none it does nothing: a title by rule is made where a name is read. */
+export interface TitleWriterParts {
+  storage: SessionStorage;
+  loadModel: ModelLoader;
+  model: () => string | undefined;
+  prompts: Prompts;
+  logger: Pick<Logger, "debug">;
+}
+
+/**
+ * Gives a session a title from its first exchange, when the reply has long been told: no run waits for it, and a
+ * failure is only noted. A session that somebody has named, or that has a title, is left alone.
+ */
+export function startTitleWriter(parts: TitleWriterParts): TitleWriter {
+  const stopping = new AbortController();
+  const underWay = new Map<string, Promise<void>>();
+  return {
+    consider(run) {
+      const { session_id: id } = run;
+      const model = parts.model();
+      if (model === undefined || run.status !== "success" || run.kwargs.temporary) return;
+      if (stopping.signal.aborted || underWay.has(id) || underWay.size >= writtenAtOnce) return;
+      const work = writeTitle(parts, model, id, stopping.signal)
+        .catch((error: unknown) => {
+          parts.logger.debug({ session_id: id, reason: errorMessage(error) }, "title_not_written");
+        })
+        .finally(() => underWay.delete(id));
+      underWay.set(id, work);
+    },
+    async stop() {
+      stopping.abort(new AppError("cancelled", "The server is stopping."));
+      await Promise.all(underWay.values());
+    },
+  };
+}
+
+async function writeTitle(
+  { storage, loadModel, prompts }: TitleWriterParts,
+  model: string,
+  sessionId: string,
+  stopping: AbortSignal,
+): Promise<void> {
+  const session = await storage.sessions.get(sessionId);
+  if (session === undefined) return;
+  const messages = await readMessages(storage, sessionId);
+  const exchange = firstExchange(messages);
+  const { source } = nameOf(session, messages);
+  if (exchange === undefined || source === "given" || source === "model") return;
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(patience)]);
+  const answer = await loadModel(model, {}).invoke([new HumanMessage(titlePrompt(exchange, prompts))], { signal });
+  const title = toTitle(answer.text);
+  if (title === undefined) throw new AppError("empty_result", "The model gave no title.");
+  // A name that was given meanwhile goes before a title.
+  await storage.sessions.update(sessionId, { metadata: { title } });
+}
+
+function firstExchange(messages: readonly BaseMessage[]): { user: string; assistant: string } | undefined {
+  const begin = messages.findIndex((message) => roleOf(message) === "user");
+  if (begin === -1) return undefined;
+  const reply = messages
+    .slice(begin)
+    .find((message) => roleOf(message) === "assistant" && wordsOf(message).trim() !== "");
+  const user = messages[begin];
+  if (reply === undefined || user === undefined) return undefined;
+  return { user: wordsOf(user).slice(0, shownLength), assistant: wordsOf(reply).slice(0, shownLength) };
+}
+
+/** Characters of a line that are read: of one without an end the patterns below take time by the square. */
+const longestLine = 1000;
+
+/** The title in a model's answer: its first line with words, without marks around it. */
+export function toTitle(answer: string): string | undefined {
+  const lines = splitReasoning(answer).content.split("\n");
+  const line = (lines.find((one) => /[\p{L}\p{N}]/u.test(one)) ?? "").slice(0, longestLine);
+  const plain = line
+    .replace(/^\s*(?:title|标题)\s*[:：]\s*/iu, "")
+    .replaceAll(/\p{Cc}/gu, " ")
+    .replaceAll(/^[\s"'“”‘’«»《》「」`*#]+|[\s"'“”‘’«»《》「」`*.。]+$/gu, "");
+  return plain === "" ? undefined : shorten(plain, titleLength);
+}

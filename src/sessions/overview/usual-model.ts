@@ -1,0 +1,15 @@
+import type { Config } from "@millrace/engine/config/config";
+import type { ModelRegistry } from "../../models/registry/registry.ts";
+import type { ReadProfile } from "../../models/registry/model-profile.ts";
+
+/** The model that a session's next run would ask, what is known of models, and the operator's limit of a window in tokens. */
+export interface UsualModel {
+  model: string;
+  profile: ReadProfile;
+  contextLimit: number | undefined;
+}
+
+/** The server's usual model at this moment. */
+export function usualModel({ models, config }: { models: ModelRegistry; config: Config }): UsualModel {
+  return { model: models.roles().main, profile: models.profile, contextLimit: config.contextLimit };
+}

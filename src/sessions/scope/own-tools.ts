@@ -1,0 +1,32 @@
+import type { Operations } from "../../tools/undo/operations.ts";
+import { requireAccess, type Access } from "@millrace/engine/sessions/scope/access";
+import type { ManualTools } from "../manual/manual-run.ts";
+
+/** The tools as one caller sees and runs them; `user` is the one of `auth.path` for whom they work. */
+export function ownManual(manual: ManualTools, owner: string, access: Access, user: string | undefined): ManualTools {
+  return {
+    ...manual,
+    list: (signal) => manual.list(signal, owner),
+    async run(sessionId, call, signal) {
+      await requireAccess(access.mayChange(sessionId), sessionId);
+      return await manual.run(sessionId, { ...call, owner: user }, signal);
+    },
+  };
+}
+
+/** What tools have changed in the sessions that one caller sees; it is undone where the caller may change them. */
+export function ownOperations(operations: Operations, { sees, mayChange }: Access): Operations {
+  const seen = async <Result>(id: string, read: () => Promise<Result>): Promise<Result> => {
+    await requireAccess(sees(id), id);
+    return await read();
+  };
+  return {
+    list: (id, query) => seen(id, () => operations.list(id, query)),
+    diff: (id, operationId, limit, signal) => seen(id, () => operations.diff(id, operationId, limit, signal)),
+    changes: (id, runId) => seen(id, () => operations.changes(id, runId)),
+    async undo(id, operationId, signal) {
+      await requireAccess(mayChange(id), id);
+      return await operations.undo(id, operationId, signal);
+    },
+  };
+}
