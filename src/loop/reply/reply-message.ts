@@ -53,8 +53,7 @@ export function toMessage(answer: AIMessageChunk, taken: TakenIds, notes: ReplyN
     response_metadata: withoutUsage(answer.response_metadata),
     ...(usage === undefined ? {} : { usage_metadata: usage }),
   };
-  // The constructor's type is computed from a message structure that we do not name; it takes these fields for all.
-  return new AIMessage(fields as AIMessageFields);
+  return new AIMessage(fields);
 }
 
 /** Why the turn ended with this message, said on the message itself. */
