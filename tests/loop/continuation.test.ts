@@ -63,7 +63,7 @@ describe("an output that is cut at the length limit", () => {
     const flow = await start({ handler: (request) => cut(`part ${request.index} `) });
     const { messages } = await flow.send("Tell me", { ...free, limits: { generate_max_rounds: 2 } });
     expect(messages.at(-1)?.text).toBe("part 0 part 1 part 2 ");
-    expect(messages.at(-1)?.response_metadata["finish_reason"]).toBe("length");
+    expect(messages.at(-1)?.response_metadata).toMatchObject({ finish_reason: "length" });
     expect(flow.model.requests).toHaveLength(3);
   });
 

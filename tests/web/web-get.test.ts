@@ -224,7 +224,7 @@ describe("an answer", () => {
   });
 
   it("that does not come in time, ends too early or is none is told as what it is", async () => {
-    const { url } = await serve((path) =>
+    const { url } = await serve((path): WebReply =>
       path === "/cut"
         ? { headers: { "content-length": "100" }, body: "half", ends: "cut" }
         : path === "/broken"

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { AIMessage, type AIMessageChunk, type AIMessageFields, type UsageMetadata } from "@langchain/core/messages";
+import { AIMessage, type AIMessageChunk, type UsageMetadata } from "@langchain/core/messages";
 import { z } from "zod";
 import { isCut } from "../../models/messages/end-reason.ts";
 import type { ModelPrice } from "../../state.ts";

@@ -22,7 +22,8 @@ const leastOf = new WeakMap<BaseMessage, number>();
  * without a word, but tells how many tokens it has read. `undefined` where it has read all, as far as can be said.
  */
 export function cutPrompt({ response_metadata }: Pick<BaseMessage, "response_metadata">): CutPrompt | undefined {
-  return CutPrompt.safeParse(response_metadata[cutField]).data;
+  const metadata: Record<string, unknown> = response_metadata;
+  return CutPrompt.safeParse(metadata[cutField]).data;
 }
 
 /** Writes on the last piece of an answer what its model has not read of `messages`. */

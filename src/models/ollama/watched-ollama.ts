@@ -130,7 +130,7 @@ function numbered(chunk: ChatGenerationChunk, message: AIMessageChunk, from: num
 
 /** Tokens that the server had read before; the package does not know the field. */
 function noteCached({ message }: ChatGenerationChunk): void {
-  const cache_read: unknown = message.response_metadata["prompt_eval_cached_count"];
+  const { prompt_eval_cached_count: cache_read }: Record<string, unknown> = message.response_metadata;
   const usage: unknown = isAIMessageChunk(message) ? message.usage_metadata : undefined;
   if (typeof cache_read !== "number" || typeof usage !== "object") return;
   Object.assign(message, { usage_metadata: { ...usage, input_token_details: { cache_read } } });

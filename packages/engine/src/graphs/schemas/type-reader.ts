@@ -93,7 +93,7 @@ function aliases(options: CompilerOptions): { paths?: Record<string, string[]> }
     name,
     targets.map((target) => resolve(base, target)),
   ]);
-  const fromBase = baseUrl === undefined ? {} : { "*": [join(baseUrl, "*")] };
+  const fromBase: Record<string, string[]> = baseUrl === undefined ? {} : { "*": [join(baseUrl, "*")] };
   return { paths: { ...fromBase, ...Object.fromEntries(absolute) } };
 }
 
