@@ -27,7 +27,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "fast",
-          include: ["tests/**/*.test.ts"],
+          include: ["tests/**/*.test.ts", "toolkits/*/tests/**/*.test.ts"],
           exclude: [...configDefaults.exclude, ...system],
           // Files share what is imported, which takes longer than most tests.
           isolate: false,

@@ -40,7 +40,6 @@ import { withDefaultTimes } from "@millrace/engine/storage/default-times";
 import { passStoreQueues } from "@millrace/engine/storage/items/graph-store";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { Storage } from "@millrace/engine/storage/storage";
-import { namedSimulator } from "../toolkits/circuits/tools/native-engine.ts";
 import { createLocks } from "./tools/runtime/locks.ts";
 import { openMcpSources } from "./tools/mcp/mcp-source.ts";
 import { createChangedFiles } from "./context/workspace/changed-files.ts";
@@ -48,9 +47,9 @@ import { createOperations, type Operations } from "./tools/undo/operations.ts";
 import { callbackHook } from "./tools/runtime/callback-hook.ts";
 import { createToolCounter } from "./tools/runtime/tool-counter.ts";
 import { toolLog } from "./tools/runtime/tool-log.ts";
-import { enabledToolkits } from "./toolkits/enabled-toolkits.ts";
-import { openFileWatch } from "./toolkits/open-file-watch.ts";
-import { plannerTasks } from "../toolkits/planner/tools/task-service.ts";
+import { promptParts } from "./toolkits/composition.ts";
+import { builtInTools, enabledToolkits } from "./toolkits/enabled-toolkits.ts";
+import { openToolkits, withToolkitStores } from "./toolkits/open-toolkits.ts";
 import { Shell } from "./tools/shell/shell.ts";
 import { createTracing, skipIdleTracing } from "@millrace/engine/tracing";
 
@@ -92,13 +91,17 @@ async function startAt(port: Port, config: Config, workspace: string, logger: Lo
   const opened = openStorage(config, workspace);
   try {
     const { custom, storage, graphs } = await openUserParts(config, opened, logger);
-    const prompts = openPrompts(config.dataDir, logger, countText);
+    const prompts = openPrompts(config.dataDir, promptParts(), logger, countText);
     const { callBack, counter, hooks } = openWatchers(config, logger);
-    const documentation = openDocumentation({ ...config, workspace }, logger);
+    const documentation = openDocumentation({ ...config, workspace }, Object.keys(builtInTools()), logger);
     const settings = openSettings(config, logger);
     const forModels = { custom, items: opened.items, prompts, logger };
     const { models, ollama, modelServices, lentModel, webOf } = openModelParts(config, forModels);
-    const lent = { ...lentServices(config, storage, workspace, logger), documentation: documentation.sources };
+    const changedFiles = createChangedFiles();
+    const toolkitParts = openToolkits({ config, workspace, logger, storage, changedFiles });
+    const { services: toolkitServices } = toolkitParts;
+    const parts = { documentation: documentation.sources, prompts, changedFiles, toolkitServices };
+    const lent = { ...lentServices(config, storage, workspace, logger), ...parts };
     const services = withLiveSettings({ ...lent, ...lentModel, hooks, toolSources, callBack }, settings, webOf);
     const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
     const tracing = openTracing(config, models);
@@ -109,10 +112,10 @@ async function startAt(port: Port, config: Config, workspace: string, logger: Lo
     const runs = new Runs({ storage, graphs, logger, extension, ...limits, ...told });
     const operations = openOperations(storage, services, runs);
     const manual = createManualTools({ services, storage, runs, graphs, counter });
-    const files = openFileWatch(config, services, logger);
     const tokens = createTokenCounter(logger);
-    const { agents } = lent;
-    const forRoutes = { prompts, models, modelServices, ollama, tokens, documentation, agents, files, settings };
+    const { agents, toolkits } = lent;
+    const forModelRoutes = { models, modelServices, ollama, tokens, settings };
+    const forRoutes = { ...forModelRoutes, prompts, documentation, agents, toolkits, toolkitServices };
     const addAgent = (shared: SharedServices) => agentHttp(shared, { ...forRoutes, operations, manual });
     const api = createApi({ config, storage, runs, graphs, custom, logger, extension: addAgent });
     const unbindClient = bindSdkClient(port.url);
@@ -123,19 +126,19 @@ async function startAt(port: Port, config: Config, workspace: string, logger: Lo
     const clockwork = startClockwork({ config, storage, runs, toRequest, logger });
     webhooks.start(port.url);
     ollama.lookSoon();
-    files?.start();
+    toolkitParts.start();
     return {
       url: port.url,
       isIdle: () => runs.isIdle(),
       close: async () => {
         ollama.close();
         unbindClient();
-        await Promise.all([learning.stop(), clockwork.stop(), titles.stop(), webhooks.stop(), files?.close()]);
+        await Promise.all([learning.stop(), clockwork.stop(), titles.stop(), webhooks.stop(), toolkitParts.stop()]);
         // While runs finish, their readers stay and new runs are refused with 503.
         await runs.drain(config.drainSeconds * 1_000);
         await port.close();
         await storage.close();
-        await Promise.all([tokens, ...toolSources, lent.shell, lent.simulator].map(async (part) => part?.close()));
+        await Promise.all([tokens, ...toolSources, lent.shell, toolkitParts].map(async (part) => part?.close()));
         await tracing?.flush(traceFlushMilliseconds);
       },
     };
@@ -238,17 +241,15 @@ function lentServices(
   storage: Storage,
   workspace: string,
   logger: Logger,
-): Omit<RunServices, "loadModel"> & Required<Pick<RunServices, "agents">> {
+): Omit<RunServices, "loadModel" | "prompts" | "toolkitServices"> & Required<Pick<RunServices, "agents" | "toolkits">> {
   return {
     ledger: storage.ledger,
-    tasks: storage.tasks,
     workspace,
     toolkits: enabledToolkits(config.toolkits),
     ownerTools: config.ownerTools,
     shell: new Shell({ sandbox: config.sandbox, hidden: hiddenPlaces(config) }),
     grants: (sessionId) => storage.approvals.grants(sessionId),
     operations: storage.operations,
-    changedFiles: createChangedFiles(),
     requests: storage.requests,
     onHookProblem: (hook, error) => logger.warn({ err: error, hook }, "tool_hook_failed"),
     locks: createLocks(),
@@ -256,18 +257,17 @@ function lentServices(
     contextLimit: config.contextLimit,
     agents: openAgents(workspace, logger),
     logger,
-    ...namedSimulator(config),
   };
 }
 
 /** Everything that outlives the process is in one file, in the data folder or where conversations were said to be. */
-function openStorage({ dataDir, conversations, planner }: Config, workspace: string): SqliteStorage {
+function openStorage(config: Config, workspace: string): SqliteStorage {
+  const { dataDir, conversations } = config;
   const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
   passStoreQueues();
   const limits = { threads: cachedSessions, seconds: cacheSeconds };
-  const storage = createSqliteStorage(join(folder, "millrace.db"), undefined, limits);
-  return { ...storage, tasks: plannerTasks(planner, storage.tasks) };
+  return withToolkitStores(config, createSqliteStorage(join(folder, "millrace.db"), undefined, limits));
 }
 
 /** The program: serves by the environment until it is told to stop. `defaults` stand for variables that nobody has set. */

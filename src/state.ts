@@ -11,9 +11,8 @@ export { Compaction, CompressionLevel, ConversationSummary } from "./state/conve
 export { ConversationState, LoopPhase, ToolCallStatus } from "./state/conversation-state.ts";
 export { Clarification, Intent, Route, TurnRoute } from "./state/intent.ts";
 export { DecompositionLimits, LoopLimits, ModelPrice } from "./state/loop-limits.ts";
-export { CompressionRequest, PresetAction, Profile, ResultMode, RunContext, ToolPolicy } from "./state/run-context.ts";
+export { CompressionRequest, ResultMode, RunContext, ToolPolicy } from "./state/run-context.ts";
 export { PlanStep, TaskPlan } from "./state/task-plan.ts";
-export { SessionFacts } from "./state/session-facts.ts";
 export { WorkMode } from "./state/work-mode.ts";
 
 /** Where the turn is. While `requires_confirm` is set, the next tool call is refused. */
@@ -25,21 +24,14 @@ export const Orchestration = z.object({
 });
 export type Orchestration = z.infer<typeof Orchestration>;
 
-/**
- * What the workflow knows of a session: its messages, and only references and light summaries beside them. Bulk data is
- * a file, named by its path.
- */
-export const GraphState = new StateSchema({
+/** The fields of the state that every session has; toolkits add their own. */
+export const stateFields = {
   messages: MessageList,
   session_id: z.string().default(""),
   project_root: z.string().nullable().default(null),
   work_mode: WorkMode.default("free_chat"),
   chat_mode: ChatMode.default("agent"),
-  circuit_file_path: z.string().nullable().default(null),
-  sim_result_path: z.string().nullable().default(null),
-  design_goals_path: z.string().nullable().default(null),
-  design_goals_summary: z.string().nullable().default(null),
-  last_metrics: z.record(z.string(), z.number()).nullable().default(null),
+  /** What failed last, in the words of the tool. */
   error_context: z.string().nullable().default(null),
   conversation_summary: ConversationSummary.nullable().default(null),
   orchestration: Orchestration.default({
@@ -54,7 +46,13 @@ export const GraphState = new StateSchema({
   /** Set while an unclear request waits for its answer. */
   clarification: Clarification.nullable().default(null),
   task_plan: TaskPlan.nullable().default(null),
-});
+};
+
+/**
+ * What the workflow knows of a session: its messages, and only references and light summaries beside them. Bulk data is
+ * a file, named by its path.
+ */
+export const GraphState = new StateSchema(stateFields);
 export type GraphState = typeof GraphState.State;
 
 /** A node of the workflow: a plain function from state to a part of the state. */

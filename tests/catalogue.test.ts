@@ -6,10 +6,14 @@ import { loadConfig } from "@millrace/engine/config/config";
 import { workflow } from "../src/graph/workflow.ts";
 import { guardrails, turnRules } from "../src/guardrails/index.ts";
 import { providers } from "../src/models/index.ts";
-import { nodes } from "../src/nodes/index.ts";
-import { templates } from "../src/prompts/index.ts";
-import { tools } from "../src/tools/index.ts";
-import { filesBelow, projectFolder, readSource } from "./support/source-files.ts";
+import { nodes as ownNodes } from "../src/nodes/index.ts";
+import { promptParts, workflowAdditions } from "../src/toolkits/composition.ts";
+import { builtInTools } from "../src/toolkits/enabled-toolkits.ts";
+import { filesBelow, projectFolder, readSource, sourceFiles } from "./support/source-files.ts";
+
+const tools = builtInTools();
+const { templates } = promptParts();
+const nodes = { ...ownNodes, ...Object.assign({}, ...workflowAdditions().map((one) => one.nodes)) };
 
 const read = (path: string): string => readFileSync(join(projectFolder, path), "utf8");
 const camelCase = (name: string): string => name.replaceAll(/[-_](\w)/gu, (_, letter: string) => letter.toUpperCase());
@@ -20,7 +24,8 @@ const baseName = (path: string): string => (path.split("/").at(-1) ?? "").replac
 
 /** Files of a folder that export something of the given shape, by what the source says. */
 function filesThat(folder: string, says: RegExp): string[] {
-  const files = [...filesBelow(folder), ...filesBelow("toolkits")];
+  const ofToolkits = filesBelow("toolkits").filter((path) => !path.includes("/tests/"));
+  const files = [...filesBelow(folder), ...ofToolkits];
   return files.filter((path) => says.test(read(path)) && !path.endsWith("/index.ts"));
 }
 
@@ -122,7 +127,7 @@ describe("the prompts", () => {
   });
 
   it("are all in the list of templates, each in a file of its name", () => {
-    const defined = [...filesBelow("src/prompts"), ...filesBelow("toolkits")].flatMap((path) =>
+    const defined = sourceFiles().flatMap((path) =>
       [...read(path).matchAll(/= defineTemplate\(\{\s*name: "(\w+)"/gu)].map(([, name]) => ({
         path,
         name: name ?? "",

@@ -72,7 +72,7 @@ const gates = [
   "tests/tools/registry.test.ts",
   "tests/models/registry.test.ts",
   "tests/toolkits/toolkits.test.ts",
-  "tests/context/collectors.test.ts",
+  "toolkits/circuits/tests/collectors.test.ts",
 ];
 /** What the recipes change, and what the gates read. */
 const copied =

@@ -90,7 +90,7 @@ export class AgentRun implements RunCompanion {
     // Made when the graph first asks: most graphs are not ours and never do.
     const services = new LentServices(() => ({
       ...lent,
-      tasks: tasksOf(run, lent.tasks),
+      toolkitServices: lent.toolkitServices.forSession({ sessionId: run.session_id, owner: run.kwargs.owner }),
       allowedTools,
       addedTools,
       progress: this.#progress,
@@ -242,10 +242,6 @@ export function lastReplyId(messages: unknown): string | null {
   if (!Array.isArray(messages)) return null;
   const reply: unknown = messages.findLast((message: unknown) => isBaseMessage(message) && isAIMessage(message));
   return isBaseMessage(reply) ? (reply.id ?? null) : null;
-}
-
-function tasksOf({ session_id, kwargs: { owner } }: Run, tasks: RunServices["tasks"]): RunServices["tasks"] {
-  return owner === undefined ? tasks.ofSession(session_id) : tasks.ownedBy(owner);
 }
 
 /** What the owner of the run or its session may use; only looked up where somebody may not use everything. */

@@ -2,7 +2,7 @@ import { errorMessage } from "@millrace/engine/errors/errors";
 import type { ContextLayer } from "../prompts/injector.ts";
 import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
 import { assembleContext } from "./assembler.ts";
-import type { CollectionContext, Collector } from "./collectors/collector.ts";
+import type { CollectionContext, Collector } from "./collector.ts";
 import { layer } from "./layers.ts";
 
 /** Milliseconds that one collector may take. */

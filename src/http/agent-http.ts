@@ -1,15 +1,14 @@
 import type { ManualTools } from "../sessions/manual/manual-run.ts";
 import { ownManual, ownOperations } from "../sessions/scope/own-tools.ts";
+import { toolkits } from "../toolkits/index.ts";
 import type { Operations } from "../tools/undo/operations.ts";
 import type { HttpApp, HttpExtension, SharedServices } from "@millrace/engine/http/environment";
 import type { AgentParts, OwnProductServices, SharedProductServices } from "./product-services.ts";
 import { agentRoutes } from "./routes/runs/agents.ts";
-import { chatRoutes } from "./routes/knowledge/chat.ts";
 import { compressRoutes } from "./routes/threads/compress.ts";
 import { contextRoutes } from "./routes/threads/context.ts";
 import { exportRoutes } from "./routes/threads/export.ts";
 import { externalToolRoutes } from "./routes/knowledge/external-tools.ts";
-import { fileRoutes } from "./routes/knowledge/files.ts";
 import { identityRoutes } from "./routes/knowledge/identity.ts";
 import { libraryDocsRoutes } from "./routes/knowledge/library-docs.ts";
 import { messageRoutes } from "./routes/threads/messages.ts";
@@ -26,7 +25,6 @@ import { resultRoutes } from "./routes/threads/results.ts";
 import { ruleRoutes } from "./routes/knowledge/rules.ts";
 import { settingRoutes } from "./routes/models/settings.ts";
 import { suggestionRoutes } from "@millrace/engine/http/routes/threads/suggestions";
-import { taskRoutes } from "./routes/knowledge/tasks.ts";
 import { threadInfoRoutes } from "./routes/threads/thread-info.ts";
 import { threadStatusRoutes } from "./routes/threads/thread-status.ts";
 import { threadUsageRoutes } from "@millrace/engine/http/routes/threads/thread-usage";
@@ -38,12 +36,10 @@ import { webSearchRoutes } from "./routes/models/web-search.ts";
 /** Every resource of our agent. A new one is a file in `routes/` and a line here. */
 const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   agentRoutes,
-  chatRoutes,
   compressRoutes,
   contextRoutes,
   exportRoutes,
   externalToolRoutes,
-  fileRoutes,
   identityRoutes,
   libraryDocsRoutes,
   messageRoutes,
@@ -60,7 +56,6 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   ruleRoutes,
   settingRoutes,
   suggestionRoutes,
-  taskRoutes,
   threadInfoRoutes,
   threadStatusRoutes,
   threadUsageRoutes,
@@ -77,7 +72,10 @@ export function agentHttp(
 ): HttpExtension {
   const { operations, manual, ...agent } = parts;
   return {
-    routes: () => resources.map((routes) => routes({ ...shared, ...agent })),
+    routes: () => [
+      ...resources.map((routes) => routes({ ...shared, ...agent })),
+      ...toolkits.flatMap(({ routes }) => routes.map((routesOf) => routesOf())),
+    ],
     services: ({ access, user }, owner): AgentParts & OwnProductServices => ({
       ...agent,
       operations: owner === null ? operations : ownOperations(operations, access),

@@ -8,7 +8,9 @@ import type { ModelServices } from "../models/resilience/model-services.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { ManualTools } from "../sessions/manual/manual-run.ts";
 import type { Operations } from "../tools/undo/operations.ts";
-import type { FileWatch } from "../watching/file-watch.ts";
+import type { Toolkit } from "../toolkits/toolkit.ts";
+import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
+import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import {
   servicesOf,
   type HttpContext,
@@ -34,8 +36,10 @@ export interface AgentParts {
   ollama: OllamaService;
   /** What can be changed of the configuration while the server runs. */
   settings: LiveSettings;
-  /** The files of the workspace, where they are watched. */
-  files: FileWatch | undefined;
+  /** The toolkits that runs may use. */
+  toolkits: readonly Toolkit[];
+  /** What toolkits keep open, for all callers. */
+  toolkitServices: ToolkitServices;
 }
 
 /** What our agent's routes are built with. */
@@ -54,4 +58,13 @@ export interface ProductServices extends HttpServices, AgentParts, OwnProductSer
 export function productServicesOf(context: HttpContext): ProductServices {
   // `agentHttp` has added ours to those of every request.
   return servicesOf(context) as ProductServices;
+}
+
+/** Names of the tools that the caller may use; `undefined`: all there are. */
+export function toolsOfCaller({
+  config,
+  owner,
+  toolkits,
+}: Pick<ProductServices, "config" | "owner" | "toolkits">): ReadonlySet<string> | undefined {
+  return toolsOfOwner(config.ownerTools, owner === "" ? null : owner, toolkits);
 }

@@ -10,18 +10,17 @@ import { createModelLoader } from "../models/load-model.ts";
 import { openModels } from "../models/registry/registry.ts";
 import { openPrompts } from "../prompts/open-prompts.ts";
 import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
-import { tools } from "../tools/index.ts";
-import { plannerTasks } from "../../toolkits/planner/tools/task-service.ts";
 import { Shell } from "../tools/shell/shell.ts";
-import { enabledToolkits } from "../toolkits/enabled-toolkits.ts";
-import { namedSimulator } from "../../toolkits/circuits/tools/native-engine.ts";
+import { promptParts } from "../toolkits/composition.ts";
+import { builtInTools, enabledToolkits } from "../toolkits/enabled-toolkits.ts";
+import { openToolkits, withToolkitStores } from "../toolkits/open-toolkits.ts";
 import { createLocks } from "../tools/runtime/locks.ts";
 import { openWeb } from "../web/open-web.ts";
 import type { RunServices } from "./services.ts";
 
 /** The agents of a workspace, and of the user who runs the program. */
 export function openAgents(workspace: string, logger: Pick<Logger, "error">): AgentSource {
-  return createAgentFolders({ workspace, home: homedir(), toolNames: Object.keys(tools), logger });
+  return createAgentFolders({ workspace, home: homedir(), toolNames: Object.keys(builtInTools()), logger });
 }
 
 let own: RunServices | undefined;
@@ -31,22 +30,24 @@ export function ownServices(): RunServices {
   if (own === undefined) {
     const settings = currentConfig();
     if (settings.workspaceIsDefault) mkdirSync(settings.workspace, { recursive: true });
-    const prompts = openPrompts(settings.dataDir, createLogger(settings.logLevel), countText);
-    const models = openModels(settings, createLogger(settings.logLevel));
+    const logger = createLogger(settings.logLevel);
+    const prompts = openPrompts(settings.dataDir, promptParts(), logger, countText);
+    const models = openModels(settings, logger);
+    const { workspace } = settings;
+    const storage = withToolkitStores(settings, { tasks: createMemoryTasks() });
     own = {
       ledger: createMemoryLedger(),
-      tasks: plannerTasks(settings.planner, createMemoryTasks()),
-      workspace: settings.workspace,
+      workspace,
       toolkits: enabledToolkits(settings.toolkits),
       shell: new Shell({ sandbox: settings.sandbox, hidden: hiddenPlaces(settings) }),
-      ...namedSimulator(settings),
+      toolkitServices: openToolkits({ config: settings, workspace, logger, storage }).services,
       locks: createLocks(),
       defaultModel: settings.model,
       contextLimit: settings.contextLimit,
       loadModel: createModelLoader(settings, { models, prompts }),
       models,
-      agents: openAgents(settings.workspace, createLogger(settings.logLevel)),
-      documentation: openDocumentation(settings, createLogger(settings.logLevel)).sources,
+      agents: openAgents(workspace, logger),
+      documentation: openDocumentation(settings, Object.keys(builtInTools()), logger).sources,
       web: openWeb(settings.web, () => models.storedKeys()),
       prompts,
     };

@@ -4,7 +4,7 @@ import type { AgentSource } from "../agents/agent-folders.ts";
 import type { CallBack } from "../callbacks/call-back.ts";
 import type { ChangedFiles } from "../context/workspace/changed-files.ts";
 import type { DocumentSource } from "../context/documentation/documentation.ts";
-import type { Collector } from "../context/collectors/collector.ts";
+import type { Collector } from "../context/collector.ts";
 import type { CustomEvent } from "../events.ts";
 import type { Logger } from "@millrace/engine/logger";
 import type { ModelLoader } from "../models/load-model.ts";
@@ -12,29 +12,26 @@ import type { ReadProfile } from "../models/registry/model-profile.ts";
 import { builtInProfiles } from "../models/registry/profiles.ts";
 import type { ModelRegistry } from "../models/registry/registry.ts";
 import type { ServerRoles } from "../models/registry/roles.ts";
-import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
+import type { Prompts } from "../prompts/prompts.ts";
 import type { OwnerTools } from "@millrace/engine/config/owner-tools";
-import type { Engine } from "../../toolkits/circuits/simulation/engine.ts";
 import type { Grant } from "@millrace/engine/storage/records";
 import type { ModelRequestStore } from "@millrace/engine/storage/model-requests";
 import type { Ledger, OperationStore } from "@millrace/engine/storage/storage";
-import type { TaskStore } from "@millrace/engine/storage/task-store";
 import type { ToolHook } from "../tools/runtime/hooks.ts";
 import type { Locks } from "../tools/runtime/locks.ts";
 import type { Shell } from "../tools/shell/shell.ts";
 import type { Tool } from "../tools/runtime/tool.ts";
+import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Toolkit } from "../toolkits/toolkit.ts";
 import type { ToolSource } from "../tools/runtime/tool-source.ts";
 import type { Rate } from "@millrace/engine/concurrency/rates";
 import type { BackgroundService } from "./sub-agents/background-service.ts";
-import { ownServices } from "./own-services.ts";
 import type { Web } from "../web/open-web.ts";
 import type { Progress } from "./progress.ts";
 
-/** What the server lends to a run: the ledger, the planner's tasks and the workspace (absolute, links resolved). */
+/** What the server lends to a run: the ledger, the workspace (absolute, links resolved) and more. */
 export interface RunServices {
   ledger: Ledger;
-  tasks: TaskStore;
   workspace: string;
   /** What the operator wants to be asked about besides the rules; see `ToolContext`. */
   criticalFiles?: readonly string[];
@@ -64,8 +61,8 @@ export interface RunServices {
   allowedTools?: ReadonlySet<string> | undefined;
   /** Runs commands for tools; absent: nobody does. */
   shell?: Shell;
-  /** Simulates circuits; absent: the simulator that comes along does. */
-  simulator?: Engine;
+  /** What toolkits keep open for their tools and nodes, as far as it belongs to the session of this run. */
+  toolkitServices: ToolkitServices;
   /** Where tools come from that are not of the house. Each run asks them once, when it begins or goes on. */
   toolSources?: readonly ToolSource[];
   /** What they had for this run: the same tools to its end, also when a source is lost meanwhile. */
@@ -79,8 +76,8 @@ export interface RunServices {
   loadModel: ModelLoader;
   /** What is known of models, and who has which role; absent: what is built in, and `defaultModel` for everything. */
   models?: Pick<ModelRegistry, "profile" | "roles">;
-  /** Where prompts come from; absent: the built-in texts. */
-  prompts?: Prompts;
+  /** Where prompts come from. */
+  prompts: Prompts;
   /** The agents that work can be handed to; absent: none. */
   agents?: AgentSource;
   /** The web, as the operator has set it up; absent: nobody may use it. */
@@ -104,7 +101,7 @@ export const servicesKey = "__millrace";
 
 /** The prompts of this run. */
 export function promptsOf(config: RunnableConfig): Prompts {
-  return servicesOf(config).prompts ?? builtInPrompts;
+  return servicesOf(config).prompts;
 }
 
 /** What is known of models in this run. */
@@ -144,12 +141,21 @@ export function tellEvent(config: Pick<LangGraphRunnableConfig, "writer" | "conf
   lentTo(config)?.onEvent?.(event);
 }
 
+let makeOwnServices: (() => RunServices) | undefined;
+
+/** Sets what makes the services of a process that is lent none: see `servicesOf`. The workflow does, when it is loaded. */
+export function provideOwnServices(make: () => RunServices): void {
+  makeOwnServices = make;
+}
+
 /**
  * The services of this run. Under another server (LangGraph's own, or a test) nobody lends any: then the process has
  * its own, with a ledger in memory, so the graph still runs; only repeating after a crash is then not prevented.
  */
 export function servicesOf(config: RunnableConfig): RunServices {
-  return lentTo(config) ?? ownServices();
+  const services = lentTo(config) ?? makeOwnServices?.();
+  if (services === undefined) throw new Error("A graph that calls the loop runs without services.");
+  return services;
 }
 
 /** The services of a run, made when its graph first asks for them. */

@@ -10,7 +10,7 @@ import type { GraphState, PlanStep, TaskPlan, WorkflowNode } from "../state.ts";
 import { gatherContext } from "./turn/gather-context.ts";
 import { nodeRequest, runContext } from "./turn/node-request.ts";
 import { nextWork, withStep } from "./plan/plan-progress.ts";
-import { presetOf, presetTask } from "./preset-task.ts";
+import { presetOf, presetTask } from "./preset-action.ts";
 import { requestOf } from "./turn/request-words.ts";
 import { afterLoop, endTurn } from "./turn/turn.ts";
 

@@ -13,7 +13,7 @@ import type { ReadIntent } from "./intent/intent-rules.ts";
 import { gatherContext } from "./turn/gather-context.ts";
 import { nodeRequest, runContext } from "./turn/node-request.ts";
 import { completedReply, partialReply, removal, replaceable, wordsOfStop } from "./turn/partial-reply.ts";
-import { presetOf } from "./preset-task.ts";
+import { presetOf } from "./preset-action.ts";
 import { readIntent } from "./intent/read-intent.ts";
 import { requestOf } from "./turn/request-words.ts";
 import { beginTurn, endTurn } from "./turn/turn.ts";

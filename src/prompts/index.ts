@@ -1,5 +1,3 @@
-import { analysisOutput } from "../../toolkits/circuits/prompts/analysis-output.ts";
-import { analyzeSimulation } from "../../toolkits/circuits/prompts/analyze-simulation.ts";
 import { antiTampering } from "./templates/anti-tampering.ts";
 import { attachments } from "./templates/attachments.ts";
 import { backgroundSummary } from "./templates/background-summary.ts";
@@ -9,31 +7,23 @@ import { closing } from "./templates/closing-note.ts";
 import { compress, summariseNow } from "./templates/compress.ts";
 import { confirmation } from "./templates/confirmation.ts";
 import { continuedReply } from "./templates/continue-reply.ts";
-import { diagnostics } from "../../toolkits/circuits/prompts/diagnostics.ts";
 import { documentContext } from "./templates/document-context.ts";
 import { documentReferences } from "./templates/document-references.ts";
 import { emptyReply } from "./templates/empty-reply.ts";
-import { executeInstruction } from "../../toolkits/circuits/prompts/execute-instruction.ts";
 import { externalTools, externalToolsRead } from "./templates/external-tools.ts";
-import { extractDesignGoals } from "../../toolkits/circuits/prompts/extract-design-goals.ts";
 import { fileMove } from "./templates/file-move.ts";
 import { fileSummary } from "./templates/file-summary.ts";
 import { finalAnswer } from "./templates/final-answer.ts";
-import { fixError } from "../../toolkits/circuits/prompts/fix-error.ts";
 import { folderCheck } from "./templates/folder-check.ts";
 import { forcedTool } from "./templates/forced-tool.ts";
 import { freeWork } from "./templates/free-work.ts";
-import { generalConversation } from "../../toolkits/circuits/prompts/general-conversation.ts";
 import { goingOn } from "./templates/go-on.ts";
 import { identityAgentic } from "./identity/identity-agentic.ts";
 import { identityChat } from "./identity/identity-chat.ts";
-import { identityCircuit } from "../../toolkits/circuits/prompts/identity-circuit.ts";
 import { identityDocument } from "./identity/identity-document.ts";
 import { identityMinimal } from "./identity/identity-minimal.ts";
-import { identityPlanner } from "../../toolkits/planner/prompts/identity-planner.ts";
 import { identity } from "./identity/identity.ts";
 import { incompleteReply } from "./templates/incomplete-reply.ts";
-import { initialDesign } from "../../toolkits/circuits/prompts/initial-design.ts";
 import { intent } from "./templates/intent.ts";
 import { roundsLeft } from "./templates/iteration-warning.ts";
 import { jsonOutput } from "./templates/json-output.ts";
@@ -41,7 +31,6 @@ import { leavingOut } from "./templates/left-out.ts";
 import { libraryDocs, libraryDocsRead } from "./templates/library-docs.ts";
 import { circling } from "./templates/loop-note.ts";
 import { manualRun } from "./templates/manual-run.ts";
-import { optimizeParameters } from "../../toolkits/circuits/prompts/optimize-parameters.ts";
 import { planStep } from "./templates/plan-step.ts";
 import { planMode } from "./templates/plan-mode.ts";
 import { plan } from "./templates/plan.ts";
@@ -49,7 +38,6 @@ import { roomLeft } from "./templates/prune-note.ts";
 import { reply } from "./templates/reply.ts";
 import { searchResults } from "./templates/search-results.ts";
 import { sessionInstructions } from "./templates/session-instructions.ts";
-import { spiceOutput } from "../../toolkits/circuits/prompts/spice-output.ts";
 import { subAgents } from "./templates/sub-agents.ts";
 import { summaryMarker } from "./templates/summary-marker.ts";
 import { taskSummary } from "./templates/task-summary.ts";
@@ -57,14 +45,11 @@ import { conversationTitle } from "./templates/title.ts";
 import { toolCleared } from "./templates/tool-cleared.ts";
 import { userRules, userRulesRead } from "./templates/user-rules.ts";
 import { toolless } from "./templates/without-tools.ts";
-import { writeReport } from "./templates/write-report.ts";
 import { xmlTools, xmlToolsByTag } from "./templates/xml-tools.ts";
 import type { Template } from "./template.ts";
 
 /** Every template, by its name. A new one is a file of its own and a line here. */
 export const templates: Readonly<Record<string, Template>> = {
-  analysis_output: analysisOutput,
-  analyze_simulation: analyzeSimulation,
   anti_tampering: antiTampering,
   attachments,
   background_summary: backgroundSummary,
@@ -76,32 +61,24 @@ export const templates: Readonly<Record<string, Template>> = {
   confirmation,
   continue_reply: continuedReply,
   conversation_title: conversationTitle,
-  diagnostics,
   document_context: documentContext,
   document_references: documentReferences,
   empty_reply: emptyReply,
-  execute_instruction: executeInstruction,
   external_tools: externalTools,
   external_tools_read: externalToolsRead,
-  extract_design_goals: extractDesignGoals,
   file_move: fileMove,
   file_summary: fileSummary,
   final_answer: finalAnswer,
-  fix_error: fixError,
   folder_check: folderCheck,
   forced_tool: forcedTool,
   free_work: freeWork,
-  general_conversation: generalConversation,
   go_on: goingOn,
   identity,
   identity_agentic: identityAgentic,
   identity_chat: identityChat,
-  identity_circuit: identityCircuit,
   identity_document: identityDocument,
   identity_minimal: identityMinimal,
-  identity_planner: identityPlanner,
   incomplete_reply: incompleteReply,
-  initial_design: initialDesign,
   intent,
   iteration_warning: roundsLeft,
   json_output: jsonOutput,
@@ -110,7 +87,6 @@ export const templates: Readonly<Record<string, Template>> = {
   library_docs_read: libraryDocsRead,
   loop_note: circling,
   manual_run: manualRun,
-  optimize_parameters: optimizeParameters,
   plan,
   plan_mode: planMode,
   plan_step: planStep,
@@ -118,7 +94,6 @@ export const templates: Readonly<Record<string, Template>> = {
   reply,
   search_results: searchResults,
   session_instructions: sessionInstructions,
-  spice_output: spiceOutput,
   sub_agents: subAgents,
   summary_marker: summaryMarker,
   task_summary: taskSummary,
@@ -126,7 +101,6 @@ export const templates: Readonly<Record<string, Template>> = {
   user_rules: userRules,
   user_rules_read: userRulesRead,
   without_tools: toolless,
-  write_report: writeReport,
   xml_tools: xmlTools,
   xml_tools_by_tag: xmlToolsByTag,
 };

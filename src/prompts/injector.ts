@@ -1,5 +1,5 @@
 import { SystemMessage } from "@langchain/core/messages";
-import type { ConversationSummary, Profile } from "../state.ts";
+import type { ConversationSummary } from "../state.ts";
 import { antiTampering } from "./templates/anti-tampering.ts";
 import { builtInPrompts, type Prompts } from "./prompts.ts";
 import type { Value } from "./template.ts";
@@ -27,7 +27,7 @@ export interface ContextLayer {
 /** What a system text is made of. */
 export interface SystemParts {
   /** L0: whose identity, and the values that it may use, or the client's own text. `null`: none, as a workflow may choose. */
-  identity?: { profile: Profile; values: Readonly<Record<string, Value>> } | { own: string } | null;
+  identity?: { profile: string; values: Readonly<Record<string, Value>> } | { own: string } | null;
   /** What the conversation itself was given as system texts, filled and marked; the same through a session. */
   session?: string;
   /** L1: what this call is about, filled and marked. */

@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import { AppError } from "@millrace/engine/errors/errors";
 import { checkContent, checkValues, hasError, type PromptProblem } from "./check-content.ts";
-import { builtInIdentities, identityMinimal } from "./identity/identity-profiles.ts";
-import { templates } from "./index.ts";
-import { nodesOfTemplate } from "./node-templates.ts";
-import { templateFormats, type OutputFormat } from "./output-formats.ts";
+import { identityMinimal } from "./identity/identity-profiles.ts";
+import { nodesOfTemplate, templatesOfNode } from "./node-templates.ts";
 import { OverrideFile, type WarnOfFile } from "./override-file.ts";
+import type { PromptParts } from "./parts.ts";
 import { compose } from "./prompts.ts";
 import type { Template, Values } from "./template.ts";
 
@@ -20,7 +19,8 @@ export interface PromptMetadata {
   source: PromptSource;
   /** Whether it can be overridden. */
   editable: boolean;
-  format: OutputFormat | null;
+  /** The name of its output format. */
+  format: string | null;
   /** The nodes that use it. */
   nodes: string[];
   variables: string[];
@@ -52,12 +52,14 @@ interface Override {
  * template, and nothing else of it. Reading never fails: what cannot be used gives way to the built-in text.
  */
 export class PromptManager {
+  readonly #parts: PromptParts;
   readonly #files: Map<string, OverrideFile<Override>>;
 
-  constructor(folder: string, warn: WarnOfFile) {
+  constructor(folder: string, parts: PromptParts, warn: WarnOfFile) {
+    this.#parts = parts;
     this.#files = new Map(
-      Object.values(templates)
-        .filter(isEditable)
+      Object.values(parts.templates)
+        .filter((template) => this.#isEditable(template))
         .map((template) => [
           template.name,
           new OverrideFile(join(folder, `${template.name}.txt`), (text) => readOverride(template, text), warn),
@@ -74,12 +76,22 @@ export class PromptManager {
   }
 
   has(name: string): boolean {
-    return Object.hasOwn(templates, name);
+    return Object.hasOwn(this.#parts.templates, name);
   }
 
   /** The names of all templates. */
   names(): string[] {
-    return Object.keys(templates);
+    return Object.keys(this.#parts.templates);
+  }
+
+  /** The names of the output formats that templates have. */
+  formats(): string[] {
+    return [...new Set(Object.values(this.#parts.templates).flatMap(({ format }) => format?.name ?? []))];
+  }
+
+  /** The names of those that a node uses, the main one first. */
+  namesOfNode(node: string): readonly string[] {
+    return templatesOfNode(node, this.#parts.actionTemplates);
   }
 
   /** What is known of a template, without its text. Throws `not_found`. */
@@ -90,14 +102,14 @@ export class PromptManager {
 
   /** One template with its text, unfilled. Throws `not_found`. */
   get(name: string): PromptRecord {
-    const template = requireTemplate(name);
+    const template = this.#template(name);
     return {
       name,
       title: template.title,
       description: template.description,
-      editable: isEditable(template),
-      format: templateFormats[name] ?? null,
-      nodes: nodesOfTemplate(name),
+      editable: this.#isEditable(template),
+      format: template.format?.name ?? null,
+      nodes: nodesOfTemplate(name, this.#parts.actionTemplates),
       variables: [...template.required, ...template.optional],
       required_variables: [...template.required],
       default_content: template.content,
@@ -107,7 +119,7 @@ export class PromptManager {
 
   /** What would become of a text, or of the current one, with these values. Throws `not_found`. */
   validate(name: string, given: { content?: string; variables?: Readonly<Record<string, unknown>> }): PromptVerdict {
-    const template = requireTemplate(name);
+    const template = this.#template(name);
     const content = given.content ?? this.#current(template).content;
     const problems = [
       ...checkContent(content, rulesOf(template)),
@@ -121,7 +133,7 @@ export class PromptManager {
 
   /** Puts a text in the place of the built-in one, at once. Throws `not_found`, `permission`, `invalid_parameter`, `storage_*`. */
   save(name: string, content: string): PromptRecord {
-    const template = requireTemplate(name);
+    const template = this.#template(name);
     const problems = checkContent(content, rulesOf(template)).filter(({ severity }) => severity === "error");
     if (problems.length > 0) throw refused(`The text of ${name}`, problems);
     this.#fileOf(name).write(content);
@@ -130,7 +142,7 @@ export class PromptManager {
 
   /** Goes back to the built-in text. Throws `not_found`, `permission`, `storage_*`. */
   reset(name: string): PromptRecord {
-    requireTemplate(name);
+    this.#template(name);
     this.#fileOf(name).remove();
     return this.get(name);
   }
@@ -140,10 +152,29 @@ export class PromptManager {
     for (const file of this.#files.values()) file.forget();
   }
 
+  /** Throws `not_found`. */
+  #template(name: string): Template {
+    const { templates } = this.#parts;
+    const template = Object.hasOwn(templates, name) ? templates[name] : undefined;
+    if (template !== undefined) return template;
+    throw new AppError("not_found", "There is no prompt of this name.", {
+      suggestion: "GET /prompts lists their names.",
+    });
+  }
+
+  #isEditable({ name, fixed }: Template): boolean {
+    return !fixed && !this.#isIdentity(name);
+  }
+
+  /** Identities have their own store, with variables of the user's own: `identity-manager.ts`. */
+  #isIdentity(name: string): boolean {
+    return [...Object.values(this.#parts.identities), identityMinimal].some((identity) => identity.name === name);
+  }
+
   #fileOf(name: string): OverrideFile<Override> {
     const file = this.#files.get(name);
     if (file !== undefined) return file;
-    throw isIdentity(name)
+    throw this.#isIdentity(name)
       ? new AppError("permission", `The prompt ${name} is an identity.`, { suggestion: "PUT /identity changes it." })
       : new AppError("permission", `The prompt ${name} is fixed: it protects the others.`);
   }
@@ -165,15 +196,6 @@ export class PromptManager {
   }
 }
 
-/** Identities have their own store, with variables of the user's own: `identity-manager.ts`. */
-function isIdentity(name: string): boolean {
-  return [...Object.values(builtInIdentities), identityMinimal].some((identity) => identity.name === name);
-}
-
-function isEditable({ name, fixed }: Template): boolean {
-  return !fixed && !isIdentity(name);
-}
-
 /** A refusal that says everything that is wrong. */
 export function refused(what: string, problems: readonly PromptProblem[]): AppError {
   return new AppError("invalid_parameter", `${what} cannot be used: ${messagesOf(problems)}`);
@@ -193,12 +215,4 @@ function readOverride(template: Template, text: string): { value: Override } | {
 
 function rulesOf({ required, optional }: Template) {
   return { variables: [...required, ...optional], required, missing: "error" as const };
-}
-
-function requireTemplate(name: string): Template {
-  const template = Object.hasOwn(templates, name) ? templates[name] : undefined;
-  if (template !== undefined) return template;
-  throw new AppError("not_found", "There is no prompt of this name.", {
-    suggestion: "GET /prompts lists their names.",
-  });
 }

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Logger } from "@millrace/engine/logger";
 import { IdentityManager } from "./identity/identity-manager.ts";
 import { PromptManager } from "./manager.ts";
+import type { PromptParts } from "./parts.ts";
 import type { Prompts } from "./prompts.ts";
 
 /** The prompts of a server with what users may change of them. */
@@ -16,13 +17,14 @@ export interface EditablePrompts extends Prompts {
  */
 export function openPrompts(
   dataDir: string,
+  parts: PromptParts,
   logger: Pick<Logger, "warn" | "debug">,
   countTokens: (text: string) => number,
 ): EditablePrompts {
   const folder = join(dataDir, "prompts");
   const ofFile = (warning: { file: string; problem: string }): void => logger.warn(warning, "prompt_override_not_used");
-  const templates = new PromptManager(folder, ofFile);
-  const identities = new IdentityManager(folder, {
+  const templates = new PromptManager(folder, parts, ofFile);
+  const identities = new IdentityManager(folder, parts, {
     ofFile,
     ofValues: (warning) => logger.warn(warning, "identity_variable_missing"),
   });

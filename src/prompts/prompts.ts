@@ -1,6 +1,5 @@
-import type { Profile } from "../state.ts";
 import { builtInIdentities, identityMinimal } from "./identity/identity-profiles.ts";
-import { outputFormats, templateFormats } from "./output-formats.ts";
+import type { PromptParts } from "./parts.ts";
 import { fill, type Template, type Value, type Values } from "./template.ts";
 
 /** Where prompts come from: the built-in texts, or those that somebody has put in their place. */
@@ -11,7 +10,7 @@ export interface Prompts {
     values: Values<Required, Optional>,
   ): string;
   /** The filled identity of a profile (L0), without its protection. Never empty. */
-  identity(profile: Profile, values: Readonly<Record<string, Value>>): string;
+  identity(profile: string, values: Readonly<Record<string, Value>>): string;
   /** Told of every system text that is made, piece by piece; absent where nobody reads a log. */
   onSystemText?: (pieces: readonly string[]) => void;
 }
@@ -24,8 +23,7 @@ export function compose(
 ): string {
   const mark = template.marker === null ? "" : `<!-- ${template.marker} -->\n`;
   const text = mark + fill(contentOf(template), [...template.required, ...template.optional], values);
-  const format = templateFormats[template.name];
-  return format === undefined ? text : `${text}\n\n${contentOf(outputFormats[format])}`;
+  return template.format === null ? text : `${text}\n\n${contentOf(template.format.template)}`;
 }
 
 /** Fills an identity; one that says nothing gives way to the shortest there is. */
@@ -38,11 +36,22 @@ export function identityText(
   return text === "" ? identityMinimal.content : text;
 }
 
-/** The built-in texts alone, where nobody can override them. */
-export const builtInPrompts: Prompts = {
-  text: (template, values) => compose(template, values, ({ content }) => content),
-  identity: (profile, values) => {
-    const { content, required, optional } = builtInIdentities[profile];
-    return identityText(content, [...required, ...optional], values);
-  },
-};
+/** The built-in texts, where nobody can override them. */
+export function createBuiltInPrompts({
+  identities,
+  identityVariables,
+}: Pick<PromptParts, "identities" | "identityVariables">): Prompts {
+  return {
+    text: (template, values) => compose(template, values, ({ content }) => content),
+    identity: (profile, values) => {
+      const { content, required, optional } = identities[profile] ?? identityMinimal;
+      return identityText(content, [...required, ...optional, ...identityVariables], values);
+    },
+  };
+}
+
+/** The built-in texts of every run. */
+export const builtInPrompts: Prompts = createBuiltInPrompts({
+  identities: builtInIdentities,
+  identityVariables: [],
+});

@@ -14,7 +14,15 @@ export interface Template<Required extends string = string, Optional extends str
   readonly marker: string | null;
   /** Nobody may override it: it protects the others. */
   readonly fixed: boolean;
+  /** How the answer is written; its text stands behind the content. */
+  readonly format: OutputFormat | null;
   readonly content: string;
+}
+
+/** A block that says how an answer is written. */
+export interface OutputFormat {
+  readonly name: string;
+  readonly template: Template;
 }
 
 /** The values of a template's variables. */
@@ -31,10 +39,11 @@ export function defineTemplate<const Required extends string = never, const Opti
   optional?: readonly Optional[];
   marker?: string;
   fixed?: boolean;
+  format?: OutputFormat;
   content: string;
 }): Template<Required, Optional> {
-  const { required = [], optional = [], marker = null, fixed = false, ...rest } = template;
-  return { ...rest, required, optional, marker, fixed };
+  const { required = [], optional = [], marker = null, fixed = false, format = null, ...rest } = template;
+  return { ...rest, required, optional, marker, fixed, format };
 }
 
 /** What may be written between braces, and what a variable may be called. */

@@ -18,23 +18,6 @@ export type ResultMode = z.infer<typeof ResultMode>;
 /** How a model calls tools, as profiles name it. */
 const ToolProtocol = z.enum(["native", "text", "tags"]);
 
-/** Whose identity the assistant has: one for each kind of work; usually `general`. */
-export const Profile = z.enum(["general", "document", "chat", "circuit", "planner", "agentic"]);
-export type Profile = z.infer<typeof Profile>;
-
-/** Work that has a task text of its own: better component values, the repair of an error, a report. */
-export const PresetAction = z.enum([
-  "optimize_parameters",
-  "fix_error",
-  "write_report",
-  "extract_design_goals",
-  "initial_design",
-  "analyze_simulation",
-  "execute_instruction",
-  "general_conversation",
-]);
-export type PresetAction = z.infer<typeof PresetAction>;
-
 /** The agent of a background run, whose words alone can be a yes, and whether it is told the user's rules. */
 const RunAgent = z.object({
   name: z.string(),
@@ -54,7 +37,7 @@ export const CompressionRequest = z.object({
 });
 export type CompressionRequest = z.infer<typeof CompressionRequest>;
 
-/** What a run may choose. `model` is a `provider:name`, `role_models` those of parts of the work. */
+/** What a run may choose besides what toolkits add. `model` is a `provider:name`, `role_models` those of parts of the work. */
 export const RunContext = UserContext.extend({
   model: z.string().min(1).optional(),
   role_models: z.partialRecord(z.enum(["intent", "plan", "compress", "vision"]), z.string().min(1)).optional(),
@@ -69,9 +52,10 @@ export const RunContext = UserContext.extend({
   chat_mode: ChatMode.optional(),
   /** Overrules what `intent` would decide. */
   mode: Route.optional(),
-  /** A preset action instead of free input: the turn goes to `action` with the task text of that action. */
-  action_type: PresetAction.optional(),
-  profile: Profile.optional(),
+  /** A preset action of a toolkit instead of free input: the turn goes to `action` with the task text of that action. */
+  action_type: z.string().optional(),
+  /** Whose identity the assistant has: one for each kind of work; usually `general`. */
+  profile: z.string().optional(),
   /** A system text of the client's own in place of the identity; what protects an identity goes with it too. */
   system: z.string().trim().min(1).max(200_000).optional(),
   agent: RunAgent.optional(),
@@ -89,17 +73,8 @@ export const RunContext = UserContext.extend({
   selected_tool: z.string().optional(),
   /** Several tool calls at once (`auto`, the default), one after the other, or each further one by the user's word. */
   tool_policy: ToolPolicy.optional(),
-  /** Whether the turn waits for a decision after each iteration of a design. Default only in the mode `workflow`. */
-  design_checkpoint: z.boolean().optional(),
   /** What the user likes, for the identity: standards, parts, habits. */
   user_preferences: z.string().trim().min(1).max(2000).optional(),
-  /** What the user's planner shows: a day, what has no date, or an area. */
-  view_context: z
-    .string()
-    .regex(/^(?:daily::\d{4}-\d{2}-\d{2}|staging|area::[0-9a-fA-F-]{36})$/u, {
-      error: "expected daily::YYYY-MM-DD, staging or area::<uuid>",
-    })
-    .optional(),
   /** How the user is called. */
   user_name: z.string().trim().min(1).max(200).optional(),
   /** Compress before the turn; with settings of its own where a person has chosen them. */

@@ -1,9 +1,9 @@
 import { subAgents } from "../prompts/templates/sub-agents.ts";
 import { agentTools } from "../tools/index.ts";
-import type { Toolkit } from "./toolkit.ts";
+import { defineToolkit } from "./toolkit.ts";
 
 /** Handing work to agents. */
-export const agents: Toolkit = {
+export const agents = defineToolkit({
   name: "agents",
   title: { en: "Agents", zh: "智能体" },
   description: {
@@ -12,7 +12,5 @@ export const agents: Toolkit = {
   },
   tools: Object.values(agentTools),
   templates: [subAgents],
-  collectors: [],
-  guardrails: [],
   enabled: "default",
-};
+});

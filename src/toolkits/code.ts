@@ -1,8 +1,8 @@
 import { codeTools } from "../tools/index.ts";
-import type { Toolkit } from "./toolkit.ts";
+import { defineToolkit } from "./toolkit.ts";
 
 /** Work on source code, beside the toolkit of files. */
-export const code: Toolkit = {
+export const code = defineToolkit({
   name: "code",
   title: { en: "Code", zh: "代码" },
   description: {
@@ -10,9 +10,6 @@ export const code: Toolkit = {
     zh: "编写源文件，用 SEARCH/REPLACE 块修改局部内容，并列出其中的定义。",
   },
   tools: Object.values(codeTools),
-  templates: [],
-  identity: "agentic",
-  collectors: [],
-  guardrails: [],
+  identity: { profile: "agentic" },
   enabled: "default",
-};
+});

@@ -1,8 +1,8 @@
 import { conversationTools } from "../tools/index.ts";
-import type { Toolkit } from "./toolkit.ts";
+import { defineToolkit } from "./toolkit.ts";
 
 /** What every conversation needs: to ask, to end, and to read again what is not shown any more. */
-export const conversation: Toolkit = {
+export const conversation = defineToolkit({
   name: "conversation",
   title: { en: "Conversation", zh: "对话" },
   description: {
@@ -10,8 +10,5 @@ export const conversation: Toolkit = {
     zh: "向用户提问、结束任务，并管理模型可见的对话内容。",
   },
   tools: Object.values(conversationTools),
-  templates: [],
-  collectors: [],
-  guardrails: [],
   enabled: "always",
-};
+});

@@ -1,8 +1,8 @@
 import { documentTools } from "../tools/index.ts";
-import type { Toolkit } from "./toolkit.ts";
+import { defineToolkit } from "./toolkit.ts";
 
 /** Work on documents, beside the toolkit of files, which reads and makes them (DOC). */
-export const documents: Toolkit = {
+export const documents = defineToolkit({
   name: "documents",
   title: { en: "Documents", zh: "文档" },
   description: {
@@ -10,9 +10,6 @@ export const documents: Toolkit = {
     zh: "修改编辑器中打开的文档；配合文件工具包，可读取和生成 Word 等文档。",
   },
   tools: Object.values(documentTools),
-  templates: [],
-  identity: "document",
-  collectors: [],
-  guardrails: [],
+  identity: { profile: "document" },
   enabled: "default",
-};
+});

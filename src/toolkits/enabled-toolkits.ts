@@ -1,8 +1,7 @@
-import type { Collector } from "../context/collectors/collector.ts";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { Guardrail } from "../guardrails/guardrail.ts";
-import type { Profile } from "../state.ts";
 import { toolkits } from "./index.ts";
+import type { Tool } from "../tools/runtime/tool.ts";
 import type { Toolkit } from "./toolkit.ts";
 
 /** In the configuration, stands for those that are there when nobody names any. */
@@ -46,21 +45,9 @@ export function chosenToolkits(names: readonly string[] | undefined, enabled: re
 export function identityOfToolkits(
   names: readonly string[] | undefined,
   enabled: readonly Toolkit[],
-): Profile | undefined {
+): string | undefined {
   const named = (names ?? []).map((name) => enabled.find((toolkit) => toolkit.name === name));
-  return named.find((toolkit) => toolkit?.identity !== undefined)?.identity;
-}
-
-/** Those of `collectors` that are nobody's, or of a toolkit that the run has. */
-export function collectorsWith(
-  chosen: readonly Toolkit[],
-  collectors: readonly Collector[],
-  all: readonly Toolkit[] = toolkits,
-): Collector[] {
-  return collectors.filter((collector) => {
-    const owner = all.find((toolkit) => toolkit.collectors.includes(collector));
-    return owner === undefined || chosen.includes(owner);
-  });
+  return named.find((toolkit) => toolkit?.identity !== undefined)?.identity?.profile;
 }
 
 /** Those of `rules` that are over a call of this tool: the rules that are nobody's, and those of the tool's toolkit. */
@@ -76,7 +63,12 @@ export function guardrailsOver(
   });
 }
 
-/** Whose tool it is; `undefined` for one that is not of the house. */
+/** Whose tool it is; `undefined` for one that this program does not bring. */
 export function toolkitOf(tool: string, all: readonly Toolkit[] = toolkits): Toolkit | undefined {
   return all.find((toolkit) => toolkit.tools.some(({ name }) => name === tool));
+}
+
+/** Every tool that this program brings, by name. */
+export function builtInTools(all: readonly Toolkit[] = toolkits): Readonly<Record<string, Tool>> {
+  return Object.fromEntries(all.flatMap(({ tools }) => tools).map((tool) => [tool.name, tool]));
 }

@@ -2,10 +2,10 @@ import { fileMove } from "../prompts/templates/file-move.ts";
 import { fileSummary } from "../prompts/templates/file-summary.ts";
 import { folderCheck } from "../prompts/templates/folder-check.ts";
 import { fileTools } from "../tools/index.ts";
-import type { Toolkit } from "./toolkit.ts";
+import { defineToolkit } from "./toolkit.ts";
 
 /** Work on the files and folders of the workspace. */
-export const files: Toolkit = {
+export const files = defineToolkit({
   name: "files",
   title: { en: "Files", zh: "文件" },
   description: {
@@ -14,7 +14,5 @@ export const files: Toolkit = {
   },
   tools: Object.values(fileTools),
   templates: [fileMove, fileSummary, folderCheck],
-  collectors: [],
-  guardrails: [],
   enabled: "default",
-};
+});

@@ -1,12 +1,76 @@
-import type { Collector } from "../context/collectors/collector.ts";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { z } from "zod";
+import type { Config } from "@millrace/engine/config/config";
+import type { HttpApp } from "@millrace/engine/http/environment";
+import type { Logger } from "@millrace/engine/logger";
+import type { Storage } from "@millrace/engine/storage/storage";
+import type { ChangedFiles } from "../context/workspace/changed-files.ts";
+import type { Collector } from "../context/collector.ts";
 import type { Guardrail } from "../guardrails/guardrail.ts";
-import type { Template } from "../prompts/template.ts";
-import type { Profile } from "../state.ts";
+import type { Prompts } from "../prompts/prompts.ts";
+import type { Template, Value } from "../prompts/template.ts";
+import type { GraphState, RunContext, WorkflowNode } from "../state.ts";
+import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Tool } from "../tools/runtime/tool.ts";
 
+/** A node that a toolkit adds to the workflow, and where the workflow goes from it: a node's name, or `END`. */
+export interface ToolkitNode {
+  run: WorkflowNode;
+  next: string | { choose: (state: GraphState) => string; targets: readonly string[] };
+}
+
+/** A task that a run names in place of free input (`action_type`). */
+export interface PresetAction {
+  template: Template;
+  /** The task text, filled with what the session knows. */
+  task: (state: GraphState, prompts: Prompts) => string;
+}
+
+/** What a toolkit adds to the workflow. The names of all of it are its own: no two toolkits share one. */
+export interface ToolkitWorkflow {
+  /** Fields of the state: zod schemas with a default. Its tools write them with `session` of their results. */
+  state?: z.ZodRawShape;
+  /** Keys of a run's context. */
+  context?: z.ZodRawShape;
+  nodes?: Readonly<Record<string, ToolkitNode>>;
+  /** The node of its own that a turn goes to when its work is done and `isDue` says so. */
+  afterWork?: { node: string; isDue: (state: GraphState, context: RunContext) => boolean };
+  actions?: Readonly<Record<string, PresetAction>>;
+  /** The action that the user's last words chose at one of its nodes; `null`: something else; `undefined`: nothing. */
+  chosenAction?: (messages: readonly BaseMessage[]) => string | null | undefined;
+  /** Lines about the session for the system text, by their labels. */
+  facts?: (state: GraphState) => Readonly<Record<string, string | null>>;
+  /** Variables that every identity may use, and their values. */
+  identityVariables?: Readonly<Record<string, (state: GraphState, context: RunContext) => Value>>;
+  /** Files that the session works on, for rules that are given by path. */
+  files?: (state: GraphState) => readonly (string | null)[];
+}
+
+/** What a toolkit may use when the server opens it. */
+export interface ToolkitServer {
+  config: Config;
+  workspace: string;
+  logger: Logger;
+  storage: Pick<Storage, "tasks">;
+  changedFiles?: ChangedFiles | undefined;
+  /** Whether runs of this server may use the toolkit. */
+  isEnabled: boolean;
+  services: ToolkitServices;
+}
+
+/** Something that a toolkit has opened. */
+export interface OpenedToolkit {
+  /** The server is ready. */
+  start?(): void;
+  /** The server stops: ends what clients follow. Runs still finish. */
+  stop?(): Promise<void>;
+  /** No run works any more. */
+  close?(): Promise<void>;
+}
+
 /**
- * What one kind of work needs, switched on and off as a whole: by configuration for the server, and by each run for
- * itself. The parts stand in the lists of their kinds; here they get an owner, and count only where it is switched on.
+ * Everything that one kind of work needs, switched on and off as a whole: by `MILLRACE_TOOLKITS` for the server, and by
+ * each run for itself.
  */
 export interface Toolkit {
   /** By which configuration and runs name it: lower case, words joined by dashes. */
@@ -17,12 +81,26 @@ export interface Toolkit {
   tools: readonly Tool[];
   /** The texts that are of this work alone. */
   templates: readonly Template[];
-  /** Whose identity the assistant has in a run that names this toolkit and no profile. */
-  identity?: Profile;
+  /** The profile of a run that names this toolkit and no profile; `template` where the profile is its own. */
+  identity?: { profile: string; template?: Template } | undefined;
   /** Asked only in runs that have the toolkit. */
   collectors: readonly Collector[];
   /** Rules over the calls of its own tools, after those over all calls. They hold in every run. */
   guardrails: readonly Guardrail[];
   /** `default`: unless the configuration names others. `named`: only where the operator says so. `always`: in every run. */
   enabled: "default" | "named" | "always";
+  workflow: ToolkitWorkflow;
+  /** Puts a store of its own in the place of one of the server's. */
+  stores?(config: Config, stores: Pick<Storage, "tasks">): Pick<Storage, "tasks">;
+  /** Opens what its tools need for as long as the server runs, and adds it to the services. */
+  open?(server: ToolkitServer): OpenedToolkit | undefined;
+  /** Its part of the HTTP API, one function for each resource. */
+  routes: readonly (() => HttpApp)[];
+}
+
+/** A toolkit; what is left out it does not have. */
+export function defineToolkit(
+  toolkit: Pick<Toolkit, "name" | "title" | "description" | "enabled"> & Partial<Toolkit>,
+): Toolkit {
+  return { tools: [], templates: [], collectors: [], guardrails: [], workflow: {}, routes: [], ...toolkit };
 }

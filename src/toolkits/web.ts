@@ -1,9 +1,9 @@
 import { searchResults } from "../prompts/templates/search-results.ts";
 import { webTools } from "../tools/index.ts";
-import type { Toolkit } from "./toolkit.ts";
+import { defineToolkit } from "./toolkit.ts";
 
 /** The public web, as far as the operator has set it up. */
-export const web: Toolkit = {
+export const web = defineToolkit({
   name: "web",
   title: { en: "Web", zh: "网络" },
   description: {
@@ -12,7 +12,5 @@ export const web: Toolkit = {
   },
   tools: Object.values(webTools),
   templates: [searchResults],
-  collectors: [],
-  guardrails: [],
   enabled: "default",
-};
+});

@@ -1,10 +1,6 @@
 import { backgroundTask } from "./agents/background-task.ts";
 import { readSubagentResults } from "./agents/read-subagent-results.ts";
 import { runNamedSubagents } from "./agents/run-named-subagents.ts";
-import { patchFile } from "../../toolkits/circuits/tools/patch-file.ts";
-import { plotSimulation } from "../../toolkits/circuits/tools/plot-simulation.ts";
-import { rewriteFile } from "../../toolkits/circuits/tools/rewrite-file.ts";
-import { runSimulation } from "../../toolkits/circuits/tools/run-simulation.ts";
 import { askFollowupQuestion } from "./conversation/ask-followup-question.ts";
 import { attemptCompletion } from "./conversation/attempt-completion.ts";
 import { readHistory } from "./conversation/read-history.ts";
@@ -27,12 +23,6 @@ import { searchFiles } from "./files/search-files.ts";
 import { updateFile } from "./files/update-file.ts";
 import { backgroundCommands } from "./shell/background-commands.ts";
 import { executeCommand } from "./shell/execute-command.ts";
-import { createSchedule } from "../../toolkits/planner/tools/create-schedule.ts";
-import { createTask } from "../../toolkits/planner/tools/create-task.ts";
-import { deleteTask } from "../../toolkits/planner/tools/delete-task.ts";
-import { readTasks } from "../../toolkits/planner/tools/read-tasks.ts";
-import { taskStatistics } from "../../toolkits/planner/tools/task-statistics.ts";
-import { updateTask } from "../../toolkits/planner/tools/update-task.ts";
 import { webCrawl } from "./web/web-crawl.ts";
 import { webFetch } from "./web/web-fetch.ts";
 import { webSearch } from "./web/web-search.ts";
@@ -67,16 +57,6 @@ export const shellTools = {
   background_commands: backgroundCommands,
 };
 
-/** The planner's tasks. */
-export const plannerTools = {
-  create_task: createTask,
-  read_tasks: readTasks,
-  update_task: updateTask,
-  create_schedule: createSchedule,
-  delete_task: deleteTask,
-  task_statistics: taskStatistics,
-};
-
 /** The conversation itself. */
 export const conversationTools = {
   attempt_completion: attemptCompletion,
@@ -101,25 +81,13 @@ export const webTools = {
   web_crawl: webCrawl,
 };
 
-/** Netlists and what they come to. */
-export const circuitTools = {
-  patch_file: patchFile,
-  rewrite_file: rewriteFile,
-  run_simulation: runSimulation,
-  plot_simulation: plotSimulation,
-};
-
-/**
- * Every tool of the house, by the name the model calls. A new one is a file, and a line in the group of its toolkit.
- */
+/** The tools of the agent, by the name that models call; those of the folders in `toolkits/` come beside them. */
 export const tools = {
   ...fileTools,
   ...documentTools,
   ...codeTools,
   ...shellTools,
-  ...plannerTools,
   ...conversationTools,
   ...agentTools,
-  ...circuitTools,
   ...webTools,
 };

@@ -12,6 +12,7 @@ import { tools } from "../../src/tools/index.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { serve } from "../runs/fixtures.ts";
 import type { ModelServer } from "../support/model-server.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 /** Runs of the workflow over a storage, as a process has them, with the agents of a workspace. */
 export function agentRuns(storage: Storage, workspace: string, model: ModelServer): Runs {
@@ -19,7 +20,7 @@ export function agentRuns(storage: Storage, workspace: string, model: ModelServe
   const home = join(workspace, "home");
   const services = {
     ledger: storage.ledger,
-    tasks: storage.tasks,
+    ...toolkitParts(workspace, storage.tasks),
     workspace,
     locks: createLocks(),
     defaultModel: "openai:scripted",
@@ -27,6 +28,7 @@ export function agentRuns(storage: Storage, workspace: string, model: ModelServe
     loadModel: createModelLoader(loadConfig({ OPENAI_API_KEY: "key", OPENAI_BASE_URL: model.url })),
     documentation: openDocumentation(
       { workspace, dataDir: join(workspace, "data"), toolHelp: "comments", home },
+      Object.keys(tools),
       logger,
     ).sources,
     agents: createAgentFolders({ workspace, home, toolNames: Object.keys(tools), logger }),

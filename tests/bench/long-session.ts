@@ -17,6 +17,7 @@ import type { Figure, Section } from "./figures.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { percentile } from "./load.ts";
 import { fact, question } from "./long-session-model.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 /** Tokens that the model may read. */
 const limit = 32_768;
@@ -45,7 +46,7 @@ export async function measureLongSession(turns: number): Promise<Section> {
     });
     const services: RunServices = {
       ledger: storage.ledger,
-      tasks: storage.tasks,
+      ...toolkitParts(folder, storage.tasks),
       workspace: folder,
       locks: createLocks(),
       defaultModel: "openai:scripted",

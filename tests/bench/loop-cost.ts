@@ -18,11 +18,12 @@ import { z } from "zod";
 import { runLoop } from "../../src/loop/loop.ts";
 import { servicesKey, type RunServices } from "../../src/loop/services.ts";
 import { LoopLimits } from "../../src/state.ts";
-import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
+import { createMemoryLedger } from "@millrace/engine/storage/memory";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { defineTool } from "../../src/tools/runtime/tool.ts";
 import { skipIdleTracing } from "@millrace/engine/tracing";
 import type { Figure, Section } from "./figures.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 /** Iterations of one measured turn: as many as a default turn has. */
 const rounds = 14;
@@ -133,7 +134,7 @@ export async function measureLoopCost(times: number): Promise<Section> {
   try {
     const services: RunServices = {
       ledger: createMemoryLedger(),
-      tasks: createMemoryTasks(),
+      ...toolkitParts(workspace),
       workspace,
       locks: createLocks(),
       defaultModel: "instant",

@@ -11,6 +11,7 @@ import { wireText, type ModelRequest, type ModelStep } from "../support/model-se
 import { enabledToolkits } from "../../src/toolkits/enabled-toolkits.ts";
 import { startWithAgents } from "../agents/agent-flow.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
+import { tools } from "../../src/tools/index.ts";
 
 let flow: TestWorkflow | undefined;
 afterEach(async () => {
@@ -31,7 +32,7 @@ async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
     toolHelp: "comments" as const,
     dataDir: `${workspace}-data`,
   };
-  flow.services.documentation = openDocumentation(places, createLogger("silent")).sources;
+  flow.services.documentation = openDocumentation(places, Object.keys(tools), createLogger("silent")).sources;
   return flow;
 }
 
@@ -261,7 +262,7 @@ describe("what an agent is told", () => {
       toolHelp: "comments" as const,
       dataDir: `${workspace}-data`,
     };
-    flow.services.documentation = openDocumentation(places, createLogger("silent")).sources;
+    flow.services.documentation = openDocumentation(places, Object.keys(tools), createLogger("silent")).sources;
     await flow.send("Have both write a line, please", context);
     const knows = (name: string): boolean[] =>
       flow?.model.requests

@@ -14,6 +14,7 @@ import type { Run } from "@millrace/engine/storage/records";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { defineTool, type Tool } from "../../src/tools/runtime/tool.ts";
 import { createSession, request, serve } from "../runs/fixtures.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 /** What the model and the tools were asked for, counted outside of the database: the judge's record. */
 export interface Counts {
@@ -96,7 +97,7 @@ export function openStorageBench(path: string, open?: (path: string) => Database
     .compile();
   const services: RunServices = {
     ledger: storage.ledger,
-    tasks: storage.tasks,
+    ...toolkitParts("/", storage.tasks),
     workspace: "/",
     locks: createLocks(),
     defaultModel: "stepping",

@@ -8,7 +8,7 @@ import { Hono } from "hono";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import type { HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
-import { wholeAnswer } from "../../src/http/chat-answer.ts";
+import { wholeAnswer } from "../../toolkits/planner/routes/chat-answer.ts";
 import { limitRequests } from "@millrace/engine/http/middleware/request-limit";
 import { acceptSockets } from "@millrace/engine/http/sockets";
 import { sendEvents } from "@millrace/engine/http/answers/sse";

@@ -1,8 +1,6 @@
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { questionFor } from "@millrace/engine/sessions/questions/operation-questions";
-import { readQuestion } from "@millrace/engine/sessions/questions/questions";
 import type { ScriptedToolCall } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
@@ -12,10 +10,10 @@ afterEach(async () => {
   running = undefined;
 });
 
-/** What a person is asked about one call, when the operator has marked files or wants to be asked about tasks. */
+/** What a person is asked about one call, when the operator has marked files. */
 async function askedAbout(
   call: ScriptedToolCall,
-  besides: { criticalFiles?: string[]; confirmTasks?: boolean },
+  besides: { criticalFiles?: string[] },
   prepare?: (flow: TestWorkflow) => Promise<unknown>,
 ): Promise<unknown[]> {
   running = await startWorkflow({
@@ -73,31 +71,5 @@ describe("another extension (CONF-04)", () => {
     const asked = await askedAbout(call, {});
     expect(asked.length > 0).toBe(isAsked);
     if (isAsked) expect(asked).toMatchObject([{ question: expect.stringContaining("another extension") }]);
-  });
-});
-
-describe("the deletion of a task (CONF-10, PLANNER-07)", () => {
-  const task_id = "019c0b6e-5b6c-7c3e-8d5a-2f6f0a4c9b11";
-  const deleting: ScriptedToolCall = { name: "delete_task", arguments: { task_id } };
-  const prepare = ({ services }: TestWorkflow) => {
-    const at = new Date().toISOString();
-    const dates = { owner: null, scheduled_dates: [], created_at: at, updated_at: at };
-    return services.tasks.create({ task_id, title: "Water the plants", completed: false, area_id: null, ...dates });
-  };
-
-  it("is not asked about by default", async () => {
-    expect(await askedAbout(deleting, {}, prepare)).toEqual([]);
-    expect(await running?.services.tasks.get(task_id)).toBeUndefined();
-  });
-
-  it("is asked about with id and title where the operator wants it, and a no keeps the task", async () => {
-    const asked = await askedAbout(deleting, { confirmTasks: true }, prepare);
-    expect(asked).toMatchObject([{ question: expect.stringMatching(/Water the plants.*019c0b6e/u) }]);
-    const { operation } = readQuestion(asked[0]);
-    expect(operation && questionFor(operation, "zh")).toBe(
-      `这是高风险操作：删除任务“Water the plants”（${task_id}）。要继续吗？`,
-    );
-    await running?.answer(false);
-    expect(await running?.services.tasks.get(task_id)).toBeDefined();
   });
 });

@@ -26,7 +26,7 @@ import { shownOf } from "../../src/loop/view/shown.ts";
 import type { LoopState } from "../../src/loop/state.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import { LoopLimits, type ConversationSummary } from "../../src/state.ts";
-import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
+import { createMemoryLedger } from "@millrace/engine/storage/memory";
 import { tools } from "../../src/tools/index.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { toLangChainTools } from "../../src/tools/runtime/registry.ts";
@@ -34,6 +34,7 @@ import { success } from "../../src/tools/runtime/result.ts";
 import { defineTool } from "../../src/tools/runtime/tool.ts";
 import { randomMessages, toWire } from "../context/random-messages.ts";
 import { strictProblems } from "./strict-provider.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 /** `HISTORIES=10000 vitest run tests/loop/view.test.ts` is the long form. */
 const runs = Number(process.env["HISTORIES"] ?? 300);
@@ -55,7 +56,7 @@ function stand(
 ): Standing {
   const services: RunServices = {
     ledger: createMemoryLedger(),
-    tasks: createMemoryTasks(),
+    ...toolkitParts("/workspace"),
     workspace: "/workspace",
     locks: createLocks(),
     defaultModel: "offline",

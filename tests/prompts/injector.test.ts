@@ -47,8 +47,8 @@ describe("the system text (PROMPT-01, PROMPT-02)", () => {
   });
 
   it("tells the identity of the profile, filled", () => {
-    const values = { today: "2026-02-03" };
-    expect(systemText({ identity: { profile: "planner", values }, context: nothing })).toContain("Today: 2026-02-03");
+    const values = { working_directory: "/project" };
+    expect(systemText({ identity: { profile: "agentic", values }, context: nothing })).toContain("is /project.");
   });
 
   it("becomes a system message and nothing else", () => {
@@ -96,15 +96,15 @@ describe("what a run sends", () => {
 
   it("has the facts of its moment and its session behind an identity that stays (PROMPT-03)", async () => {
     const flow = await start({ script: [{ text: "One." }, { text: "Two." }] });
-    await flow.update({ circuit_file_path: "amp.cir" });
+    await flow.update({ error_context: "no room" });
     await flow.send("hello", free);
-    await flow.update({ circuit_file_path: "filter.cir" });
+    await flow.update({ error_context: "no paper" });
     await flow.send("hello", free);
     const [first = [], second = []] = [0, 1].map((index) => layersOf(systemOf(flow, index)));
     expect(second[0]).toBe(first[0]);
-    expect(first.at(-1)).toContain("amp.cir");
-    expect(second.at(-1)).toContain("filter.cir");
-    expect(second.at(-1)).not.toContain("amp.cir");
+    expect(first.at(-1)).toContain("no room");
+    expect(second.at(-1)).toContain("no paper");
+    expect(second.at(-1)).not.toContain("no room");
   });
 
   it("cannot be talked out of its guidelines: the user's words stay a user message (PROMPT-04)", async () => {

@@ -7,11 +7,10 @@ import { countText } from "../../src/context/tokens/tokens.ts";
 import { freeWork, freeWorkPrompt } from "../../src/prompts/templates/free-work.ts";
 import { identity } from "../../src/prompts/identity/identity.ts";
 import { identityMinimal } from "../../src/prompts/identity/identity-profiles.ts";
-import { templates } from "../../src/prompts/index.ts";
 import { intentPrompt } from "../../src/prompts/templates/intent.ts";
 import { jsonOutput } from "../../src/prompts/templates/json-output.ts";
 import { openPrompts, type EditablePrompts } from "../../src/prompts/open-prompts.ts";
-import { Profile } from "../../src/state.ts";
+import { promptParts } from "../../src/toolkits/composition.ts";
 import { systemText } from "../support/system-text.ts";
 
 let dataDir: string;
@@ -28,14 +27,14 @@ const logger = {
   debug: (fields: object, event: string) => {
     noted.push({ ...fields, event });
   },
-} as Parameters<typeof openPrompts>[1];
+} as Parameters<typeof openPrompts>[2];
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "millrace-prompts-"));
   folder = join(dataDir, "prompts");
   warnings = [];
   noted = [];
-  prompts = openPrompts(dataDir, logger, countText);
+  prompts = openPrompts(dataDir, promptParts(), logger, countText);
 });
 afterEach(async () => await rm(dataDir, { recursive: true, force: true }));
 
@@ -102,7 +101,7 @@ describe("an identity", () => {
   it("is listed among the templates, and changed at its own place only", async () => {
     await put("identity.txt", "You are nobody.");
     await put("identity_minimal.txt", "You are nobody.");
-    for (const name of ["identity", "identity_circuit", "identity_minimal"]) {
+    for (const name of ["identity", "identity_document", "identity_minimal"]) {
       expect(prompts.templates.get(name)).toMatchObject({ source: "builtin", editable: false });
       expect(() => prompts.templates.save(name, "x")).toThrow(expect.objectContaining({ code: "permission" }));
     }
@@ -122,7 +121,7 @@ describe("an override that cannot be used", () => {
     "that %s gives way to the built-in text, with one warning that names the file",
     async (_, name, content, problem) => {
       const file = await put(name, content);
-      const template = templates[name.replace(".txt", "")] ?? freeWork;
+      const template = promptParts().templates[name.replace(".txt", "")] ?? freeWork;
       for (let use = 0; use < 3; use += 1) expect(prompts.templates.get(template.name).content).toBe(template.content);
       expect(prompts.templates.get(template.name)).toMatchObject({
         source: "fallback",
@@ -170,7 +169,7 @@ describe("the log", () => {
 
 describe("the manager (PROMPT-05)", () => {
   it("lists every template, says whether it has one, and refuses a name that is none", () => {
-    expect(prompts.templates.names()).toEqual(Object.keys(templates));
+    expect(prompts.templates.names()).toEqual(Object.keys(promptParts().templates));
     expect(prompts.templates.metadata("intent")).toMatchObject({ name: "intent", source: "builtin", format: "json" });
     expect(prompts.templates.metadata("intent")).not.toHaveProperty("content");
     expect(prompts.templates.has("intent")).toBe(true);
@@ -191,7 +190,7 @@ describe("the manager (PROMPT-05)", () => {
   it("saves for the next use and for the next start, leaves nothing beside the file, and resets", async () => {
     expect(prompts.templates.save("free_work", "Saved.")).toMatchObject({ source: "custom", content: "Saved." });
     expect(freeWorkPrompt(prompts)).toContain("Saved.");
-    expect(freeWorkPrompt(openPrompts(dataDir, logger, countText))).toContain("Saved.");
+    expect(freeWorkPrompt(openPrompts(dataDir, promptParts(), logger, countText))).toContain("Saved.");
     expect(await readdir(folder)).toEqual(["free_work.txt"]);
     expect(prompts.templates.reset("free_work")).toMatchObject({ source: "builtin", content: freeWork.content });
     expect(prompts.templates.reset("free_work").source).toBe("builtin");
@@ -249,7 +248,7 @@ describe("the identity (PROMPT-18, PROMPT-19)", () => {
       source: "builtin",
       content: identity.content,
       default_content: identity.content,
-      variables: ["project_name", "circuit_file", "design_goals", "simulation_status", "user_preferences"],
+      variables: ["project_name", "user_preferences", ...promptParts().identityVariables],
       required_variables: [],
       metadata: { created_at: null, updated_at: null, is_custom: false },
     });
@@ -271,19 +270,19 @@ describe("the identity (PROMPT-18, PROMPT-19)", () => {
     expect(prompts.identities.reset("general")).toMatchObject({ source: "builtin", content: identity.content });
   });
 
-  it.each(Profile.options)("of the profile %s may use the predefined variables (PROMPT-19)", (profile) => {
-    const used = ["project_name", "circuit_file", "design_goals", "simulation_status", "user_preferences"];
+  it.each(Object.keys(promptParts().identities))("of the profile %s may use the predefined variables", (profile) => {
+    const used = ["project_name", "user_preferences", ...promptParts().identityVariables].slice(0, 5);
     const content = used.map((name) => `{${name}}`).join("/");
     const values = Object.fromEntries(used.map((name, index) => [name, index + 1]));
     expect(prompts.identities.save(profile, { content, required_variables: [] }, now).problems).toEqual([]);
-    expect(prompts.identity(profile, values)).toBe("1/2/3/4/5");
+    expect(prompts.identity(profile, values)).toBe(used.map((_, index) => index + 1).join("/"));
   });
 
   it("has a file for each profile", async () => {
-    prompts.identities.save("circuit", { content: "Circuits." }, now);
-    expect(prompts.identity("circuit", {})).toBe("Circuits.");
+    prompts.identities.save("document", { content: "Documents." }, now);
+    expect(prompts.identity("document", {})).toBe("Documents.");
     expect(prompts.identity("general", {})).toBe(identity.content);
-    expect(await readdir(folder)).toEqual(["identity_circuit.json"]);
+    expect(await readdir(folder)).toEqual(["identity_document.json"]);
   });
 
   it("has variables that can be added, removed and made required; odd ones are refused", () => {

@@ -3,40 +3,31 @@ import { nodes } from "../../src/nodes/index.ts";
 import { checkContent } from "../../src/prompts/check-content.ts";
 import { documentContext } from "../../src/prompts/templates/document-context.ts";
 import { documentReferences, referencesText } from "../../src/prompts/templates/document-references.ts";
-import { builtInIdentities, identityMinimal } from "../../src/prompts/identity/identity-profiles.ts";
-import { templates } from "../../src/prompts/index.ts";
+import { identityMinimal } from "../../src/prompts/identity/identity-profiles.ts";
 import { nodesOfTemplate, templatesOfNode } from "../../src/prompts/node-templates.ts";
-import { outputFormats, templateFormats } from "../../src/prompts/output-formats.ts";
+import { identityChat } from "../../src/prompts/identity/identity-chat.ts";
+import { identityDocument } from "../../src/prompts/identity/identity-document.ts";
+import { templates as coreTemplates } from "../../src/prompts/index.ts";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
 import type { Template } from "../../src/prompts/template.ts";
 import { toolText, xmlToolsText } from "../../src/prompts/templates/xml-tools.ts";
-import { Profile } from "../../src/state.ts";
+import { promptParts } from "../../src/toolkits/composition.ts";
 import { readSource, sourceFiles } from "../support/source-files.ts";
 
+const { templates, actionTemplates, identityVariables } = promptParts();
 const all = Object.entries(templates);
 
 describe("every built-in template", () => {
-  it("covers table 18.7 of the requirements", () => {
+  it("is in the list", () => {
     expect(Object.keys(templates)).toEqual(
       expect.arrayContaining([
-        "extract_design_goals",
-        "initial_design",
-        "analyze_simulation",
-        "optimize_parameters",
-        "fix_error",
-        "execute_instruction",
-        "general_conversation",
         "compress",
         "intent",
         "free_work",
-        "spice_output",
         "json_output",
-        "analysis_output",
         "identity",
-        "identity_circuit",
         "identity_document",
         "identity_chat",
-        "identity_planner",
         "identity_agentic",
         "identity_minimal",
         "anti_tampering",
@@ -59,7 +50,6 @@ describe("every built-in template", () => {
         "blocked_call",
         "background_summary",
         "search_results",
-        "diagnostics",
         "tool_cleared",
         "summary_marker",
         "plan",
@@ -71,8 +61,8 @@ describe("every built-in template", () => {
   });
 
   it.each(all)("%s can be used: its variables stand in it, and nothing else that looks like one", (name, template) => {
-    const variables = [...template.required, ...template.optional];
-    // Identities offer variables to those who write their own; a netlist has braces that are no variables.
+    const variables = [...template.required, ...template.optional, ...identityVariables];
+    // Identities offer variables to those who write their own; an example may have braces that are no variables.
     const problems = checkContent(template.content, { variables, required: template.required, missing: "error" });
     expect(problems.filter(({ variable }) => !(name === "spice_output" && variable === "rload"))).toEqual([]);
     const unused = template.optional.filter((variable) => !template.content.includes(`{${variable}`));
@@ -102,17 +92,17 @@ describe("every built-in template", () => {
 const fileOf = (template: string): string => (template === "compress_now" ? "compress" : template);
 
 describe("the maps of the templates", () => {
-  it("append to each task what its answer looks like (PROMPT-08)", () => {
-    const formats = { intent: "json", extract_design_goals: "json", analyze_simulation: "analysis" };
-    const spice = ["initial_design", "optimize_parameters", "fix_error", "execute_instruction"];
-    expect(templateFormats).toEqual({ ...formats, ...Object.fromEntries(spice.map((name) => [name, "spice"])) });
-    for (const [name, template] of all) {
-      const blocks = Object.values(outputFormats).filter((format) => format.name !== name);
-      const format = templateFormats[name];
-      const text = builtInPrompts.text(template, {});
-      const appended = blocks.filter(({ content }) => text.endsWith(content)).map((block) => block.name);
-      expect(appended, name).toEqual(format === undefined ? [] : [outputFormats[format].name]);
+  it("append to each task what its answer looks like", () => {
+    const blocks = all.flatMap(([, { format }]) => format?.template ?? []);
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const [name, { format, ...template }] of all) {
+      const text = builtInPrompts.text({ ...template, format }, {});
+      const appended = blocks.filter((block) => block.name !== name && text.endsWith(block.content));
+      expect([...new Set(appended.map((block) => block.name))], name).toEqual(
+        format === null ? [] : [format.template.name],
+      );
     }
+    expect(templates["intent"]?.format?.name).toBe("json");
   });
 
   it("name exactly the templates that each node asks for", () => {
@@ -121,7 +111,7 @@ describe("the maps of the templates", () => {
       intent: ["intent", "intent/read-intent"],
       clarify: ["intent/clarification"],
       plan: ["plan"],
-      action: ["action", "preset-task"],
+      action: ["action"],
       free_work: ["free-work"],
     };
     for (const [node, files] of Object.entries(filesOf)) {
@@ -129,24 +119,22 @@ describe("the maps of the templates", () => {
         .flatMap((file) => readSource(`src/nodes/${file}.ts`).imports)
         .map((name) => /\/prompts\/(?:\w+\/)?(.+)\.ts$/u.exec(name)?.[1]?.replaceAll("-", "_") ?? "");
       const asked = Object.keys(templates).filter((name) => imported.some((file) => fileOf(name) === file));
-      expect(templatesOfNode(node).toSorted(), node).toEqual(asked.toSorted());
+      expect(templatesOfNode(node, []).toSorted(), node).toEqual(asked.toSorted());
     }
   });
 
   it("name only templates and nodes that there are", () => {
-    // These ask no model.
-    const silent = ["review_design", "design_checkpoint", "undo_design"];
     for (const node of Object.keys(nodes)) {
-      expect(templatesOfNode(node).length > 0, node).toBe(!silent.includes(node));
+      const names = templatesOfNode(node, actionTemplates);
+      expect(names.length, node).toBeGreaterThan(0);
       expect(
-        templatesOfNode(node).filter((name) => !(name in templates)),
+        names.filter((name) => !(name in templates)),
         node,
       ).toEqual([]);
     }
-    expect(nodesOfTemplate("intent")).toEqual(["intent"]);
-    expect(nodesOfTemplate("fix_error")).toEqual(["action"]);
-    expect(templatesOfNode("nobody")).toEqual([]);
-    expect(Object.keys(builtInIdentities)).toEqual(Profile.options);
+    expect(nodesOfTemplate("intent", [])).toEqual(["intent"]);
+    expect(nodesOfTemplate("mend", ["mend"])).toEqual(["action"]);
+    expect(templatesOfNode("nobody", [])).toEqual([]);
   });
 });
 
@@ -156,22 +144,14 @@ const engineering =
   /execut\w+ (an? |the )?operation|call\w* (an? |the )?function|return\w* (an? |the )?(result|value)|execution (logic|effect)|work summary|system prompt|according to/iu;
 
 describe("the texts of the document profile", () => {
-  // Identities of other profiles, what only circuits are about, and forms that a program reads.
-  const others = new Set([
-    "identity",
-    "identity_agentic",
-    "identity_circuit",
-    "identity_planner",
-    "analysis_output",
-    "spice_output",
-    "intent",
-    "xml_tools",
-    "xml_tools_by_tag",
-  ]);
-  const own: Template[] = all.flatMap(([name, template]) => (others.has(name) ? [] : [template]));
+  // Identities of other profiles, and forms that a program reads.
+  const others = new Set(["identity", "identity_agentic", "intent", "xml_tools", "xml_tools_by_tag"]);
+  const own: Template[] = Object.entries(coreTemplates).flatMap(([name, template]) =>
+    others.has(name) ? [] : [template],
+  );
   const spoken: Template[] = [
-    builtInIdentities.document,
-    builtInIdentities.chat,
+    identityDocument,
+    identityChat,
     documentContext,
     documentReferences,
     ...["task_summary", "file_summary", "folder_check", "file_move", "free_work", "reply", "final_answer"].flatMap(
@@ -202,7 +182,7 @@ describe("the texts of the document profile", () => {
   );
 
   it("say how to speak, and what is never spoken of (PROMPT-09)", () => {
-    const text = builtInIdentities.document.content.replaceAll("\n", " ");
+    const text = identityDocument.content.replaceAll("\n", " ");
     for (const words of [
       "as one does in a friendly chat: natural, short and clear",
       "no signs for bold, headings, lists or code",
@@ -218,7 +198,7 @@ describe("the texts of the document profile", () => {
   });
 
   it("say how to deal with a failure (PROMPT-10), and end in a full stop", () => {
-    const { content } = builtInIdentities.document;
+    const { content } = identityDocument;
     for (const words of [
       "Never just stop",
       "without permission",
@@ -294,42 +274,6 @@ describe("the identities", () => {
     const text = builtInPrompts.identity("agentic", { ...values, working_directory: "/project" });
     expect(text.match(/<\w+>/gu)).toEqual(inOrder.map((name) => `<${name}>`));
     expect(text.startsWith("<system_prompt>\n\n====\n\nTOOL USE\n")).toBe(true);
-  });
-
-  it("covers what an expert for circuits is, can do and must not do (PROMPT-20)", () => {
-    const text = builtInPrompts.identity("circuit", {});
-    expect(text.match(/^\d\. /gmu)).toHaveLength(7);
-    for (const words of [
-      "expert for analog and mixed-signal circuits. You work freely",
-      "Design circuits",
-      "Analyse and optimise",
-      "Debug errors",
-      "Explain circuits",
-      "Suggest improvements",
-      "Write and change SPICE netlists",
-      "Interpret the results",
-      "```spice",
-      "Say why you choose",
-      "trade-offs",
-      "next step",
-      "ambiguous, say what you take it for and ask",
-      "improvements that nobody asked about",
-      "Stay with analog and mixed-signal",
-      "syntax that ngspice understands",
-      "can be built with parts that can be had",
-      "not sure",
-    ]) {
-      expect(text).toContain(words);
-    }
-  });
-
-  it("says what changes at the end of the planner's, so that the rest can be cached (PROMPT-16)", () => {
-    const values = { today: "2026-02-03", user_name: "Ada" };
-    const native = builtInPrompts.identity("planner", values);
-    expect(native).toMatch(/Today: 2026-02-03\nThe user's name: Ada$/u);
-    expect(native).not.toContain("<tool_use>");
-    const tools = xmlToolsText({ tools: [] });
-    expect(builtInPrompts.identity("planner", { ...values, tool_format: tools })).toContain("<tool_use>");
   });
 
   it("never is empty", () => {

@@ -7,6 +7,7 @@ import { Runs } from "@millrace/engine/runs/runs";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { createSession, never, request, serve, State } from "./fixtures.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 /** What is logged of a run whose only step throws. */
 async function logOf(thrown: Error): Promise<unknown[][]> {
@@ -21,7 +22,7 @@ async function logOf(thrown: Error): Promise<unknown[][]> {
     .compile();
   const services = {
     ledger: storage.ledger,
-    tasks: storage.tasks,
+    ...toolkitParts("/", storage.tasks),
     workspace: "/",
     locks: createLocks(),
     defaultModel: "offline",

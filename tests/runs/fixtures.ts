@@ -15,6 +15,7 @@ import type { Session } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createMemoryStorage, type MemoryStorage } from "../support/memory-storage.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 /** A door that a node waits at and a test opens; the node's own signal opens it with a failure. */
 export function createGate() {
@@ -74,7 +75,7 @@ export async function createSession(storage: Storage): Promise<Session> {
 export function createRuns(storage: Storage, graphs: Graphs, maxConcurrent = 8): Runs {
   const services: RunServices = {
     ledger: storage.ledger,
-    tasks: storage.tasks,
+    ...toolkitParts("/", storage.tasks),
     workspace: "/",
     locks: createLocks(),
     defaultModel: "offline",

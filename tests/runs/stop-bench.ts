@@ -18,6 +18,8 @@ import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "../support/model-server.ts";
 import { createSession, request, serve, type createGate } from "./fixtures.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
+import type { TaskStore } from "@millrace/engine/storage/task-store";
 
 /** What a reader of one run got: its events, and the text and reasoning of each streamed message. */
 export interface Reader {
@@ -113,7 +115,7 @@ export async function startStopBench(
   const storage = options.storage ?? createMemoryStorage();
   const effects: string[] = [];
   const gate: StopBench["gate"] = { current: undefined };
-  const tasks: RunServices["tasks"] = {
+  const tasks: TaskStore = {
     ...storage.tasks,
     create: async (task) => {
       effects.push(task.title);
@@ -124,7 +126,7 @@ export async function startStopBench(
   };
   const services: RunServices = {
     ledger: storage.ledger,
-    tasks,
+    ...toolkitParts(workspace, tasks),
     workspace,
     locks: createLocks(),
     hooks: options.hooks ?? [],

@@ -17,6 +17,7 @@ import { createMemoryStorage } from "../support/memory-storage.ts";
 import type { ModelStep } from "../support/model-server.ts";
 import { createGate, createSession, request, serve } from "./fixtures.ts";
 import { startStopBench, type StopBench } from "./stop-bench.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 let bench: StopBench | undefined;
 afterEach(async () => {
@@ -156,7 +157,7 @@ async function openLoop(tool: Tool) {
   }
   const services = {
     ledger: storage.ledger,
-    tasks: storage.tasks,
+    ...toolkitParts("/", storage.tasks),
     workspace: "/",
     locks: createLocks(),
     defaultModel: "calling",

@@ -19,6 +19,7 @@ import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { Ledger } from "@millrace/engine/storage/storage";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { createSession, never, request, serve } from "../runs/fixtures.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 describe("a decision", () => {
   const confirmation = readQuestion({
@@ -90,7 +91,7 @@ class World {
   #open(): Runs {
     const services: RunServices = {
       ledger: this.#counting(this.#storage.ledger),
-      tasks: this.#storage.tasks,
+      ...toolkitParts(this.workspace, this.#storage.tasks),
       workspace: this.workspace,
       grants: (sessionId) => this.#storage.approvals.grants(sessionId),
       locks: createLocks(),

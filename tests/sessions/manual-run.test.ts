@@ -10,6 +10,7 @@ import type { Tool } from "../../src/tools/runtime/tool.ts";
 import { createToolCounter } from "../../src/tools/runtime/tool-counter.ts";
 import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";
 import { createBench, createGate, never, plainGraph, request, type Bench } from "../runs/fixtures.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 /** A saver that refuses writes while it is told to, as a disk that is full or a server that is killed. */
 class FailingSaver extends RunAwareSaver {
@@ -48,7 +49,7 @@ beforeEach(async () => {
   const { storage } = bench;
   const services = {
     ledger: storage.ledger,
-    tasks: storage.tasks,
+    ...toolkitParts("/", storage.tasks),
     workspace: "/",
     locks: createLocks(),
     defaultModel: "offline",

@@ -31,7 +31,10 @@ export function filesBelow(folder: string, ending = ".ts"): string[] {
 export function sourceFiles(): string[] {
   const packages = readdirSync(join(projectFolder, "packages")).map((name) => `packages/${name}/src`);
   const folders = ["src", ...packages, "toolkits"];
-  return folders.filter((folder) => existsSync(join(projectFolder, folder))).flatMap((folder) => filesBelow(folder));
+  return folders
+    .filter((folder) => existsSync(join(projectFolder, folder)))
+    .flatMap((folder) => filesBelow(folder))
+    .filter((path) => !/^toolkits\/[^/]+\/tests\//u.test(path));
 }
 
 /** Reads one file of the project. Throws when it cannot be parsed. */

@@ -10,8 +10,9 @@ import { workflow } from "../../src/graph/workflow.ts";
 import { servicesKey, type RunServices } from "../../src/loop/services.ts";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import type { GraphState } from "../../src/state.ts";
-import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
+import { createMemoryLedger } from "@millrace/engine/storage/memory";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
+import { toolkitParts } from "./toolkit-services.ts";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "./model-server.ts";
 
 export interface TestWorkflowOptions extends ModelServerOptions {
@@ -27,6 +28,9 @@ export interface TestWorkflowOptions extends ModelServerOptions {
   signal?: AbortSignal;
 }
 
+/** The state of a session, with the fields of toolkits. */
+export type SessionState = GraphState & Record<string, unknown>;
+
 interface StreamMetadata {
   langgraph_checkpoint_ns: string;
 }
@@ -40,15 +44,15 @@ export interface TestWorkflow {
   /** What a reader of the stream was told of each message, by its id, in order; only with `stream`. */
   heard: Map<string, string>;
   /** Sends one user message and waits for the end or an interrupt. */
-  send(text: string, context?: Record<string, unknown>): Promise<GraphState>;
+  send(text: string, context?: Record<string, unknown>): Promise<SessionState>;
   /** Answers all pending interrupts with one value; a server gives the context of the run that asked. */
-  answer(value: unknown, context?: Record<string, unknown>): Promise<GraphState>;
+  answer(value: unknown, context?: Record<string, unknown>): Promise<SessionState>;
   /** Goes on from the last checkpoint, as after a stop of the server. */
-  goOn(context?: Record<string, unknown>): Promise<GraphState>;
+  goOn(context?: Record<string, unknown>): Promise<SessionState>;
   interrupts(): Promise<{ id: string; value: unknown }[]>;
-  state(): Promise<GraphState>;
+  state(): Promise<SessionState>;
   /** Changes the stored state, as Studio does. */
-  update(values: Partial<GraphState>): Promise<void>;
+  update(values: Partial<GraphState> & Record<string, unknown>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -63,7 +67,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
   const config = loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url });
   const services: RunServices = {
     ledger: createMemoryLedger(),
-    tasks: createMemoryTasks(),
+    ...toolkitParts(workspace),
     workspace,
     locks: createLocks(),
     defaultModel: options.offline === true ? "offline" : "openai:scripted",
@@ -77,7 +81,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
     configurable: { thread_id: "session-1", run_id: "run-1", [servicesKey]: services },
     recursionLimit: 200,
   };
-  const walk = async (input: unknown, context: Record<string, unknown>): Promise<GraphState> => {
+  const walk = async (input: unknown, context: Record<string, unknown>): Promise<SessionState> => {
     // The stream takes any input; the graph's own schema checks it.
     const stream = await graph.stream(input as never, {
       ...settings,
@@ -99,7 +103,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
     }
     return await read();
   };
-  const read = async (): Promise<GraphState> => (await graph.getState(settings)).values as GraphState;
+  const read = async (): Promise<SessionState> => (await graph.getState(settings)).values as SessionState;
   return {
     workspace,
     model,

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { enabledToolkits } from "../../src/toolkits/enabled-toolkits.ts";
-import { fileTools, plannerTools, tools } from "../../src/tools/index.ts";
+import { documentTools, fileTools, webTools } from "../../src/tools/index.ts";
+import { identityDocument } from "../../src/prompts/identity/identity-document.ts";
 import { wireText } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
@@ -9,48 +10,44 @@ afterEach(() => app.close());
 
 const offered = (): string[] => app.model.requests[0]?.toolNames ?? [];
 const system = (): string => wireText(app.model.requests[0]?.messages[0] ?? { role: "none" });
-/** The planner's tools that a run is offered without naming them. */
-const ofPlanner = Object.values(plannerTools)
-  .filter(({ isDefault }) => isDefault !== false)
-  .map(({ name }) => name);
 const say = { script: [{ text: "Done." }] };
 
 describe("a run", () => {
   it("that names no toolkit is offered the tools of all", async () => {
     app = await startWorkflow(say);
     await app.send("hello", { mode: "free_work" });
-    expect(offered()).toEqual(expect.arrayContaining([...Object.keys(fileTools), ...ofPlanner]));
+    expect(offered()).toEqual(expect.arrayContaining([...Object.keys(fileTools), "list_code_definition_names"]));
   });
 
   it("that names one is offered its tools and those of every run, with its identity", async () => {
     app = await startWorkflow(say);
-    await app.send("hello", { mode: "free_work", toolkits: ["planner"] });
-    expect(offered()).toEqual(expect.arrayContaining([...ofPlanner, "attempt_completion"]));
+    await app.send("hello", { mode: "free_work", toolkits: ["documents"] });
+    expect(offered()).toEqual(expect.arrayContaining(["attempt_completion"]));
     expect(offered()).not.toContain("read_file");
-    expect(system()).toContain("You manage tasks and schedules for the user.");
+    expect(system()).toContain(identityDocument.content.slice(0, 60));
   });
 
   it("keeps the profile that it chooses besides", async () => {
     app = await startWorkflow({ script: [{ text: "Done." }, { text: "Done." }] });
     await app.send("hello", { mode: "free_work", profile: "general" });
-    await app.send("hello", { mode: "free_work", toolkits: ["planner"], profile: "general" });
+    await app.send("hello", { mode: "free_work", toolkits: ["documents"], profile: "general" });
     const [first, second] = app.model.requests.map(({ messages }) => wireText(messages[0] ?? { role: "none" }));
     expect(second?.split("\n---\n")[0]).toBe(first?.split("\n---\n")[0]);
   });
 
   it("cannot name a tool of a toolkit that it has left out", async () => {
     app = await startWorkflow();
-    await expect(app.send("hello", { mode: "free_work", toolkits: ["planner"], tools: ["read_file"] })).rejects.toThrow(
-      'no tool named "read_file"',
-    );
+    await expect(
+      app.send("hello", { mode: "free_work", toolkits: ["documents"], tools: ["read_file"] }),
+    ).rejects.toThrow('no tool named "read_file"');
     expect(app.model.requests).toEqual([]);
   });
 
   it("is refused when it names a toolkit that the server does not have", async () => {
     app = await startWorkflow();
     app.services.toolkits = enabledToolkits(["files"]);
-    await expect(app.send("hello", { mode: "free_work", toolkits: ["planner"] })).rejects.toThrow(
-      "no toolkit planner; it has files, conversation",
+    await expect(app.send("hello", { mode: "free_work", toolkits: ["documents"] })).rejects.toThrow(
+      "no toolkit documents; it has files, conversation",
     );
   });
 
@@ -58,20 +55,6 @@ describe("a run", () => {
     app = await startWorkflow(say);
     app.services.toolkits = enabledToolkits(["files"]);
     await app.send("hello", { mode: "free_work" });
-    expect(offered().filter((name) => name in plannerTools)).toEqual([]);
-    expect(offered().every((name) => name in tools)).toBe(true);
-  });
-});
-
-describe("what circuits need to know", () => {
-  it.each([
-    [undefined, true],
-    [["circuits"], true],
-    [["files"], false],
-  ])("is collected in a run with the toolkits %j: %s", async (toolkits, isTold) => {
-    app = await startWorkflow({ ...say, files: { "amp.cir": "Amplifier\nR77 a 0 1k\n" } });
-    await app.update({ circuit_file_path: "amp.cir" });
-    await app.send("hello", { mode: "free_work", ...(toolkits && { toolkits }) });
-    expect(system().includes("R77")).toBe(isTold);
+    expect(offered().filter((name) => name in documentTools || name in webTools)).toEqual([]);
   });
 });

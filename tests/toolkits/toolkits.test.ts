@@ -1,22 +1,18 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { collectors } from "../../src/context/collectors/index.ts";
-import type { Collector } from "../../src/context/collectors/collector.ts";
 import { isAppError } from "@millrace/engine/errors/errors";
 import type { Guardrail } from "../../src/guardrails/guardrail.ts";
-import { guardrails } from "../../src/guardrails/index.ts";
 import { templates } from "../../src/prompts/index.ts";
 import { tools } from "../../src/tools/index.ts";
 import {
   chosenToolkits,
-  collectorsWith,
   enabledToolkits,
   guardrailsOver,
   identityOfToolkits,
 } from "../../src/toolkits/enabled-toolkits.ts";
 import { toolkits } from "../../src/toolkits/index.ts";
-import type { Toolkit } from "../../src/toolkits/toolkit.ts";
+import { defineToolkit, type Toolkit } from "../../src/toolkits/toolkit.ts";
 import { filesBelow, projectFolder } from "../support/source-files.ts";
 
 const namesOf = (list: readonly Toolkit[]): string[] => list.map(({ name }) => name);
@@ -31,28 +27,39 @@ const caught = (work: () => unknown): unknown => {
 /** A toolkit with the parts that a test is about. */
 function toolkit(name: string, parts: Partial<Toolkit> = {}): Toolkit {
   const title = { en: name, zh: name };
-  const empty = { tools: [], templates: [], collectors: [], guardrails: [] };
-  return { name, title, description: title, ...empty, enabled: "default", ...parts };
+  return defineToolkit({ name, title, description: title, enabled: "default", ...parts });
 }
 
 describe("the list of toolkits", () => {
   it("names every file of the folder, each by its name", () => {
-    const machinery = ["enabled-toolkits", "index", "open-file-watch", "toolkit", "tools-of-owner"];
+    const machinery = ["composition", "enabled-toolkits", "index", "open-toolkits", "toolkit", "tools-of-owner"];
     const files = filesBelow("src/toolkits").map((path) => (path.split("/").at(-1) ?? "").replace(".ts", ""));
     const folders = readdirSync(join(projectFolder, "toolkits"));
     const names = [...files.filter((name) => !machinery.includes(name)), ...folders];
     expect(names.toSorted()).toEqual(namesOf(toolkits).toSorted());
   });
 
-  it("gives every tool of the house to exactly one toolkit, in the order of the list of tools", () => {
-    expect(toolkits.flatMap((one) => one.tools.map(({ name }) => name))).toEqual(Object.keys(tools));
+  it("gives every tool of the agent to exactly one toolkit, and no name twice", () => {
+    const names = toolkits.flatMap((one) => one.tools.map(({ name }) => name));
+    expect(names).toEqual(expect.arrayContaining(Object.keys(tools)));
+    expect(new Set(names).size).toBe(names.length);
   });
 
-  it("owns only what stands in the lists, and nothing twice", () => {
+  it("owns nothing twice: templates, collectors, rules, and what it adds to state, context and workflow", () => {
     const owned = toolkits.flatMap((one) => [...one.templates, ...one.collectors, ...one.guardrails]);
-    const known = new Set<unknown>([...Object.values(templates), ...collectors, ...Object.values(guardrails)]);
-    expect(owned.filter((part) => !known.has(part))).toEqual([]);
     expect(new Set(owned).size).toBe(owned.length);
+    const added = toolkits.flatMap(({ workflow }) =>
+      [workflow.state, workflow.context, workflow.nodes, workflow.actions, workflow.identityVariables].map((part) =>
+        Object.keys(part ?? {}),
+      ),
+    );
+    for (const kind of [0, 1, 2, 3, 4]) {
+      const names = added.filter((_, index) => index % 5 === kind).flat();
+      expect(new Set(names).size).toBe(names.length);
+    }
+    expect(
+      owned.filter((part) => "content" in part && templates[part.name] !== undefined && templates[part.name] !== part),
+    ).toEqual([]);
   });
 });
 
@@ -61,7 +68,7 @@ describe("the toolkits of a server", () => {
     toolkit("files"),
     toolkit("talk", { enabled: "always" }),
     toolkit("shell", { enabled: "named" }),
-    toolkit("planner", { identity: "planner" }),
+    toolkit("planner", { identity: { profile: "planner" } }),
   ];
 
   it.each([
@@ -108,28 +115,14 @@ describe("the toolkits of a server", () => {
 });
 
 describe("what a toolkit owns", () => {
-  const source = (name: string): Collector => ({
-    name,
-    title: name,
-    priority: 10,
-    reserved: 0,
-    collect: async () => name,
-  });
   const allow: Guardrail = () => ({ kind: "allow" });
   const refuse: Guardrail = () => ({ kind: "deny", reason: "no" });
 
-  it("is collected only for a run that has it; what is nobody's always is", () => {
-    const [own, general] = [source("own"), source("general")];
-    const one = toolkit("one", { collectors: [own] });
-    expect(collectorsWith([one], [own, general], [one])).toEqual([own, general]);
-    expect(collectorsWith([], [own, general], [one])).toEqual([general]);
-  });
-
   it("rules over its own tools, and over no other", () => {
     const one = toolkit("one", { tools: [tools.read_file], guardrails: [refuse] });
-    const other = toolkit("other", { tools: [tools.create_task] });
+    const other = toolkit("other", { tools: [tools.web_fetch] });
     expect(guardrailsOver("read_file", [allow, refuse], [one, other])).toEqual([allow, refuse]);
-    expect(guardrailsOver("create_task", [allow, refuse], [one, other])).toEqual([allow]);
+    expect(guardrailsOver("web_fetch", [allow, refuse], [one, other])).toEqual([allow]);
     expect(guardrailsOver("mcp__tool", [allow, refuse], [one, other])).toEqual([allow]);
   });
 });

@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createMemoryTasks } from "@millrace/engine/storage/memory";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { prepareCall, runTool } from "../../src/tools/runtime/run-tool.ts";
 import type { Tool, ToolContext, ToolResult } from "../../src/tools/runtime/tool.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 export interface Workspace extends AsyncDisposable {
   /** The workspace lies in `outside`, next to whatever a test puts there. */
@@ -24,7 +24,7 @@ export async function aWorkspace(): Promise<Workspace> {
   await mkdir(root);
   const context: ToolContext = {
     workspace: root,
-    tasks: createMemoryTasks(),
+    toolkitServices: toolkitParts(root).toolkitServices,
     sessionId: "session",
     callId: "call",
     repeated: false,

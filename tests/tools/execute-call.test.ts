@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
+import { createMemoryLedger } from "@millrace/engine/storage/memory";
 import { executeCall, type CallRuntime, type ToolCall } from "../../src/tools/runtime/execute-call.ts";
 import type { ToolHook } from "../../src/tools/runtime/hooks.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
@@ -9,6 +9,7 @@ import { failure, success } from "../../src/tools/runtime/result.ts";
 import type { Reconciled, Tool, ToolContext } from "../../src/tools/runtime/tool.ts";
 import { toolLog } from "../../src/tools/runtime/tool-log.ts";
 import { createLogger } from "@millrace/engine/logger";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 const aTool = (run: Tool["run"], change: Partial<Tool> = {}): Tool => ({
   name: "probe",
@@ -24,7 +25,7 @@ const aTool = (run: Tool["run"], change: Partial<Tool> = {}): Tool => ({
 
 const aContext = (callId: string, signal = new AbortController().signal): ToolContext => ({
   workspace: "/nowhere",
-  tasks: createMemoryTasks(),
+  toolkitServices: toolkitParts("/nowhere").toolkitServices,
   sessionId: "s",
   callId,
   repeated: false,

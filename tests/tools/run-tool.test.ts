@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { AppError, type ErrorCode } from "@millrace/engine/errors/errors";
-import { createMemoryTasks } from "@millrace/engine/storage/memory";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { failure, success } from "../../src/tools/runtime/result.ts";
 import { prepareCall, runTool } from "../../src/tools/runtime/run-tool.ts";
 import { defineTool, type Tool, type ToolContext, type ToolResult } from "../../src/tools/runtime/tool.ts";
+import { toolkitParts } from "../support/toolkit-services.ts";
 
 const schema = z.object({
   path: z.string().describe("path of the file"),
@@ -37,7 +37,14 @@ const probe = aTool(async () => success("done"));
 const pure = aTool(async () => success("done"), { effect: "pure" });
 
 function aContext(signal = new AbortController().signal): ToolContext {
-  return { workspace: "/nowhere", tasks: createMemoryTasks(), sessionId: "s", callId: "c", repeated: false, signal };
+  return {
+    workspace: "/nowhere",
+    toolkitServices: toolkitParts("/nowhere").toolkitServices,
+    sessionId: "s",
+    callId: "c",
+    repeated: false,
+    signal,
+  };
 }
 
 describe("prepareCall", () => {

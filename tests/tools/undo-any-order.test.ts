@@ -12,6 +12,7 @@ import { prepareCall } from "../../src/tools/runtime/run-tool.ts";
 import type { Tool } from "../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
 import { aWorkspace } from "./a-workspace.ts";
+import { builtInTools } from "../../src/toolkits/enabled-toolkits.ts";
 
 /** Everything below a folder, by path: modes, bytes and links. */
 type Tree = Record<string, string>;
@@ -52,14 +53,19 @@ const diff = fc
 const changes = fc.tuple(fc.constantFrom("one", "two"), content).map(([find, replace]) => [{ find, replace }]);
 const of = <Input>(tool: Tool, input: fc.Arbitrary<Input>): fc.Arbitrary<[Tool, Input]> =>
   fc.tuple(fc.constant(tool), input);
+/** A tool of a toolkit, where this program has it. */
+const ofToolkit = <Input>(name: string, input: fc.Arbitrary<Input>): fc.Arbitrary<[Tool, Input]>[] => {
+  const tool = builtInTools()[name];
+  return tool === undefined ? [] : [of(tool, input)];
+};
 /** Every tool that changes files by what is in its arguments. */
 const step = fc.oneof(
   of(tools.create_file, fc.record({ path, content })),
   of(tools.update_file, fc.record({ path, content })),
   of(tools.write_to_file, fc.record({ path, content })),
   of(tools.replace_in_file, fc.record({ path, diff })),
-  of(tools.patch_file, fc.record({ path, changes })),
-  of(tools.rewrite_file, fc.record({ path, content })),
+  ...ofToolkit("patch_file", fc.record({ path, changes })),
+  ...ofToolkit("rewrite_file", fc.record({ path, content })),
   of(tools.delete_file, fc.record({ path })),
   of(tools.create_folder, fc.record({ path })),
   of(tools.move_file, fc.record({ source: path, destination: path })),

@@ -1,40 +1,34 @@
+import { defineToolkit } from "../../src/toolkits/toolkit.ts";
 import { circuitFile } from "./collectors/circuit-file.ts";
+import { aboutCircuits } from "./collectors/circuit-place.ts";
 import { dependencies } from "./collectors/dependencies.ts";
 import { designGoals } from "./collectors/design-goals.ts";
 import { diagnostics } from "./collectors/diagnostics.ts";
+import { searchHits } from "./collectors/search-hits.ts";
 import { simulation } from "./collectors/simulation.ts";
 import { analysisOutput } from "./prompts/analysis-output.ts";
-import { analyzeSimulation } from "./prompts/analyze-simulation.ts";
 import { diagnostics as diagnosticsText } from "./prompts/diagnostics.ts";
-import { extractDesignGoals } from "./prompts/extract-design-goals.ts";
-import { fixError } from "./prompts/fix-error.ts";
-import { initialDesign } from "./prompts/initial-design.ts";
-import { optimizeParameters } from "./prompts/optimize-parameters.ts";
+import { identityCircuit } from "./prompts/identity-circuit.ts";
 import { spiceOutput } from "./prompts/spice-output.ts";
-import { circuitTools } from "../../src/tools/index.ts";
-import type { Toolkit } from "../../src/toolkits/toolkit.ts";
+import { fileRoutes } from "./routes/files.ts";
+import { circuitTools } from "./tools/index.ts";
+import { openCircuits } from "./open.ts";
+import { circuitWorkflow } from "./workflow.ts";
 
-/** Design of electronic circuits (CIRC). */
-export const circuits: Toolkit = {
+/** Design of electronic circuits: an iteration is simulated, reviewed, and waits for what comes next. */
+export const circuits = defineToolkit({
   name: "circuits",
   title: { en: "Circuits", zh: "电路设计" },
   description: {
     en: "Simulates and changes circuits, and knows the netlists, results and goals that a session works on.",
     zh: "仿真并修改电路，了解会话所处理的网表、仿真结果和设计目标。",
   },
-  tools: Object.values(circuitTools),
-  templates: [
-    analysisOutput,
-    analyzeSimulation,
-    diagnosticsText,
-    extractDesignGoals,
-    fixError,
-    initialDesign,
-    optimizeParameters,
-    spiceOutput,
-  ],
-  identity: "circuit",
-  collectors: [circuitFile, dependencies, designGoals, diagnostics, simulation],
-  guardrails: [],
   enabled: "default",
-};
+  tools: Object.values(circuitTools),
+  templates: [analysisOutput, diagnosticsText, spiceOutput],
+  identity: { profile: "circuit", template: identityCircuit },
+  collectors: [diagnostics, circuitFile, dependencies, designGoals, simulation, searchHits].map(aboutCircuits),
+  workflow: circuitWorkflow,
+  open: openCircuits,
+  routes: [fileRoutes],
+});

@@ -1,18 +1,24 @@
-import { plannerTools } from "../../src/tools/index.ts";
-import type { Toolkit } from "../../src/toolkits/toolkit.ts";
+import { plannerTools } from "./tools/index.ts";
+import { defineToolkit } from "../../src/toolkits/toolkit.ts";
+import { identityPlanner } from "./prompts/identity-planner.ts";
+import { chatRoutes } from "./routes/chat.ts";
+import { taskRoutes } from "./routes/tasks.ts";
+import { openTasks, plannerStores } from "./tasks/session-tasks.ts";
+import { plannerWorkflow } from "./tasks/view-context.ts";
 
 /** Tasks with dates. */
-export const planner: Toolkit = {
+export const planner = defineToolkit({
   name: "planner",
   title: { en: "Planner", zh: "任务规划" },
   description: {
     en: "Keeps tasks: makes, reads, changes, schedules and deletes them.",
     zh: "管理任务：创建、查看、修改、安排和删除。",
   },
-  tools: Object.values(plannerTools),
-  templates: [],
-  identity: "planner",
-  collectors: [],
-  guardrails: [],
   enabled: "default",
-};
+  tools: Object.values(plannerTools),
+  identity: { profile: "planner", template: identityPlanner },
+  workflow: plannerWorkflow,
+  stores: plannerStores,
+  open: openTasks,
+  routes: [chatRoutes, taskRoutes],
+});

@@ -4,7 +4,6 @@ import { createToolFolders, type ExternalToolSource } from "../../external-tools
 import { createLibraries, type Libraries } from "../../library-docs/libraries.ts";
 import type { Logger } from "@millrace/engine/logger";
 import { createRuleFolders, type RuleSource } from "../../rules/rule-folders.ts";
-import { tools } from "../../tools/index.ts";
 import { rulesDocument } from "./documentation-rules.ts";
 import { librariesDocument } from "./documentation-libraries.ts";
 import { externalToolsDocument } from "./documentation-tools.ts";
@@ -18,7 +17,7 @@ export interface Documentation {
   sources: readonly DocumentSource[];
 }
 
-/** Opens the documentation of a workspace. `home` is that of the user who runs the program. */
+/** Opens the documentation of a workspace. `builtInTools`: names that a user's tools cannot have. `home` is that of the user who runs the program. */
 export function openDocumentation(
   {
     workspace,
@@ -26,10 +25,11 @@ export function openDocumentation(
     toolHelp,
     home = homedir(),
   }: Pick<Config, "workspace" | "dataDir" | "toolHelp"> & { home?: string },
+  builtInTools: readonly string[],
   logger: Pick<Logger, "warn">,
 ): Documentation {
   const rules = createRuleFolders({ workspace, home, logger });
-  const houseTools = new Set(Object.keys(tools));
+  const houseTools = new Set(builtInTools);
   const runsHelp = toolHelp === "run";
   const externalTools = createToolFolders({ workspace, home, houseTools, runsHelp, logger });
   const libraries = createLibraries({ dataDir, workspace, logger });

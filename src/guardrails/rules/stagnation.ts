@@ -1,5 +1,5 @@
 import { stagnationReason } from "../../prompts/loop-reasons.ts";
-import { smallerIsBetter } from "../../../toolkits/circuits/simulation/smaller-is-better.ts";
+import { smallerIsBetter } from "../smaller-is-better.ts";
 import type { TurnRule } from "../finding.ts";
 import { latestSteps } from "../history.ts";
 import { markedChange, stagnationFinish } from "../limits.ts";

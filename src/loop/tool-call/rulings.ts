@@ -89,16 +89,13 @@ export async function lookAt(
   return lookAtCall(tool, input, toolContext(config));
 }
 
-/** What the operator wants to be asked about besides the rules, and who runs commands and simulates. */
-export function askedBesides(
-  services: RunServices,
-): Pick<ToolContext, "criticalFiles" | "confirmTasks" | "shell" | "simulator"> {
-  const { criticalFiles = [], confirmTasks = false, shell, simulator } = services;
+/** What the operator wants to be asked about besides the rules, and who runs commands. */
+export function askedBesides(services: RunServices): Pick<ToolContext, "criticalFiles" | "confirmTasks" | "shell"> {
+  const { criticalFiles = [], confirmTasks = false, shell } = services;
   return {
     criticalFiles,
     confirmTasks,
     ...(shell === undefined ? {} : { shell }),
-    ...(simulator === undefined ? {} : { simulator }),
   };
 }
 
@@ -109,7 +106,7 @@ export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolC
   const document = editorBuffer(config);
   return {
     workspace: services.workspace,
-    tasks: services.tasks,
+    toolkitServices: services.toolkitServices,
     ...askedBesides(services),
     ...(background === undefined ? {} : { background }),
     ...(document === undefined ? {} : { document }),

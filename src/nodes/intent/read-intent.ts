@@ -11,7 +11,8 @@ import { intentByRules, type ReadIntent } from "./intent-rules.ts";
 import { dropsTheWork } from "./intent-words.ts";
 import { isPlanning } from "../plan/planning.ts";
 import { nodeRequest, offeredTools, runContext } from "../turn/node-request.ts";
-import { presetOf } from "../preset-task.ts";
+import { workflowAdditions } from "../../toolkits/composition.ts";
+import { presetOf } from "../preset-action.ts";
 
 const asked: Intent = { kind: "action", extent: "full", priorities: [], implicit_needs: [] };
 
@@ -67,8 +68,16 @@ export function hasContext(state: GraphState): boolean {
     requests.length > 1 ||
     hasParts ||
     state.conversation_summary !== null ||
-    [state.circuit_file_path, state.sim_result_path, state.design_goals_path, state.error_context].some(Boolean)
+    Boolean(state.error_context) ||
+    worksOnSomething(state)
   );
+}
+
+/** Whether a toolkit knows something of the session. */
+function worksOnSomething(state: GraphState): boolean {
+  const values: Readonly<Record<string, unknown>> = state;
+  const fields = workflowAdditions().flatMap((one) => Object.keys(one.state ?? {}));
+  return fields.some((field) => values[field] !== null && values[field] !== undefined);
 }
 
 /** An answer that cannot be read means free work: it can do everything the other routes can. */

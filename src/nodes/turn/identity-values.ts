@@ -2,34 +2,27 @@ import { homedir, release, type, userInfo } from "node:os";
 import { basename } from "node:path";
 import type { Value } from "../../prompts/template.ts";
 import type { GraphState, RunContext } from "../../state.ts";
+import { workflowAdditions } from "../../toolkits/composition.ts";
 
 /** What an identity may tell of the session and the machine. */
-export function identityValues(
-  state: GraphState,
-  workspace: string,
-  { user_preferences, user_name, view_context }: RunContext,
-): Record<string, Value> {
+export function identityValues(state: GraphState, workspace: string, context: RunContext): Record<string, Value> {
   return {
     project_name: basename(state.project_root ?? workspace),
-    circuit_file: state.circuit_file_path === null ? null : basename(state.circuit_file_path),
-    design_goals: state.design_goals_summary,
-    simulation_status: simulationStatus(state),
-    user_preferences: user_preferences ?? null,
+    user_preferences: context.user_preferences ?? null,
     workspace_path: workspace,
     working_directory: workspace,
     os: `${type()} ${release()}`,
     shell: shell(),
     home: homedir(),
     today: new Date().toISOString().slice(0, 10),
-    user_name: user_name ?? null,
-    view_context: view_context ?? null,
-    current_area_id: /^area::(.+)$/u.exec(view_context ?? "")?.[1] ?? null,
+    user_name: context.user_name ?? null,
+    ...ofToolkits(state, context),
   };
 }
 
-function simulationStatus({ error_context, last_metrics }: GraphState): string {
-  if (error_context !== null) return "failed";
-  return last_metrics === null ? "not run" : "succeeded";
+function ofToolkits(state: GraphState, context: RunContext): Record<string, Value> {
+  const variables = workflowAdditions().flatMap(({ identityVariables = {} }) => Object.entries(identityVariables));
+  return Object.fromEntries(variables.map(([name, valueOf]) => [name, valueOf(state, context)]));
 }
 
 /** Looked up once: the system reads files for it. */

@@ -14,7 +14,8 @@ import { confirmation } from "../../prompts/templates/confirmation.ts";
 import { forcedTool } from "../../prompts/templates/forced-tool.ts";
 import type { WorkingRole } from "../../models/registry/roles.ts";
 import { textOfParts } from "../../prompts/injector.ts";
-import { LoopLimits, RunContext, type GraphState, type Profile } from "../../state.ts";
+import { LoopLimits, type RunContext, type GraphState } from "../../state.ts";
+import { composedContext } from "../../toolkits/composition.ts";
 import { clientTools } from "../../tools/conversation/client-tool.ts";
 import { createRegistry } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
@@ -38,11 +39,12 @@ export function runContext(config: LangGraphRunnableConfig): RunContext {
 
 function readContext(config: LangGraphRunnableConfig): RunContext {
   const chosen: Record<string, unknown> = {};
-  for (const key of Object.keys(RunContext.shape)) {
+  const schema = composedContext();
+  for (const key of Object.keys(schema.shape)) {
     const value: unknown = config.context?.[key] ?? config.configurable?.[key];
     if (value !== undefined) chosen[key] = value;
   }
-  const parsed = RunContext.safeParse(chosen);
+  const parsed = schema.safeParse(chosen);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   throw new AppError("invalid_parameter", `The run's context is not usable: ${problems.join("; ")}`, {
@@ -185,7 +187,7 @@ function summaryFor(
 /** What is handed over to be summed up is not made shorter. */
 function roomOf(
   history: BaseMessage[] | undefined,
-  profile: Profile,
+  profile: string,
   { context_shares }: RunContext,
 ): Pick<LoopRequest, "room"> {
   if (history !== undefined) return {};

@@ -1,6 +1,7 @@
 import { documentKinds } from "../../context/documentation/documentation.ts";
 import type { LoopRequest } from "../../loop/request.ts";
 import type { GraphState, RunContext } from "../../state.ts";
+import { workflowAdditions } from "../../toolkits/composition.ts";
 import { carriedBy } from "./carried.ts";
 
 /**
@@ -16,7 +17,7 @@ export function readingOf(
   const carried = carriedBy(state.messages);
   const named = [...references, ...carried.references].map(({ source }) => source);
   const attached = carried.attachments.map(({ path }) => path);
-  const files = [opened, ...named, ...attached, state.circuit_file_path, state.design_goals_path];
+  const files = [opened, ...named, ...attached, ...workflowAdditions().flatMap((one) => one.files?.(state) ?? [])];
   if (isSilent) return {};
   if (agent === undefined) return { reading: { kinds: documentKinds, files } };
   return agent.include_rules === true ? { reading: { kinds: ["rules"], files } } : {};

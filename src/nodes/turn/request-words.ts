@@ -1,6 +1,12 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { textOf } from "@millrace/engine/message-text";
 
+/** Whether the last message is the user's. */
+export function endsWithRequest(messages: readonly BaseMessage[]): boolean {
+  const last = messages.at(-1);
+  return last !== undefined && isHumanMessage(last);
+}
+
 /** The user's own words of this turn. */
 export function requestOf(messages: readonly BaseMessage[]): string {
   return textOf(messages.findLast((message) => isHumanMessage(message))?.content ?? "");

@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { servicesOf } from "../../loop/services.ts";
-import type { Profile, RunContext } from "../../state.ts";
+import type { RunContext } from "../../state.ts";
 import { chosenToolkits, enabledToolkits, identityOfToolkits } from "../../toolkits/enabled-toolkits.ts";
 import type { Toolkit } from "../../toolkits/toolkit.ts";
 
@@ -10,7 +10,7 @@ export function runToolkits(context: RunContext, config: RunnableConfig): readon
 }
 
 /** Whose identity the assistant has: as the run says, else that of a toolkit it names, else the general one. */
-export function profileOf(context: RunContext, config: RunnableConfig): Profile {
+export function profileOf(context: RunContext, config: RunnableConfig): string {
   return context.profile ?? identityOfToolkits(context.toolkits, serverToolkits(config)) ?? "general";
 }
 

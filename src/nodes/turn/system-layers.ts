@@ -1,7 +1,7 @@
-import { diagnostics } from "../../../toolkits/circuits/collectors/diagnostics.ts";
 import { agentSystemText, systemParts, type ContextLayer, type SystemPart } from "../../prompts/injector.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
-import type { GraphState, Profile, RunContext } from "../../state.ts";
+import type { GraphState, RunContext } from "../../state.ts";
+import { workflowAdditions, workflowToolkits } from "../../toolkits/composition.ts";
 import type { SearchResult } from "../../web/search-result.ts";
 import { identityValues } from "./identity-values.ts";
 
@@ -25,7 +25,7 @@ export function systemOf(
     task: string;
     workspace: string;
     prompts: Prompts;
-    profile: Profile;
+    profile: string;
     gathered: GatheredContext | undefined;
   },
 ): SystemPart[] {
@@ -49,11 +49,10 @@ export function systemOf(
 
 /** What the session works on, and what the request wants beyond its words. */
 function factsOf(state: GraphState, gathered: GatheredContext | undefined): Record<string, string | null> {
-  // Diagnostics begin with the last error: it is told once.
-  const isTold = gathered?.before.some(({ name }) => name === diagnostics.name) === true;
+  const includeError = workflowToolkits().flatMap(({ collectors }) => collectors.filter((one) => one.includesError));
+  const isTold = gathered?.before.some((layer) => includeError.some(({ name }) => name === layer.name)) === true;
   return {
-    "Design goals": state.design_goals_summary,
-    "Circuit file": state.circuit_file_path,
+    ...Object.assign({}, ...workflowAdditions().map(({ facts }) => facts?.(state))),
     "Last error": isTold ? null : state.error_context,
     "Matters most to the user": state.wanted?.priorities.join("; ") ?? null,
     "Goes without saying": state.wanted?.implicit_needs.join("; ") ?? null,

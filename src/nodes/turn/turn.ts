@@ -4,7 +4,8 @@ import { z } from "zod";
 import type { LoopOutcome } from "../../loop/loop.ts";
 import { advance, type TurnState } from "../../loop/limits/orchestration.ts";
 import { emit } from "../../loop/request.ts";
-import { SessionFacts, type GraphState, type Orchestration } from "../../state.ts";
+import { stateFields, type GraphState, type Orchestration } from "../../state.ts";
+import { workflowAdditions } from "../../toolkits/composition.ts";
 import { modelForWork } from "./node-model.ts";
 import { lastToolOf, runContext } from "./node-request.ts";
 
@@ -48,16 +49,27 @@ function tellModel(
 }
 
 /** Where the turn is, and what its tools have found out for the session. */
-type TurnEnd = { orchestration: Orchestration } & SessionFacts;
+type TurnEnd = Pick<GraphState, "orchestration"> & Partial<Pick<GraphState, "error_context">>;
 
-const Learned = z.object({ session: SessionFacts });
-
-/** What the results of tools tell the session, the later one before the earlier. */
-function learned(messages: readonly BaseMessage[]): SessionFacts {
+/** Fields of the state that results of tools set, the later one before the earlier. */
+function learned(messages: readonly BaseMessage[]): Partial<GraphState> {
+  const Learned = z.object({ session: settableFields() });
   return messages
     .filter((message) => isToolMessage(message))
     .map(({ additional_kwargs }) => Learned.safeParse(additional_kwargs).data?.session)
-    .reduce<SessionFacts>((all, one) => ({ ...all, ...one }), {});
+    .reduce<Partial<GraphState>>((all, one) => ({ ...all, ...one }), {});
+}
+
+let settable: z.ZodObject | undefined;
+
+/** What tools may set: the last error, and the fields of the toolkits that the workflow is drawn with. */
+function settableFields(): z.ZodObject {
+  const own: z.ZodRawShape = Object.assign({}, ...workflowAdditions().map(({ state }) => state));
+  const fields = Object.entries({ ...own, error_context: stateFields.error_context });
+  // A field that is not set keeps its value: no default takes its place.
+  const bare = (field: z.core.$ZodType): z.core.$ZodType => (field instanceof z.ZodDefault ? field.unwrap() : field);
+  settable ??= z.object(Object.fromEntries(fields.map(([name, field]) => [name, z.optional(bare(field))])));
+  return settable;
 }
 
 /** Notes what a loop call did for the turn, and where the turn is now. */

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { checkContent, checkValues, hasError, type PromptProblem } from "../check-content.ts";
-import type { Profile } from "../../state.ts";
-import { builtInIdentities } from "./identity-profiles.ts";
+import { AppError } from "@millrace/engine/errors/errors";
 import { messagesOf, refused, type PromptSource, type PromptVerdict } from "../manager.ts";
 import { OverrideFile, type Found, type WarnOfFile } from "../override-file.ts";
+import type { PromptParts } from "../parts.ts";
 import { identityText } from "../prompts.ts";
-import { variableName, type Value } from "../template.ts";
+import { variableName, type Template, type Value } from "../template.ts";
 
 const names = z.array(z.string()).max(100);
 
@@ -24,7 +24,7 @@ const StoredIdentity = z.object({
 /** An identity: whose it is, its text, its variables, and whether somebody wrote it. */
 export interface IdentityRecord {
   version: string;
-  profile: Profile;
+  profile: string;
   name: string;
   description: string;
   content: string;
@@ -55,30 +55,34 @@ type Usable = Pick<
  * `identity_<profile>.json` for the others. Reading never fails.
  */
 export class IdentityManager {
-  readonly #files: Record<Profile, OverrideFile<Usable>>;
+  readonly #parts: PromptParts;
+  readonly #files: ReadonlyMap<string, OverrideFile<Usable>>;
   /** What was last said of missing values. */
-  readonly #warned = new Map<Profile, string>();
-  readonly #warnOfValues: (warning: { profile: Profile; problem: string }) => void;
+  readonly #warned = new Map<string, string>();
+  readonly #warnOfValues: (warning: { profile: string; problem: string }) => void;
 
   constructor(
     folder: string,
-    warn: { ofFile: WarnOfFile; ofValues: (warning: { profile: Profile; problem: string }) => void },
+    parts: PromptParts,
+    warn: { ofFile: WarnOfFile; ofValues: (warning: { profile: string; problem: string }) => void },
   ) {
-    const file = (profile: Profile): OverrideFile<Usable> =>
-      new OverrideFile(join(folder, fileName(profile)), (text) => readIdentity(profile, text), warn.ofFile);
-    this.#files = {
-      general: file("general"),
-      document: file("document"),
-      chat: file("chat"),
-      circuit: file("circuit"),
-      planner: file("planner"),
-      agentic: file("agentic"),
-    };
+    this.#parts = parts;
+    this.#files = new Map(
+      this.profiles().map((profile) => {
+        const read = (text: string): ReturnType<typeof readIdentity> => readIdentity(this.#builtIn(profile), text);
+        return [profile, new OverrideFile(join(folder, fileName(profile)), read, warn.ofFile)];
+      }),
+    );
     this.#warnOfValues = warn.ofValues;
   }
 
+  /** The profiles that there are. */
+  profiles(): string[] {
+    return Object.keys(this.#parts.identities);
+  }
+
   /** The filled identity; a required variable without a value is a warning, never a stop. */
-  filled(profile: Profile, values: Readonly<Record<string, Value>>): string {
+  filled(profile: string, values: Readonly<Record<string, Value>>): string {
     const { content, variables, required_variables } = this.full(profile);
     const missing = checkValues(values, { required: required_variables, missing: "warning" });
     const problem = messagesOf(missing);
@@ -89,14 +93,14 @@ export class IdentityManager {
   }
 
   /** The whole record with the unfilled text. */
-  full(profile: Profile): IdentityRecord {
-    const found = this.#files[profile].read();
-    const usable = found.kind === "value" ? found.value : builtIn(profile);
+  full(profile: string): IdentityRecord {
+    const found = this.#file(profile).read();
+    const usable = found.kind === "value" ? found.value : this.#builtIn(profile);
     return {
       ...usable,
       version: "1",
       profile,
-      default_content: builtInIdentities[profile].content,
+      default_content: this.#identity(profile).content,
       source: sourceOf(found),
       problems:
         found.kind === "unusable" ? [{ kind: "unusable", severity: "error", message: found.problem }] : usable.problems,
@@ -104,7 +108,7 @@ export class IdentityManager {
   }
 
   /** What would become of an identity with these changes and values. */
-  validate(profile: Profile, change: IdentityChange, values?: Readonly<Record<string, unknown>>): PromptVerdict {
+  validate(profile: string, change: IdentityChange, values?: Readonly<Record<string, unknown>>): PromptVerdict {
     const next = changed(this.full(profile), change);
     const problems = [
       ...checkIdentity(next),
@@ -114,7 +118,7 @@ export class IdentityManager {
   }
 
   /** Saves a custom identity, which counts from the next turn on. Throws `invalid_parameter` or `storage_*`. */
-  save(profile: Profile, change: IdentityChange, now: Date): IdentityRecord {
+  save(profile: string, change: IdentityChange, now: Date): IdentityRecord {
     const former = this.full(profile);
     const next = changed(former, change);
     const problems = checkIdentity(next).filter(({ severity }) => severity === "error");
@@ -130,23 +134,51 @@ export class IdentityManager {
       required_variables,
       metadata: { created_at: former.metadata.created_at ?? at, updated_at: at },
     };
-    this.#files[profile].write(`${JSON.stringify(stored, null, 2)}\n`);
+    this.#file(profile).write(`${JSON.stringify(stored, null, 2)}\n`);
     return this.full(profile);
   }
 
   /** Goes back to the built-in identity. Throws `storage_*`. */
-  reset(profile: Profile): IdentityRecord {
-    this.#files[profile].remove();
+  reset(profile: string): IdentityRecord {
+    this.#file(profile).remove();
     return this.full(profile);
   }
 
   /** Forgets what was read. */
   reload(): void {
-    for (const file of Object.values(this.#files)) file.forget();
+    for (const file of this.#files.values()) file.forget();
+  }
+
+  #file(profile: string): OverrideFile<Usable> {
+    return this.#files.get(profile) ?? unknownProfile(profile);
+  }
+
+  #identity(profile: string): Template {
+    const { identities } = this.#parts;
+    return (Object.hasOwn(identities, profile) ? identities[profile] : undefined) ?? unknownProfile(profile);
+  }
+
+  #builtIn(profile: string): Usable {
+    const { title, description, content, required, optional } = this.#identity(profile);
+    return {
+      name: title.en,
+      description,
+      content,
+      variables: [...new Set([...required, ...optional, ...this.#parts.identityVariables])],
+      required_variables: [...required],
+      problems: [],
+      metadata: { created_at: null, updated_at: null, is_custom: false },
+    };
   }
 }
 
-function fileName(profile: Profile): string {
+function unknownProfile(profile: string): never {
+  throw new AppError("invalid_parameter", `There is no profile "${profile}".`, {
+    suggestion: "GET /openapi.json lists the profiles.",
+  });
+}
+
+function fileName(profile: string): string {
   return profile === "general" ? "identity.json" : `identity_${profile}.json`;
 }
 
@@ -159,19 +191,6 @@ function sourceOf(found: Found<unknown>): PromptSource {
     case "unusable":
       return "fallback";
   }
-}
-
-function builtIn(profile: Profile): Usable {
-  const { title, description, content, required, optional } = builtInIdentities[profile];
-  return {
-    name: title.en,
-    description,
-    content,
-    variables: [...required, ...optional],
-    required_variables: [...required],
-    problems: [],
-    metadata: { created_at: null, updated_at: null, is_custom: false },
-  };
 }
 
 function changed(record: IdentityRecord, change: IdentityChange): IdentityRecord {
@@ -210,13 +229,12 @@ function checkIdentity({
   ];
 }
 
-function readIdentity(profile: Profile, text: string): { value: Usable } | { problem: string } {
+function readIdentity(base: Usable, text: string): { value: Usable } | { problem: string } {
   const parsed = StoredIdentity.safeParse(parseJson(text));
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "the file"}: ${message}`);
     return { problem: `it is not an identity: ${issues.join("; ")}` };
   }
-  const base = builtIn(profile);
   const { name = base.name, description = base.description, content, metadata } = parsed.data;
   const variables = parsed.data.variables ?? base.variables;
   const required_variables =

@@ -1,4 +1,5 @@
 import { builtInPrompts, type Prompts } from "../prompts.ts";
+import { jsonFormat } from "../output-formats.ts";
 import { defineTemplate } from "../template.ts";
 
 /** PROMPT_INTENT_ANALYSIS: what a request wants. */
@@ -8,6 +9,7 @@ export const intent = defineTemplate({
   description: "Asks what the user wants and where the turn should go.",
   optional: ["tools"],
   marker: "task: intent",
+  format: jsonFormat,
   content: [
     "Decide how the assistant should handle the user's last message. Choose one route:",
     '- "reply": thanks, small talk, or a question that needs no tool.',

@@ -137,6 +137,6 @@ function contextOf(
   signal: AbortSignal,
 ): ToolContext {
   const { workspace, web } = services;
-  const tasks = owner === undefined ? services.tasks.ofSession(sessionId) : services.tasks.ownedBy(owner);
-  return { workspace, tasks, web, ...askedBesides(services), sessionId, callId, repeated: false, signal };
+  const toolkitServices = services.toolkitServices.forSession({ sessionId, owner });
+  return { workspace, toolkitServices, web, ...askedBesides(services), sessionId, callId, repeated: false, signal };
 }

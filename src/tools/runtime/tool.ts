@@ -3,13 +3,12 @@ import type { z } from "zod";
 import type { BackgroundAgents } from "../../agents/background.ts";
 import type { Assignment, DelegationMode } from "../../agents/delegation.ts";
 import type { ErrorCode } from "@millrace/engine/errors/errors";
-import type { ResultMode, SessionFacts } from "../../state.ts";
+import type { ResultMode } from "../../state.ts";
 import type { EffectClass, FileChange } from "@millrace/engine/storage/records";
-import type { TaskStore } from "@millrace/engine/storage/task-store";
 import type { Web } from "../../web/open-web.ts";
 import type { DiffLine } from "../undo/line-diff.ts";
-import type { Engine } from "../../../toolkits/circuits/simulation/engine.ts";
 import type { Shell } from "../shell/shell.ts";
+import type { ToolkitServices } from "./toolkit-services.ts";
 
 /** The uniform result of every tool. A failing tool sets `errorType`; `content` is what the model reads. */
 export interface ToolResult {
@@ -23,8 +22,8 @@ export interface ToolResult {
   suggestion?: string | undefined;
   /** Measured values of a simulation or the like, by name; the loop sees whether they get better. */
   metrics?: Record<string, number>;
-  /** What the session is to know of it beyond its words: the node that called the loop takes it over. */
-  session?: SessionFacts;
+  /** Fields of the state that the node which called the loop sets: `error_context`, and those of the tool's toolkit. */
+  session?: Readonly<Record<string, unknown>>;
   /** The new text of the document in the client's editor, which is told of it. */
   document?: DocumentEdit;
   /** What the call changed in the workspace, set by the runtime. */
@@ -68,10 +67,9 @@ export type Operation =
   | { type: "EditDocument"; path: string; lines_added: number; lines_removed: number; preview: string }
   | { type: "Query" | "Create" | "SimpleModify" };
 
-/** What a tool may touch: the workspace folder (an absolute path, links resolved), the planner's tasks, and the signal. */
+/** What a tool may touch: the workspace folder (an absolute path, links resolved), what its toolkit keeps open, the signal. */
 export interface ToolContext {
   workspace: string;
-  tasks: TaskStore;
   sessionId: string;
   /** The run that the call belongs to; absent for a call by hand. */
   runId?: string;
@@ -89,8 +87,8 @@ export interface ToolContext {
   background?: BackgroundAgents;
   /** Runs commands; absent where nobody does. */
   shell?: Shell;
-  /** Simulates circuits; absent where the one that comes along does. */
-  simulator?: Engine;
+  /** What toolkits keep open, as far as it belongs to the session. */
+  toolkitServices: ToolkitServices;
   /** What the session has said and done before this turn; absent for a call by hand. */
   history?: SessionHistory;
   /** The document in the client's editor; absent where its text did not come with the run. */

@@ -275,13 +275,11 @@ describe("create_file and update_file of a Word document", () => {
   });
 
   it.each(["a.docx", "a.pdf"])("is not broken by other tools that write: %s", async (path) => {
-    const result = await workspace.call(tools.rewrite_file, { path, content: "text" });
+    const result = await workspace.call(tools.write_to_file, { path, content: "text" });
     expect(result).toMatchObject({ success: false, errorType: "invalid_parameter" });
     expect(await readdir(workspace.root)).toEqual([]);
     await workspace.call(tools.create_file, { path: "b.docx", content: "# B" });
     const before = await readFile(join(workspace.root, "b.docx"));
-    const changes = [{ find: "PK", replace: "KP" }];
-    expect(await workspace.call(tools.patch_file, { path: "b.docx", changes })).toMatchObject({ success: false });
     const diff = "<<<<<<< SEARCH\nPK\n=======\nKP\n>>>>>>> REPLACE";
     expect(await workspace.call(tools.replace_in_file, { path: "b.docx", diff })).toMatchObject({ success: false });
     expect((await readFile(join(workspace.root, "b.docx"))).equals(before)).toBe(true);

@@ -81,9 +81,6 @@ describe("the operation a call asks leave for", () => {
     ],
     [rename_file, { path: "v1.0", new_name: "v1.1" }, { type: "SimpleModify" }],
     [rename_file, { path: "package.json", new_name: "old.json" }, { type: "ModifyCriticalFile" }],
-    [tools.delete_task, { task_id: "1" }, { type: "SimpleModify" }],
-    [tools.create_task, { title: "a" }, { type: "Create" }],
-    [tools.read_tasks, { view_context: "staging" }, { type: "Query" }],
   ])("of $0.name with $1", async (tool, input, expected) => {
     const prepared = prepareCall(tool, input);
     if (prepared.kind !== "ready") throw new Error(prepared.result.message);

@@ -115,11 +115,4 @@ describe("after a crash", () => {
     expect(await run(tools.delete_file, { path: "folder" })).toMatchObject({ success: true });
     expect(await texts()).toEqual({ "a.txt": "old" });
   });
-
-  it("a task that was made is not made again, and one that was not is made", async () => {
-    const { create_task } = tools;
-    await crash(create_task, { title: "Once" }, (_, context) => create_task.run({ title: "Once" }, context));
-    expect(await run(tools.create_task, { title: "Once" })).toMatchObject({ success: true, data: { title: "Once" } });
-    expect(await workspace.context.tasks.find({})).toHaveLength(1);
-  });
 });

@@ -1,13 +1,14 @@
 import { fenced } from "../../../src/context/layers.ts";
 import { netlistFacts, readNetlist } from "../netlist/netlist.ts";
 import { readWorkspaceText } from "../../../src/context/workspace/workspace-text.ts";
-import { priorities, type Collector } from "../../../src/context/collectors/collector.ts";
+import { priorities, type Collector } from "../../../src/context/collector.ts";
+import type { CircuitPlace } from "./circuit-place.ts";
 
 /** How the names of circuits end. */
 export const circuitEndings = /\.(cir|sp|spice|sub|inc)$/iu;
 
 /** The circuit that the session works on, whole and with line numbers, and what it is made of. */
-export const circuitFile: Collector = {
+export const circuitFile: Collector<CircuitPlace> = {
   name: "circuit_file",
   title: "Current circuit",
   priority: priorities.high,

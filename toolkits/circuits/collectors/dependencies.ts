@@ -1,9 +1,10 @@
 import { dirname, join, normalize } from "node:path/posix";
 import { errorMessage, isAppError } from "@millrace/engine/errors/errors";
-import { fileExcerpt } from "../../../src/context/workspace/file-excerpt.ts";
+import { fileExcerpt } from "./file-excerpt.ts";
 import { fenced } from "../../../src/context/layers.ts";
 import { createNetlistFiles } from "../netlist/netlist-files.ts";
-import { priorities, type Collector } from "../../../src/context/collectors/collector.ts";
+import { priorities, type Collector } from "../../../src/context/collector.ts";
+import type { CircuitPlace } from "./circuit-place.ts";
 
 /** How far includes are followed, how far their sub-circuits are shown, and how many files are read at most. */
 const [deepest, shownDeepest, mostFiles] = [5, 3, 50];
@@ -26,7 +27,7 @@ interface Dependency {
  * The files that the circuit includes: those it names itself by their size, of those two or three away the sub-circuits,
  * of others the names. The newest of the same distance comes first. Files outside of the workspace are not read.
  */
-export const dependencies: Collector = {
+export const dependencies: Collector<CircuitPlace> = {
   name: "dependencies",
   title: "Included files",
   priority: priorities.high,

@@ -1,10 +1,11 @@
 import { assessGoal, readGoals, usualGoals, type Goal, type GoalState } from "../simulation/goals.ts";
 import { readIfThere } from "../../../src/context/workspace/workspace-text.ts";
-import { priorities, type Collector } from "../../../src/context/collectors/collector.ts";
+import { priorities, type Collector } from "../../../src/context/collector.ts";
+import type { CircuitPlace } from "./circuit-place.ts";
 import { namedAfter } from "./named-after.ts";
 
 /** What the design has to reach, and how far the last simulation is from it. */
-export const designGoals: Collector = {
+export const designGoals: Collector<CircuitPlace> = {
   name: "design_goals",
   title: "Design goals",
   priority: priorities.high,

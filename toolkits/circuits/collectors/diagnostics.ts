@@ -4,7 +4,8 @@ import { createFaultCache } from "../netlist/fault-cache.ts";
 import { netlistWarnings } from "../netlist/netlist-warnings.ts";
 import { readNetlist } from "../netlist/netlist.ts";
 import { readIfThere, readWorkspaceText } from "../../../src/context/workspace/workspace-text.ts";
-import { priorities, type CollectionContext, type Collector } from "../../../src/context/collectors/collector.ts";
+import { priorities, type Collector } from "../../../src/context/collector.ts";
+import type { CircuitPlace } from "./circuit-place.ts";
 
 /** Lines shown before and after one with a fault. */
 const around = 5;
@@ -27,11 +28,12 @@ const failures = createFailureHistory();
  * What is wrong with the circuit before anything is run and what is seldom meant, what the session knows of the last
  * failure, and what has failed before that since a simulation of the circuit succeeded.
  */
-export const diagnostics: Collector = {
+export const diagnostics: Collector<CircuitPlace> = {
   name: "diagnostics",
   title: "Diagnostics",
   priority: priorities.critical,
   reserved: 500,
+  includesError: true,
   async collect(context, signal) {
     const { workspace, circuit_file: path, error } = context;
     const told = [...(error === null || error === "" ? [] : [`Simulation: ${error}`]), ...earlierFailures(context)];
@@ -54,7 +56,7 @@ export const diagnostics: Collector = {
 const isWarning = ({ message }: Fault): boolean => message.startsWith("warning: ");
 
 /** Keeps what failed now, or forgets all of it after a success; gives what failed before, the newest first. */
-function earlierFailures(context: CollectionContext): string[] {
+function earlierFailures(context: CircuitPlace): string[] {
   const { session = "", workspace, circuit_file: path, error, metrics, now } = context;
   if (path === null) return [];
   const circuit = `${session}/${join(workspace, path)}`;

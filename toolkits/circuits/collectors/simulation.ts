@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { readIfThere, readWorkspaceText } from "../../../src/context/workspace/workspace-text.ts";
-import { priorities, type Collector } from "../../../src/context/collectors/collector.ts";
+import { priorities, type Collector } from "../../../src/context/collector.ts";
+import type { CircuitPlace } from "./circuit-place.ts";
 import { namedAfter } from "./named-after.ts";
 
 /** A file of results; tools that write more are read as far as these names go. */
@@ -17,7 +18,7 @@ const SimulationResult = z.looseObject({
  * What the last simulation came to: its figures, how it was set up, what failed, and how old it is. What the session
  * knows of the failure is told once, with the diagnostics.
  */
-export const simulation: Collector = {
+export const simulation: Collector<CircuitPlace> = {
   name: "simulation",
   title: "Last simulation",
   priority: priorities.medium,

@@ -1,6 +1,7 @@
 import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import type { GraphState, RunContext } from "../../../src/state.ts";
+import { CircuitContext } from "../state.ts";
 
 /** What may be chosen after an iteration of a design. */
 export const designChoices = [
@@ -55,7 +56,8 @@ export function chosenAtCheckpoint(messages: readonly BaseMessage[]): DesignChoi
  * mode `workflow` or where the run says so.
  */
 export function reviewDue(state: Pick<GraphState, "messages" | "work_mode">, context: RunContext): boolean {
-  if (!(context.design_checkpoint ?? state.work_mode === "workflow") || context.agent !== undefined) return false;
+  const { design_checkpoint = state.work_mode === "workflow" } = CircuitContext.parse(context);
+  if (!design_checkpoint || context.agent !== undefined) return false;
   return turnOf(state.messages).some((message) => isToolMessage(message) && message.name === "run_simulation");
 }
 

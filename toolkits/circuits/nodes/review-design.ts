@@ -5,6 +5,7 @@ import { readIfThere } from "../../../src/context/workspace/workspace-text.ts";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { servicesOf } from "../../../src/loop/services.ts";
 import type { GraphState, WorkflowNode } from "../../../src/state.ts";
+import { circuitState } from "../state.ts";
 import { figureText, goalText } from "../tools/figure-text.ts";
 import { iterationsIn, operationsOf } from "./design-review.ts";
 import { designSuggestions, statusSummary, type GoalSummary } from "./design-words.ts";
@@ -46,7 +47,8 @@ export const reviewDesign: WorkflowNode = async (state, config) => {
     lines: goals.map((goal) => goalText(goal, goal.state, goal.figure_unit)),
     areReached: goals.length > 0 && goals.every((goal) => goal.state.kind === "reached"),
   };
-  const { error_context: error, last_metrics: metrics } = state;
+  const { error_context: error } = state;
+  const { last_metrics: metrics } = circuitState(state);
   const figures = Object.entries(metrics ?? {})
     .slice(0, mostFigures)
     .map(([name, value]) => figureText({ name, value, unit: units[name] ?? "" }))
@@ -71,9 +73,10 @@ export const reviewDesign: WorkflowNode = async (state, config) => {
 /** The result that the session refers to; nothing of it where it is gone, or something else lies in its place by now. */
 async function resultOf(state: GraphState, workspace: string, signal: AbortSignal): Promise<Result> {
   const none = Result.parse({});
-  if (state.sim_result_path === null || state.error_context !== null) return none;
+  const { sim_result_path: path } = circuitState(state);
+  if (path === null || state.error_context !== null) return none;
   try {
-    const file = await readIfThere(workspace, state.sim_result_path, signal);
+    const file = await readIfThere(workspace, path, signal);
     return Result.safeParse(JSON.parse(file?.text ?? "{}")).data ?? none;
   } catch (error) {
     signal.throwIfAborted();

@@ -35,5 +35,6 @@ export const undoDesign: WorkflowNode = async (state, config) => {
     additional_kwargs: { timestamp: new Date().toISOString() },
   });
   // What was measured was measured of a circuit that is not there any more.
-  return { messages: [message], last_metrics: null, error_context: null };
+  const update = { messages: [message], error_context: null, last_metrics: null };
+  return update;
 };

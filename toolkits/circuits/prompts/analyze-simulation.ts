@@ -1,4 +1,5 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
+import { analysisFormat } from "./output-formats.ts";
 
 /** PROMPT_ANALYZE_SIMULATION: what a simulation says about the goals. */
 export const analyzeSimulation = defineTemplate({
@@ -8,6 +9,7 @@ export const analyzeSimulation = defineTemplate({
   required: ["metrics", "design_goals"],
   optional: ["circuit", "history"],
   marker: "task: analyze_simulation",
+  format: analysisFormat,
   content: [
     "Compare the metrics of the simulation with the goals, and find out which part of the circuit limits each goal that is missed.",
     "Metrics: {metrics}",

@@ -1,4 +1,5 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
+import { spiceFormat } from "./output-formats.ts";
 
 /** PROMPT_EXECUTE_INSTRUCTION: one clear wish about a circuit. */
 export const executeInstruction = defineTemplate({
@@ -8,6 +9,7 @@ export const executeInstruction = defineTemplate({
   required: ["instruction"],
   optional: ["circuit", "context"],
   marker: "task: execute_instruction",
+  format: spiceFormat,
   content: [
     "Do what the instruction says to the circuit, and nothing more. What it does not speak of stays as it is.",
     "Instruction: {instruction}",

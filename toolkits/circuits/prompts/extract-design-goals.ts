@@ -1,3 +1,4 @@
+import { jsonFormat } from "../../../src/prompts/output-formats.ts";
 import { defineTemplate } from "../../../src/prompts/template.ts";
 
 /** PROMPT_EXTRACT_DESIGN_GOALS: goals of a circuit from what the user asks for. */
@@ -8,6 +9,7 @@ export const extractDesignGoals = defineTemplate({
   required: ["user_requirement"],
   optional: ["circuit_type", "context", "goals_path"],
   marker: "task: extract_design_goals",
+  format: jsonFormat,
   content: [
     "Find in the user's request what the circuit must reach. A goal is a quantity with a number and a unit.",
     "Request: {user_requirement}",

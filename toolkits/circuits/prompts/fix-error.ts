@@ -1,4 +1,5 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
+import { spiceFormat } from "./output-formats.ts";
 
 /** PROMPT_FIX_ERROR: a circuit that a simulator refused. */
 export const fixError = defineTemplate({
@@ -8,6 +9,7 @@ export const fixError = defineTemplate({
   required: ["error", "circuit"],
   optional: ["history"],
   marker: "task: fix_error",
+  format: spiceFormat,
   content: [
     "The simulator could not run the circuit. Find the cause, say it in one sentence, and repair exactly that.",
     "Error: {error}",

@@ -1,4 +1,5 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
+import { spiceFormat } from "./output-formats.ts";
 
 /** PROMPT_INITIAL_DESIGN: the first netlist. */
 export const initialDesign = defineTemplate({
@@ -8,6 +9,7 @@ export const initialDesign = defineTemplate({
   required: ["design_goals"],
   optional: ["circuit_type", "user_requirement", "context"],
   marker: "task: initial_design",
+  format: spiceFormat,
   content: [
     "Design a circuit that can reach the goals below. Choose the simplest topology that has a fair chance, say in two sentences why",
     "it was chosen, and work out its component values by hand calculation before you write it down.",

@@ -1,4 +1,5 @@
 import { defineTemplate } from "../../../src/prompts/template.ts";
+import { spiceFormat } from "./output-formats.ts";
 
 /** PROMPT_OPTIMIZE_PARAMETERS: better component values. */
 export const optimizeParameters = defineTemplate({
@@ -8,6 +9,7 @@ export const optimizeParameters = defineTemplate({
   required: ["circuit", "metrics", "design_goals"],
   optional: ["history"],
   marker: "task: optimize_parameters",
+  format: spiceFormat,
   content: [
     "Change component values so that more of the goals are met. Keep the topology, change at most three components at a time, and",
     "say for each which goal it helps and what it costs.",

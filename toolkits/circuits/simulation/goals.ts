@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { smallerIsBetter } from "./smaller-is-better.ts";
+import { smallerIsBetter } from "../../../src/guardrails/smaller-is-better.ts";
 
 /** Where the goals of a project are, unless the session says otherwise or a file is named after the circuit. */
 export const usualGoals = ".circuit_ai/design_goals.json";

@@ -111,18 +111,16 @@ async function watched(
   }
 }
 
-/** The simulator that the operator has named, if any, as runs are lent it; where the operator wants no sandbox it refuses to run. */
+/** The simulator that the operator has named, if any; where the operator wants no sandbox it refuses to run. */
 export function namedSimulator(
   config: Pick<Config, "ngspice" | "sandbox" | "dataDir" | "conversations" | "graphs" | "mcpFile" | "workspace">,
-): {
-  simulator?: Engine;
-} {
+): Engine | undefined {
   const { ngspice, sandbox, workspace } = config;
-  if (ngspice === undefined) return {};
+  if (ngspice === undefined) return undefined;
   const none = (): Promise<undefined> => Promise.resolve(undefined);
   // Where they lie among the programs of the machine, which are shown.
   const hidden = [...hiddenPlaces(config), workspace];
-  return { simulator: createNativeEngine(ngspice, { hidden, ...(sandbox === "off" ? { sandbox: none } : {}) }) };
+  return createNativeEngine(ngspice, { hidden, sandbox: sandbox === "off" ? none : undefined });
 }
 
 /** The program under its limits, which are within those of every command in a sandbox, and without the scripts of the machine, which would load compiled models. */

@@ -10,6 +10,7 @@ import { waveformOf } from "../simulation/waveforms.ts";
 import { reading, writing } from "../../../src/tools/files/looking.ts";
 import { failure, success } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../../../src/tools/runtime/tool.ts";
+import { simulatorKey } from "../open.ts";
 import { besideCircuit, readText, readTextIfThere } from "./deck-file.ts";
 import { figureText, goalText } from "./figure-text.ts";
 import { writeOperation, writeText } from "./write-text.ts";
@@ -75,7 +76,7 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
   const analyses = analysesOf(deck, configuration);
   const heated = withTemperature(deck, configuration);
   const done = await simulate(heated, analyses, configuration, {
-    engine: context.simulator ?? engine,
+    engine: context.toolkitServices.find(simulatorKey) ?? engine,
     signal: context.signal,
   });
   const metrics = Object.fromEntries(done.measures.map((one) => [one.name, one.value]));

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { answering, success } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
-import { Day, noTask, scheduleData, taskData, TaskId, taskLine } from "./task-form.ts";
+import { Day, noTask, scheduleData, taskData, TaskId, taskLine } from "../tasks/task-form.ts";
+import { tasksOf } from "../tasks/session-tasks.ts";
 
 /** Plans a task for a day; a day it has already changes nothing. */
 export const createSchedule = defineTool({
@@ -13,9 +14,9 @@ export const createSchedule = defineTool({
   resources: () => ["tasks"],
   kinds: ["SimpleModify"],
   operation: async () => ({ type: "SimpleModify" }),
-  run: ({ task_id, scheduled_date }, { tasks, signal }) =>
+  run: ({ task_id, scheduled_date }, context) =>
     answering(async () => {
-      const task = await tasks.schedule(task_id, scheduled_date, signal);
+      const task = await tasksOf(context).schedule(task_id, scheduled_date, context.signal);
       if (task === undefined) throw noTask(task_id);
       return success(`Task "${task.title}" is scheduled for ${scheduled_date}.`, {
         content: `Scheduled: ${taskLine(task)}`,

@@ -2,8 +2,9 @@ import { z } from "zod";
 import { answering, success } from "../../../src/tools/runtime/result.ts";
 import type { Task } from "@millrace/engine/storage/records";
 import { defineTool, type ToolContext, type ToolResult } from "../../../src/tools/runtime/tool.ts";
-import { stableId } from "./stable-id.ts";
-import { AreaId, Day, newTask, taskData, taskLine, Title } from "./task-form.ts";
+import { stableId } from "../tasks/stable-id.ts";
+import { AreaId, Day, newTask, taskData, taskLine, Title } from "../tasks/task-form.ts";
+import { tasksOf } from "../tasks/session-tasks.ts";
 
 /** Makes a planner task. */
 export const createTask = defineTool({
@@ -22,10 +23,10 @@ export const createTask = defineTool({
   kinds: ["Create"],
   operation: async () => ({ type: "Create" }),
   run: (input, context) =>
-    answering(async () => created(await context.tasks.create(newTask(taskIdOf(context), input), context.signal))),
+    answering(async () => created(await tasksOf(context).create(newTask(taskIdOf(context), input), context.signal))),
   async reconcile(_, context) {
-    if (!context.tasks.keepsIds) return { kind: "unknown" };
-    const task = await context.tasks.get(taskIdOf(context), context.signal);
+    if (!tasksOf(context).keepsIds) return { kind: "unknown" };
+    const task = await tasksOf(context).get(taskIdOf(context), context.signal);
     return task === undefined ? { kind: "not_done" } : { kind: "done", result: created(task) };
   },
   example: { title: "With a day", body: '{"title": "Write the report", "scheduled_date": "2026-03-02"}' },

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { answering, success } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
-import { noTask, TaskId } from "./task-form.ts";
+import { noTask, TaskId } from "../tasks/task-form.ts";
+import { tasksOf } from "../tasks/session-tasks.ts";
 
 /** Deletes a task. Nobody is asked first, unless the operator wants it. */
 export const deleteTask = defineTool({
@@ -14,7 +15,7 @@ export const deleteTask = defineTool({
   kinds: ["SimpleModify", "HighRiskOperation"],
   async operation({ task_id }, context) {
     if (context.confirmTasks !== true) return { type: "SimpleModify" };
-    const task = await context.tasks.get(task_id, context.signal);
+    const task = await tasksOf(context).get(task_id, context.signal);
     // Whoever is asked sees which task it is.
     return {
       type: "HighRiskOperation",
@@ -24,8 +25,8 @@ export const deleteTask = defineTool({
   },
   run: (input, context) =>
     answering(async () => {
-      const task = await context.tasks.get(input.task_id, context.signal);
-      const isDeleted = await context.tasks.delete(input.task_id, context.signal);
+      const task = await tasksOf(context).get(input.task_id, context.signal);
+      const isDeleted = await tasksOf(context).delete(input.task_id, context.signal);
       if (!isDeleted && !context.repeated) throw noTask(input.task_id);
       return success(task ? `Task deleted: "${task.title}".` : "Task deleted.", { data: null });
     }),

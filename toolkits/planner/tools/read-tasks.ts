@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { answering, success } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
-import { taskData, taskLine } from "./task-form.ts";
-import { ViewContext, viewOf } from "./view-context.ts";
+import { taskData, taskLine } from "../tasks/task-form.ts";
+import { ViewContext, viewOf } from "../tasks/view-context.ts";
+import { tasksOf } from "../tasks/session-tasks.ts";
 
 /** Tasks written out for the model; the client gets all. */
 const shownTasks = 50;
@@ -21,7 +22,7 @@ export const readTasks = defineTool({
   operation: async () => ({ type: "Query" }),
   run: (input, context) =>
     answering(async () => {
-      const tasks = await context.tasks.find(viewOf(input.view_context), context.signal);
+      const tasks = await tasksOf(context).find(viewOf(input.view_context), context.signal);
       const data = { tasks: tasks.map(taskData) };
       const message = tasks.length === 1 ? "1 task found." : `${tasks.length} tasks found.`;
       if (tasks.length === 0) return success(`No tasks in ${input.view_context}.`, { data });

@@ -2,7 +2,8 @@ import { z } from "zod";
 import type { Task } from "@millrace/engine/storage/records";
 import { answering, success } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
-import { Day } from "./task-form.ts";
+import { Day } from "../tasks/task-form.ts";
+import { tasksOf } from "../tasks/session-tasks.ts";
 
 /** How many tasks there are, and how they stand. A task is overdue when it is open and all its days are over. */
 export const TaskStatistics = z
@@ -50,9 +51,9 @@ export const taskStatistics = defineTool({
   // Few requests are about numbers, and every tool that is told makes every request longer.
   isDefault: false,
   operation: async () => ({ type: "Query" }),
-  run: ({ today = new Date().toISOString().slice(0, 10) }, { tasks, signal }) =>
+  run: ({ today = new Date().toISOString().slice(0, 10) }, context) =>
     answering(async () => {
-      const data = countTasks(await tasks.find({}, signal), today);
+      const data = countTasks(await tasksOf(context).find({}, context.signal), today);
       const { total, open, completed, overdue, without_date, areas } = data;
       const message = `${total} tasks: ${open} open, ${completed} completed; ${overdue} overdue, ${without_date} without a date.`;
       const lines = areas.map(

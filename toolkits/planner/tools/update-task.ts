@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { answering, failure, success } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
-import { noTask, taskData, TaskId, taskLine, Title } from "./task-form.ts";
+import { noTask, taskData, TaskId, taskLine, Title } from "../tasks/task-form.ts";
+import { tasksOf } from "../tasks/session-tasks.ts";
 
 /** Changes the title or the done mark of a task; what is not supplied stays. */
 export const updateTask = defineTool({
@@ -28,7 +29,7 @@ export const updateTask = defineTool({
         );
       }
       const changes = { ...(title === undefined ? {} : { title }), ...(completed === undefined ? {} : { completed }) };
-      const task = await context.tasks.update(input.task_id, changes, context.signal);
+      const task = await tasksOf(context).update(input.task_id, changes, context.signal);
       if (!task) throw noTask(input.task_id);
       return success(`Task updated: "${task.title}".`, {
         content: `Task updated: ${taskLine(task)}`,

@@ -1,6 +1,5 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { Profile } from "../../../state.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
@@ -9,7 +8,6 @@ import { requireAdministration } from "@millrace/engine/http/require-administrat
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/answers/shapes";
 import { jsonBody, query } from "@millrace/engine/http/validate";
 
-const IdentityQuery = z.object({ profile: Profile.default("general").describe("Whose identity") });
 const Names = z.array(z.string().max(200)).max(100);
 const change = {
   name: z.string().max(200).optional(),
@@ -25,7 +23,7 @@ const IdentityCheck = z
 const IdentityShape = z
   .object({
     version: z.string(),
-    profile: Profile,
+    profile: z.string(),
     name: z.string(),
     description: z.string(),
     content: z.string(),
@@ -46,6 +44,8 @@ const errors = { 403: "The caller may not change it", 507: "The disk is full" };
 /** `/identity`: who the assistant is, for each profile. */
 export function identityRoutes({ prompts: { identities } }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
+  const Profile = z.enum(identities.profiles());
+  const IdentityQuery = z.object({ profile: Profile.default("general").describe("Whose identity") });
   routes.get(
     "/identity",
     describe({ tag: "Prompts", summary: "Get an identity, unfilled", answer: IdentityShape }),

@@ -1,6 +1,5 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { templatesOfNode } from "../../../prompts/node-templates.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
@@ -23,23 +22,28 @@ const PromptCheck = z
   })
   .meta({ ref: "PromptCheck" });
 
-const metadata = {
-  name: z.string(),
-  title: z.object({ en: z.string(), zh: z.string() }),
-  description: z.string(),
-  source: PromptSourceShape,
-  editable: z.boolean(),
-  format: z.enum(["json", "spice", "analysis"]).nullable().describe("The output format that is appended"),
-  nodes: z.array(z.string()).describe("The nodes of the workflow that use it"),
-  variables: z.array(z.string()),
-  required_variables: z.array(z.string()),
-  problems: z.array(PromptProblemShape),
-};
-const texts = { content: z.string(), default_content: z.string() };
-const ListedShape = z
-  .object({ ...metadata, ...z.object(texts).partial().shape })
-  .meta({ ref: "PromptMetadata", description: "The texts are there with `content=true`" });
-const PromptShape = z.object({ ...metadata, ...texts }).meta({ ref: "Prompt" });
+type PromptShapes = ReturnType<typeof promptShapes>;
+
+function promptShapes(formats: readonly string[]) {
+  const metadata = {
+    name: z.string(),
+    title: z.object({ en: z.string(), zh: z.string() }),
+    description: z.string(),
+    source: PromptSourceShape,
+    editable: z.boolean(),
+    format: z.enum(formats).nullable().describe("The output format that is appended"),
+    nodes: z.array(z.string()).describe("The nodes of the workflow that use it"),
+    variables: z.array(z.string()),
+    required_variables: z.array(z.string()),
+    problems: z.array(PromptProblemShape),
+  };
+  const texts = { content: z.string(), default_content: z.string() };
+  const ListedShape = z
+    .object({ ...metadata, ...z.object(texts).partial().shape })
+    .meta({ ref: "PromptMetadata", description: "The texts are there with `content=true`" });
+  return { ListedShape, PromptShape: z.object({ ...metadata, ...texts }).meta({ ref: "Prompt" }) };
+}
+
 const Reloaded = z.object({ reloaded: z.number().int().describe("How many templates there are") });
 
 const errors = { 404: "No such prompt" };
@@ -52,19 +56,24 @@ const changeErrors = {
 /** `/prompts`: the templates, what users put in their place, and whether a text can be used. */
 export function promptRoutes(services: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  readingRoutes(routes, services);
-  changingRoutes(routes, services);
+  const shapes = promptShapes(services.prompts.templates.formats());
+  readingRoutes(routes, services, shapes);
+  changingRoutes(routes, services, shapes);
   return routes;
 }
 
-function readingRoutes(routes: HttpApp, { prompts: { templates } }: SharedProductServices): void {
+function readingRoutes(
+  routes: HttpApp,
+  { prompts: { templates } }: SharedProductServices,
+  { ListedShape, PromptShape }: PromptShapes,
+): void {
   routes.get(
     "/prompts",
     describe({ tag: "Prompts", summary: "List the prompt templates", answer: z.array(ListedShape) }),
     query(PromptQuery),
     (context) => {
       const { node, content } = context.req.valid("query");
-      const names = node === undefined ? templates.names() : templatesOfNode(node);
+      const names = node === undefined ? templates.names() : templates.namesOfNode(node);
       return answerJson(
         context,
         names.map((name) => (content === "true" ? templates.get(name) : templates.metadata(name))),
@@ -97,7 +106,11 @@ function readingRoutes(routes: HttpApp, { prompts: { templates } }: SharedProduc
   );
 }
 
-function changingRoutes(routes: HttpApp, { prompts: { templates, identities } }: SharedProductServices): void {
+function changingRoutes(
+  routes: HttpApp,
+  { prompts: { templates, identities } }: SharedProductServices,
+  { PromptShape }: PromptShapes,
+): void {
   routes.post(
     "/prompts/reload",
     describe({

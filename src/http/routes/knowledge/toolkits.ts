@@ -1,6 +1,5 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { Profile } from "../../../state.ts";
 import { enabledToolkits } from "../../../toolkits/enabled-toolkits.ts";
 import { toolkits } from "../../../toolkits/index.ts";
 import { describe } from "@millrace/engine/http/describe";
@@ -15,7 +14,7 @@ const ToolkitShape = z
     description: z.string().describe("In the language of Accept-Language: English or Chinese"),
     is_enabled: z.boolean().describe("Whether runs of this server may use it; MILLRACE_TOOLKITS decides"),
     is_always: z.boolean().describe("Whether every run has it, whatever it names"),
-    identity: Profile.nullable().describe("The profile of a run that names this toolkit and no profile"),
+    identity: z.string().nullable().describe("The profile of a run that names this toolkit and no profile"),
     tools: z.array(z.string()),
     prompts: z.array(z.string()),
     collectors: z.array(z.string()),
@@ -40,7 +39,7 @@ export function toolkitRoutes({ config }: SharedServices): HttpApp {
           description: toolkit.description[language],
           is_enabled: enabled.has(toolkit),
           is_always: toolkit.enabled === "always",
-          identity: toolkit.identity ?? null,
+          identity: toolkit.identity?.profile ?? null,
           tools: toolkit.tools.map(({ name }) => name),
           prompts: toolkit.templates.map(({ name }) => name),
           collectors: toolkit.collectors.map(({ name }) => name),

@@ -1,0 +1,67 @@
+import { currentConfig } from "@millrace/engine/config/config";
+import { z } from "zod";
+import { coreParts, type PromptParts } from "../prompts/parts.ts";
+import type { Template } from "../prompts/template.ts";
+import { RunContext, stateFields } from "../state.ts";
+import { enabledToolkits } from "./enabled-toolkits.ts";
+import { toolkits } from "./index.ts";
+import type { Toolkit, ToolkitWorkflow } from "./toolkit.ts";
+
+let drawn: readonly Toolkit[] | undefined;
+
+/**
+ * The toolkits that the workflow is drawn with: those of the process's configuration. What they add to state, context
+ * and nodes is there for all runs, whichever of them a run names.
+ */
+export function workflowToolkits(): readonly Toolkit[] {
+  drawn ??= enabledToolkits(currentConfig().toolkits);
+  return drawn;
+}
+
+/** What the toolkits of the workflow add to it, in the order of the list. */
+export function workflowAdditions(): ToolkitWorkflow[] {
+  return workflowToolkits().map(({ workflow }) => workflow);
+}
+
+/** The fields of the state, with those of the toolkits. */
+export function composedState(): typeof stateFields {
+  return Object.assign({}, stateFields, ...workflowAdditions().map(({ state }) => state)) as typeof stateFields; // and more
+}
+
+let context: typeof RunContext | undefined;
+
+/** What a run may choose, with the keys, the profiles and the preset actions of the toolkits. */
+export function composedContext(): typeof RunContext {
+  context ??= composeContext();
+  return context;
+}
+
+function composeContext(): typeof RunContext {
+  const additions = workflowAdditions();
+  const actions = additions.flatMap(({ actions: own = {} }) => Object.keys(own));
+  const profiles = Object.keys(promptParts(workflowToolkits()).identities);
+  const { action_type: _composed, ...core } = RunContext.shape;
+  return z.object({
+    ...core,
+    ...(actions.length > 0 && { action_type: z.enum(actions).optional() }),
+    profile: z.enum(profiles).optional(),
+    ...Object.assign({}, ...additions.map(({ context: own }) => own)),
+    // Whoever reads the keys of a toolkit parses them by the toolkit's own schema.
+  }) as unknown as typeof RunContext;
+}
+
+/** The texts of a server with these toolkits; by default all there are, so that users may edit those of any. */
+export function promptParts(of: readonly Toolkit[] = toolkits): PromptParts {
+  const actions = of.flatMap(({ workflow }) => Object.values(workflow.actions ?? {}).map(({ template }) => template));
+  const identities = of.flatMap(({ identity }): [string, Template][] =>
+    identity?.template === undefined ? [] : [[identity.profile, identity.template]],
+  );
+  const own = [...of.flatMap(({ templates }) => templates), ...actions, ...identities.map(([, template]) => template)];
+  const templates = [...Object.entries(coreParts.templates), ...own.map((one): [string, Template] => [one.name, one])];
+  return {
+    templates: Object.fromEntries(templates.toSorted(([left], [right]) => (left < right ? -1 : 1))),
+    identities: { ...coreParts.identities, ...Object.fromEntries(identities) },
+    identityVariables: of.flatMap(({ workflow }) => Object.keys(workflow.identityVariables ?? {})),
+    actionTemplates: actions.map(({ name }) => name),
+  };
+}

@@ -1,0 +1,41 @@
+import { cutToTokens } from "../../../src/context/assembler.ts";
+import { netlistFacts, readNetlist } from "../netlist/netlist.ts";
+import { countText } from "../../../src/context/tokens/tokens.ts";
+
+/** Tokens up to which a file is shown whole, and from which on its structure stands for it. */
+const [wholeTokens, structureTokens] = [2000, 8000];
+/** Tokens of the beginning and the end that are shown beside the structure, and lines of the structure. */
+const [besideTokens, mostLines] = [1000, 60];
+
+/** A line that begins a part of a text: a heading, a definition, a sub-circuit or a model. */
+const beginsPart =
+  /^(?:#{1,6} |\s*(?:export |public |private |async |static )*(?:class|interface|function|def|fn|struct|enum|type|module)\s+\w|\s*\.(?:subckt|model)\s)/iu;
+const spiceEndings = /\.(?:cir|sp|spice|sub|inc|lib|net)$/iu;
+
+/** A file as a model is shown it: `facts` says what it is made of, where that is known or stands for a part of it. */
+export interface FileExcerpt {
+  facts: string[];
+  text: string;
+}
+
+/**
+ * A file by its size: below 2,000 tokens whole; below 8,000 its beginning and its end; above, its structure as lines
+ * with their numbers, and less of both. What a circuit that is not shown whole is made of is said.
+ */
+export function fileExcerpt(path: string, text: string): FileExcerpt {
+  const tokens = countText(text);
+  if (tokens < wholeTokens) return { facts: [], text };
+  const facts = spiceEndings.test(path) ? netlistFacts(readNetlist(text)) : [];
+  if (tokens <= structureTokens) return { facts, text: cutToTokens(text, wholeTokens) };
+  return { facts: [...facts, ...structureOf(text)], text: cutToTokens(text, besideTokens) };
+}
+
+function structureOf(text: string): string[] {
+  const lines = text.split(/\r?\n/u);
+  const parts = lines.flatMap((line, index) =>
+    beginsPart.test(line.slice(0, 200)) ? [`${index + 1}: ${line.trim().slice(0, 120)}`] : [],
+  );
+  const shown = parts.slice(0, mostLines);
+  const more = parts.length > shown.length ? [`[… ${parts.length - shown.length} more parts …]`] : [];
+  return [`${lines.length} lines${shown.length === 0 ? "" : "; its parts by their lines:"}`, ...shown, ...more];
+}

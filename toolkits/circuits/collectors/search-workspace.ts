@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { AppError } from "@millrace/engine/errors/errors";
+import { searchContent } from "../../../src/tools/files/search-content.ts";
+import { ToolkitServices } from "../../../src/tools/runtime/toolkit-services.ts";
+
+/** A line that was found. */
+export interface SearchHit {
+  path: string;
+  /** From 1. */
+  line: number;
+  text: string;
+}
+
+/** Searches the files at hand for any of some names; the order of the hits is that of the files. */
+export type SearchText = (terms: readonly string[], signal: AbortSignal) => Promise<SearchHit[]>;
+
+const Found = z.object({ matches: z.array(z.object({ path: z.string(), line: z.number(), text: z.string() })) });
+
+/** The search of the workspace's circuits and notes, by the tool that models search with. */
+export function searchWorkspace({ workspace, session }: { workspace: string; session: string }): SearchText {
+  return async (terms, signal) => {
+    const names = terms.map((term) => term.replaceAll(/\W/gu, "\\$&"));
+    const input = {
+      path: ".",
+      regex: `(?i)(?:^|\\W)(?:${names.join("|")})(?:\\W|$)`,
+      file_pattern: "*.{cir,sp,spice,sub,inc,lib,mod,md,txt,json}",
+      context_lines: 0,
+    };
+    const result = await searchContent.run(input, {
+      workspace,
+      sessionId: session,
+      toolkitServices: new ToolkitServices(),
+      callId: "",
+      repeated: false,
+      signal,
+    });
+    if (!result.success)
+      throw new AppError("execution_failed", `The workspace could not be searched: ${result.message}`);
+    return Found.parse(result.data).matches;
+  };
+}

@@ -1,0 +1,53 @@
+import { Hono } from "hono";
+import { AppError } from "@millrace/engine/errors/errors";
+import { fileWatchKey } from "../open.ts";
+import type { FileWatch } from "../watching/file-watch.ts";
+import { describe } from "@millrace/engine/http/describe";
+import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import { productServicesOf, toolsOfCaller, type ProductServices } from "../../../src/http/product-services.ts";
+import { newsFrame, sendNews } from "@millrace/engine/http/answers/news";
+
+/** `/files/stream`: `file_watch` and `file_changed`, for whoever shows the files of the workspace. */
+export function fileRoutes(): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get(
+    "/files/stream",
+    describe({
+      tag: "Operations",
+      summary: "Follow the circuits, results and pictures of the workspace: how they are watched, then every change",
+      events: true,
+      errors: {
+        403: "The owner of the key may not see the files of the workspace",
+        409: "They are not watched: MILLRACE_WATCH_FILES, or a server without the toolkit circuits",
+      },
+    }),
+    (context) => {
+      const services = productServicesOf(context);
+      requireListing(services);
+      const files = requireWatch(services.toolkitServices.find(fileWatchKey));
+      return sendNews(context, {
+        path: "/files/stream",
+        follow: (signal) => files.follow(signal),
+        frame: newsFrame,
+        logger: services.logger,
+      });
+    },
+  );
+  return routes;
+}
+
+/** Names of files are told to those who may list them. */
+function requireListing(services: ProductServices): void {
+  const allowed = toolsOfCaller(services);
+  if (allowed === undefined || allowed.has("list_files")) return;
+  throw new AppError("permission", "The files of the workspace may not be seen with this key.", {
+    suggestion: "Ask whoever runs the server to allow the tool list_files for this key.",
+  });
+}
+
+function requireWatch(files: FileWatch | undefined): FileWatch {
+  if (files !== undefined) return files;
+  throw new AppError("invalid_state", "The files of the workspace are not watched here.", {
+    suggestion: "Whoever runs the server can switch it on with MILLRACE_WATCH_FILES=on.",
+  });
+}

@@ -1,0 +1,12 @@
+import { patchFile } from "./patch-file.ts";
+import { plotSimulation } from "./plot-simulation.ts";
+import { rewriteFile } from "./rewrite-file.ts";
+import { runSimulation } from "./run-simulation.ts";
+
+/** The tools of circuits, by the name that models call. */
+export const circuitTools = {
+  patch_file: patchFile,
+  rewrite_file: rewriteFile,
+  run_simulation: runSimulation,
+  plot_simulation: plotSimulation,
+};

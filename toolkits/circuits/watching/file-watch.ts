@@ -1,0 +1,242 @@
+import { lstat, opendir } from "node:fs/promises";
+import { join } from "node:path";
+import { join as joinPath } from "node:path/posix";
+import { errorMessage } from "@millrace/engine/errors/errors";
+import type { FileNews } from "../../../src/events.ts";
+import { Feed } from "@millrace/engine/concurrency/feed";
+import type { Logger } from "@millrace/engine/logger";
+import { createDebounce, systemClock, type Clock, type Debounce } from "./debounce.ts";
+import { changesBetween, type FileChange, type FileState } from "./file-changes.ts";
+import { createFolderWatches, isAbsent, type FolderWatches } from "./folder-watches.ts";
+import { isWatchedFile, isWatchedFolder } from "./watched-path.ts";
+import { onAbort } from "@millrace/engine/concurrency/on-abort";
+
+/** Folders that are watched, and files that are remembered: each folder takes one of the machine's watches. */
+const usualLimits = { folders: 5000, files: 200_000 };
+
+/** Milliseconds between two looks for a workspace that is not there: nothing tells that it is back. */
+const awayMilliseconds = 1000;
+
+/** What a watch may be given: who is told besides those who follow, its limits, and the clock of its patience. */
+export interface FileWatchOptions {
+  logger: Pick<Logger, "info" | "warn">;
+  onChange?: (change: FileChange) => void;
+  limits?: { folders: number; files: number };
+  clock?: Clock;
+}
+
+/**
+ * The files of a workspace, watched. Folders are looked at one after the other, so that the process stays free however
+ * many there are, and each folder is watched, not each file. Links are not followed. Start it, and close it.
+ */
+export class FileWatch {
+  readonly #root: string;
+  readonly #options: FileWatchOptions;
+  readonly #mostFiles: number;
+  readonly #known = new Map<string, FileState>();
+  readonly #folders: FolderWatches;
+  readonly #feed = new Feed<FileNews>();
+  readonly #debounce: Debounce;
+  readonly #opened = Promise.withResolvers<void>();
+  #work = Promise.resolve();
+  /** The workspace itself, as it was when its folders were opened; `undefined`: it is not there. */
+  #place: FileState | undefined;
+  #stopLooking: (() => void) | undefined;
+  #leftOut: string | null = null;
+  #isClosed = false;
+
+  /** `root` is absolute, with its links resolved. */
+  constructor(root: string, options: FileWatchOptions) {
+    const { limits = usualLimits, clock = systemClock } = options;
+    this.#root = root;
+    this.#options = options;
+    this.#mostFiles = limits.files;
+    this.#debounce = createDebounce((paths) => {
+      this.#work = this.#work.then(() => this.#settle(paths));
+    }, clock);
+    this.#folders = createFolderWatches(root, {
+      most: limits.folders,
+      onSign: (path) => this.#debounce.note(path),
+      onLeftOut: (reason) => this.#leaveOut(reason),
+    });
+  }
+
+  /** Begins. Nobody waits for it; what is changed before it has looked at everything may not be told. */
+  start(): void {
+    this.#work = this.#work.then(() => this.#begin());
+  }
+
+  /** How the files are watched, as soon as all folders are, then every change, until the signal aborts. */
+  async *follow(signal: AbortSignal): AsyncGenerator<FileNews[]> {
+    await eitherOf(this.#opened.promise, signal);
+    if (signal.aborted) return;
+    yield* this.#feed.follow(() => Promise.resolve([this.#status()]), signal);
+  }
+
+  /** Ends it, and waits for what it was at. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#debounce.close();
+    this.#stopLooking?.();
+    this.#folders.shut("");
+    await this.#work;
+  }
+
+  async #begin(): Promise<void> {
+    const began = performance.now();
+    this.#place = await stateOf(this.#root, "");
+    await this.#scan("");
+    this.#opened.resolve();
+    if (this.#isClosed) return;
+    if (this.#place === undefined) this.#lookForIt();
+    const [folders, files] = [this.#folders.count(), this.#known.size];
+    this.#options.logger.info({ folders, files, milliseconds: Math.round(performance.now() - began) }, "files_watched");
+  }
+
+  async #scan(folder: string): Promise<void> {
+    for await (const [path, state] of this.#entriesOf(folder)) {
+      this.#remember(path, state);
+      if (state.isFolder) await this.#scan(path);
+    }
+  }
+
+  /** A folder is watched before it is read: what is made in it meanwhile is seen by one or by the other. */
+  async *#entriesOf(folder: string): AsyncGenerator<[path: string, state: FileState]> {
+    if (this.#isClosed) return;
+    this.#folders.open(folder);
+    for (const path of await this.#namesIn(folder)) {
+      const state = await stateOf(this.#root, path);
+      if (this.#isClosed) return;
+      if (state !== undefined) yield [path, state];
+    }
+  }
+
+  async #namesIn(folder: string): Promise<string[]> {
+    const names: string[] = [];
+    try {
+      for await (const entry of await opendir(join(this.#root, folder))) {
+        const path = joinPath(folder, entry.name);
+        if (entry.isDirectory() ? isWatchedFolder(path) : isWatchedFile(path)) names.push(path);
+      }
+    } catch (error) {
+      if (!isAbsent(error)) this.#leaveOut(`"${folder}" cannot be read: ${errorMessage(error)}.`);
+    }
+    return names;
+  }
+
+  async #settle(paths: readonly string[]): Promise<void> {
+    const place = await stateOf(this.#root, "");
+    if (place?.id !== this.#place?.id || place?.born !== this.#place?.born) await this.#beginAnew(place);
+    else await this.#settleInside(paths.filter((path) => path !== ""));
+    if (this.#place === undefined && !this.#isClosed) this.#lookForIt();
+  }
+
+  async #settleInside(paths: readonly string[]): Promise<void> {
+    const seen = new Map<string, FileState | undefined>();
+    for (const path of paths) await this.#look(path, seen);
+    if (this.#isClosed) return;
+    const changes = changesBetween(this.#known, seen);
+    for (const [path, state] of seen) this.#remember(path, state);
+    this.#tell(changes);
+  }
+
+  /** The workspace has gone, or is another: its watches went along with the former one. */
+  async #beginAnew(place: FileState | undefined): Promise<void> {
+    this.#place = place;
+    this.#folders.shut("");
+    this.#leftOut = null;
+    const before = new Map(this.#known);
+    this.#known.clear();
+    await this.#scan("");
+    if (this.#isClosed) return;
+    const { time, type, ...status } = this.#status();
+    if (place === undefined) this.#options.logger.warn(status, "files_not_all_watched");
+    else this.#options.logger.info(status, "files_watched");
+    this.#feed.tell({ type, ...status, time });
+    const paths = new Set([...before.keys(), ...this.#known.keys()]);
+    this.#tell(changesBetween(before, new Map([...paths].map((path) => [path, this.#known.get(path)]))));
+  }
+
+  #lookForIt(): void {
+    const { clock = systemClock } = this.#options;
+    this.#stopLooking?.();
+    this.#stopLooking = clock.after(awayMilliseconds, () => this.#debounce.note(""));
+  }
+
+  #tell(changes: readonly FileChange[]): void {
+    for (const change of changes) {
+      this.#options.onChange?.(change);
+      this.#feed.tell({ type: "file_changed", ...change, time: new Date().toISOString() });
+    }
+  }
+
+  /** What is at a path now; of a folder that has come or gone, also what is or was in it. */
+  async #look(path: string, seen: Map<string, FileState | undefined>): Promise<void> {
+    if (seen.has(path) || this.#isClosed) return;
+    const [was, is] = [this.#known.get(path), await stateOf(this.#root, path)];
+    if (was === undefined && is === undefined) return;
+    seen.set(path, is);
+    // A folder that is made where one was removed may have its number, and has no watch.
+    if (was?.id === is?.id && was?.isFolder === is?.isFolder && was?.born === is?.born) return;
+    if (was?.isFolder === true) {
+      // The watch of a folder goes along with it, and would tell of what is in it under the former name.
+      this.#folders.shut(path);
+      const inside = [...this.#known.keys()].filter((other) => other.startsWith(`${path}/`));
+      for (const inner of inside) await this.#look(inner, seen);
+    }
+    if (is?.isFolder !== true) return;
+    for await (const [inner] of this.#entriesOf(path)) await this.#look(inner, seen);
+  }
+
+  #remember(path: string, state: FileState | undefined): void {
+    if (state === undefined) this.#known.delete(path);
+    else if (this.#known.size < this.#mostFiles || this.#known.has(path)) this.#known.set(path, state);
+    else this.#leaveOut(`There are more than ${this.#mostFiles} files to watch.`);
+  }
+
+  #leaveOut(reason: string): void {
+    if (this.#leftOut !== null) return;
+    this.#leftOut = reason;
+    this.#options.logger.warn({ folders: this.#folders.count(), reason }, "files_not_all_watched");
+    this.#feed.tell(this.#status());
+  }
+
+  #status(): Extract<FileNews, { type: "file_watch" }> {
+    const reason =
+      this.#place === undefined ? "The workspace is not there. It is watched when it is back." : this.#leftOut;
+    const files = [...this.#known.values()].filter(({ isFolder }) => !isFolder).length;
+    return {
+      type: "file_watch",
+      status: reason === null ? "on" : "part",
+      folders: this.#folders.count(),
+      files,
+      reason,
+      time: new Date().toISOString(),
+    };
+  }
+}
+
+/** Waits until `work` is done, or the signal aborts. */
+async function eitherOf(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const forget = onAbort(signal, resolve);
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    forget();
+  }
+}
+
+/** `undefined` where nothing is, or nothing that is told of. */
+async function stateOf(root: string, path: string): Promise<FileState | undefined> {
+  try {
+    const stats = await lstat(join(root, path), { bigint: true });
+    const isFolder = stats.isDirectory();
+    if (isFolder ? !isWatchedFolder(path) : !isWatchedFile(path)) return undefined;
+    const { dev, ino, birthtimeNs: born, mtimeNs: modified, size } = stats;
+    return { isFolder, id: `${dev}:${ino}`, born, modified, size };
+  } catch {
+    // Gone, or behind a folder that may not be entered: in both cases there is nothing to tell of.
+    return undefined;
+  }
+}

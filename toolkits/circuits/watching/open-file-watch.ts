@@ -1,0 +1,22 @@
+import type { ToolkitServer } from "../../../src/toolkits/toolkit.ts";
+import type { FileChange } from "./file-changes.ts";
+import { FileWatch } from "./file-watch.ts";
+
+/**
+ * The watch of the workspace, where there is to be one: followers learn of every change, and the next turns take changed
+ * files for recent. It has not begun.
+ */
+export function openFileWatch({
+  config: { watchFiles },
+  workspace,
+  isEnabled,
+  changedFiles,
+  logger,
+}: Pick<ToolkitServer, "config" | "workspace" | "isEnabled" | "changedFiles" | "logger">): FileWatch | undefined {
+  if (watchFiles === "off" || (watchFiles === "auto" && !isEnabled)) return undefined;
+  const onChange = (change: FileChange): void => {
+    const path = change.event_type === "moved" ? change.dest_path : change.path;
+    if (!change.is_directory) changedFiles?.note(path, Date.now());
+  };
+  return new FileWatch(workspace, { logger, onChange });
+}

@@ -1,0 +1,96 @@
+import { isAIMessage, isBaseMessage, isBaseMessageChunk, messageText } from "@millrace/engine/message-kinds";
+import type { Language } from "@millrace/engine/language";
+import type { CustomEvent } from "../../../src/events.ts";
+import type { RunEvent } from "@millrace/engine/run-events";
+import type { Question } from "@millrace/engine/sessions/questions/questions";
+import type { RunError } from "@millrace/engine/storage/records";
+import { toWireRunError } from "@millrace/engine/http/errors";
+
+/** What a chat tells its reader, one after the other: words, what tools do, questions, and how it ended. */
+export type ChatItem =
+  | { type: "text"; content: string }
+  /** A card: first with `running` and its parameters, then again under its id with what came of it. */
+  | { type: "tool"; id: string; name: string; status: "running"; params: unknown }
+  | { type: "tool"; id: string; name: string; status: "success" | "error"; message: string }
+  /** The conversation waits for an answer: in words, by the next message, or at `/threads/:id/approvals/:question_id`. */
+  | { type: "question"; question_id: string; kind: string; question: string; tool: string | null; params: unknown }
+  | { type: "error"; message: string; errorType: string; suggestion?: string; recoverable?: boolean }
+  | { type: "done" };
+
+/** The name of the event that carries an item: words are plain messages, as the endpoint's first clients read them. */
+function eventName({ type }: ChatItem): string {
+  return type === "text" ? "message" : type;
+}
+
+/** An item as a server-sent event; `id` is that of the run's event it came from. */
+export function chatFrame(item: ChatItem, id?: number): string {
+  const end = id === undefined ? "\n" : `id: ${id}\n\n`;
+  return `event: ${eventName(item)}\ndata: ${JSON.stringify(item)}\n${end}`;
+}
+
+/** Reads a run's events as items, in order. It remembers which messages it has told, since some come in pieces and whole. */
+export function createChatReader(language: Language): (event: RunEvent) => ChatItem | undefined {
+  const told = new Set<string>();
+  let last: { id: string; text: string } | undefined;
+  return (event) => {
+    switch (event.event) {
+      case "messages": {
+        const said = wordsOf(event.data, told);
+        if (said === undefined) return undefined;
+        const gap = last === undefined || last.id === said.id ? "" : "\n\n".slice(newlines(last.text));
+        last = said;
+        return { type: "text", content: gap + said.text };
+      }
+      case "custom":
+        return cardOf(event.data);
+      case "error":
+        return errorItem(event.data, language);
+      default:
+        return undefined;
+    }
+  };
+}
+
+/** How many newlines a text ends with, up to an empty line. */
+function newlines(text: string): number {
+  return text.endsWith("\n\n") ? 2 : Number(text.endsWith("\n"));
+}
+
+/** The new words of the assistant in a message, or in a piece of one. */
+function wordsOf(message: unknown, told: Set<string>): { id: string; text: string } | undefined {
+  if (!isBaseMessage(message) || !isAIMessage(message)) return undefined;
+  const { id = "" } = message;
+  const text = messageText(message);
+  const isPiece = isBaseMessageChunk(message);
+  if (!isPiece && told.has(id)) return undefined;
+  if (text === "") return undefined;
+  told.add(id);
+  return { id, text };
+}
+
+/** What the assistant's own tools do; those of agents that it has sent are not the conversation's. */
+function cardOf(data: unknown): ChatItem | undefined {
+  if (typeof data !== "object" || data === null || !("type" in data) || "agent" in data) return undefined;
+  // Only our loop writes to this stream in a graph of ours; of other graphs these two kinds are read if they are alike.
+  const event = data as CustomEvent;
+  if (event.type === "agentic_loop.tool_called") {
+    const { tool_call_id: id, tool_name: name, arguments: params } = event;
+    return { type: "tool", id, name, status: "running", params };
+  }
+  if (event.type !== "agentic_loop.tool_result") return undefined;
+  const { tool_call_id: id, tool_name: name, success, result_preview: message } = event;
+  return { type: "tool", id, name, status: success ? "success" : "error", message };
+}
+
+/** How a run failed, for its reader. */
+export function errorItem(error: RunError, language: Language): ChatItem {
+  const { error: errorType, ...told } = toWireRunError(error, language) as RunError;
+  return { type: "error", errorType, ...told };
+}
+
+/** A question that waits. */
+export function questionItem(id: string, asked: Question, question: string): ChatItem {
+  const [action] = asked.actions;
+  const { name: tool = null, args: params = null } = action ?? {};
+  return { type: "question", question_id: id, kind: asked.kind, question, tool, params };
+}

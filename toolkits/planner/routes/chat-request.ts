@@ -1,0 +1,99 @@
+import { z } from "zod";
+import { readDecision } from "@millrace/engine/sessions/questions/read-decision";
+import { readQuestion } from "@millrace/engine/sessions/questions/questions";
+import { JsonObject, type Approval } from "@millrace/engine/storage/records";
+import type { Toolkit } from "../../../src/toolkits/toolkit.ts";
+import { RunBody } from "@millrace/engine/http/requests/run-request";
+import { Id } from "@millrace/engine/http/validate";
+
+const ChatMessage = z.object({ role: z.enum(["user", "assistant"]), text: z.string() });
+
+/**
+ * The body of both chat endpoints: `messages`, `system`, `max_tokens` and `stream` as their clients send them; what
+ * stands below them is for clients that want more.
+ */
+export const ChatBody = z
+  .object({
+    messages: z
+      .array(ChatMessage)
+      .min(1)
+      .max(1_000)
+      .refine((messages) => messages.at(-1)?.role === "user", { error: "expected the last message to be the user's" }),
+    system: z.string().max(200_000).nullish().describe("A system text in place of the planner's own identity"),
+    max_tokens: z.number().int().min(1).max(1_000_000).nullish().describe("Tokens of one answer of the model"),
+    stream: z.boolean().nullish(),
+    thread_id: Id.nullish().describe("The conversation that goes on; without one a new one begins, see X-Thread-Id"),
+    tools: z
+      .enum(["server", "client", "none"])
+      .nullish()
+      .describe(
+        "Who carries out tool calls: the server; the client, which reads <tool_use> in the text; or nobody. " +
+          "Left out: the client where `system` tells of <tool_use>, else the server",
+      ),
+    model: z.string().min(1).nullish(),
+    context: JsonObject.nullish().describe("What a run may choose, as in POST /runs"),
+    assistant_id: z.string().min(1).default("agent"),
+    on_disconnect: z.enum(["continue", "cancel"]).default("continue"),
+  })
+  .meta({ ref: "ChatCreate" });
+export type ChatBody = z.infer<typeof ChatBody>;
+
+/** What is known where a chat goes on. */
+export interface ChatPlace {
+  /** The conversation has messages: it knows the earlier ones by itself. */
+  goesOn: boolean;
+  /** The question that waits in it, the oldest first. */
+  waiting: Approval | undefined;
+  /** The toolkits that the caller may use. */
+  toolkits: readonly Toolkit[];
+}
+
+/**
+ * The run that a chat asks for. Of a conversation that goes on only what follows the last reply is new; where a
+ * question waits, words that answer it do.
+ */
+export function toRunBody(body: ChatBody, place: ChatPlace): RunBody {
+  const { messages, assistant_id } = body;
+  const words = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
+  const last = words.at(-1)?.text ?? "";
+  const answered = place.waiting !== undefined && words.length === 1 && isAnswer(place.waiting, last);
+  const sent = place.goesOn ? words : messages;
+  return RunBody.parse({
+    assistant_id,
+    ...(answered
+      ? { command: { resume: { [place.waiting?.interrupt_id ?? ""]: last } } }
+      : { input: { messages: sent.map(({ role, text }) => ({ role, content: text })) } }),
+    context: { ...contextOf(body, place), ...body.context },
+    stream_mode: ["messages-tuple", "custom"],
+    // One who sends while a run works is answered after it.
+    multitask_strategy: "enqueue",
+    on_disconnect: body.on_disconnect,
+  });
+}
+
+/** Who carries out tool calls. A client that tells its model of `<tool_use>` reads the calls in the text by itself. */
+function toolSide({ tools, system }: ChatBody): "server" | "client" | "none" {
+  return tools ?? (system?.includes("<tool_use>") === true ? "client" : "server");
+}
+
+function contextOf(body: ChatBody, { toolkits }: ChatPlace): JsonObject {
+  const { system, max_tokens, model } = body;
+  const isPlanner = toolkits.some(({ name }) => name === "planner");
+  return {
+    // What is said here is about tasks: no model is asked first where to go with it.
+    ...(toolSide(body) === "server" ? { mode: "free_work" } : { chat_mode: "chat" }),
+    ...(toolSide(body) === "server" && isPlanner ? { toolkits: ["planner"] } : {}),
+    // Of a model without calls of its own, too, what it writes is for the client.
+    ...(toolSide(body) === "client" ? { tool_protocol: "native" } : {}),
+    ...(isPlanner ? { profile: "planner" } : {}),
+    ...(system === undefined || system === null || system.trim() === "" ? {} : { system }),
+    ...(max_tokens === undefined || max_tokens === null ? {} : { max_tokens }),
+    ...(model === undefined || model === null ? {} : { model }),
+  };
+}
+
+/** Whether words answer a question: about an action only a plain yes or no does, and anything else is a new request. */
+function isAnswer({ value }: Approval, words: string): boolean {
+  const { actions } = readQuestion(value);
+  return words.trim() !== "" && (actions.length === 0 || readDecision(words).kind !== "unclear");
+}

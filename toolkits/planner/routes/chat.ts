@@ -1,0 +1,215 @@
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { Hono } from "hono";
+import { z } from "zod";
+import { AppError } from "@millrace/engine/errors/errors";
+import { askingRun } from "@millrace/engine/runs/admission/asking-run";
+import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
+import { LlmMetadata } from "@millrace/engine/sessions/messages/message-fields";
+import { readQuestion } from "@millrace/engine/sessions/questions/questions";
+import { createSession, readValues, requireSession } from "@millrace/engine/sessions/sessions";
+import type { Run, Session } from "@millrace/engine/storage/records";
+import { ChatUsage, wholeAnswer, type ChatEvent } from "./chat-answer.ts";
+import { chatFrame, createChatReader, questionItem, type ChatItem } from "./chat-items.ts";
+import { ChatBody, toRunBody, type ChatPlace } from "./chat-request.ts";
+import { describe } from "@millrace/engine/http/describe";
+import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
+import { productServicesOf, toolsOfCaller, type ProductServices } from "../../../src/http/product-services.ts";
+import { notFound } from "@millrace/engine/http/errors";
+import { frameLength, gapFrame } from "@millrace/engine/http/answers/frames";
+import { answerJson } from "@millrace/engine/http/answers/json";
+import { languageOf } from "@millrace/engine/http/answers/language";
+import { questionText } from "@millrace/engine/http/requests/question-text";
+import { admitRun, cancelAfterDisconnect, lastEventId, tellPosition } from "@millrace/engine/http/requests/runs";
+import { sendEvents } from "@millrace/engine/http/answers/sse";
+import { sessionIdOf, submissionOf } from "@millrace/engine/http/requests/submission";
+import { Id, jsonBody, path } from "@millrace/engine/http/validate";
+
+const ChatAnswer = z
+  .object({ reply: z.string(), usage: ChatUsage, model: z.string(), response_time_ms: z.number().int() })
+  .meta({ ref: "ChatAnswer" });
+
+const tag = "Chat";
+const starting = {
+  headers: ["Idempotency-Key"],
+  tellsPosition: true,
+  errors: {
+    404: "No such thread or assistant",
+    422: "The Idempotency-Key came with another request",
+    429: "Too many runs wait; Retry-After says when to come back",
+  },
+} as const;
+
+/** `/api/ai/chat`: a conversation in two shapes of their own, carried by runs like any other. */
+export function chatRoutes(): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+
+  routes.post(
+    "/api/ai/chat/stream",
+    describe({
+      tag,
+      summary: "Say something and follow the answer: message, tool, question, error, done",
+      events: true,
+      ...starting,
+    }),
+    jsonBody(ChatBody),
+    async (context) => {
+      const body = context.req.valid("json");
+      if (body.stream === false)
+        throw wrongStream("stream is false: an answer in one piece comes from POST /api/ai/chat.");
+      const run = await startChat(context, body);
+      return streamChat(context, run, { after: -1, cancels: body.on_disconnect === "cancel" });
+    },
+  );
+
+  routes.get(
+    "/api/ai/chat/stream/:run_id",
+    describe({
+      tag,
+      summary: "Follow an answer again, from Last-Event-ID on",
+      events: true,
+      headers: ["Last-Event-ID"],
+      errors: { 404: "No such answer" },
+    }),
+    path(z.object({ run_id: Id })),
+    async (context) => {
+      const run = await productServicesOf(context).runs.get(context.req.valid("param").run_id);
+      if (run === undefined) throw notFound("Run not found");
+      return streamChat(context, run, { after: lastEventId(context), cancels: false });
+    },
+  );
+
+  routes.post(
+    "/api/ai/chat",
+    describe({ tag, summary: "Say something and wait for the answer", answer: ChatAnswer, ...starting }),
+    jsonBody(ChatBody),
+    async (context) => {
+      const services = productServicesOf(context);
+      const body = context.req.valid("json");
+      if (body.stream === true) throw wrongStream("stream is true: a stream comes from POST /api/ai/chat/stream.");
+      const begun = performance.now();
+      const run = await startChat(context, body);
+      tellPlace(context, run);
+      const told = await wholeAnswer(context, {
+        events: (signal) => chatEvents(services, context, run, signal),
+        ...(body.on_disconnect === "cancel" && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
+      });
+      if (told === undefined) return RESPONSE_ALREADY_SENT;
+      const model = await modelOf(services, run);
+      const response_time_ms = Math.round(performance.now() - begun);
+      return answerJson(context, { ...told, model, response_time_ms } satisfies z.infer<typeof ChatAnswer>);
+    },
+  );
+  return routes;
+}
+
+function wrongStream(message: string): AppError {
+  return new AppError("invalid_parameter", message, { suggestion: "Send it there, or leave stream out." });
+}
+
+/** Starts the run of a chat: in the conversation it names, or in a new one, which stays. */
+async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
+  const services = productServicesOf(context);
+  const { storage, owner } = services;
+  const submission = submissionOf(context, body);
+  const session = body.thread_id
+    ? await requireSession(storage, body.thread_id)
+    : await createSession(storage, {
+        ...(submission && { session_id: sessionIdOf(submission, owner), if_exists: "do_nothing" }),
+      });
+  const place = await placeOf(services, session, body);
+  const arrival = { headers: context.req.header(), submission };
+  const run = await admitRun(services, session, toRunBody(body, place), arrival);
+  tellPosition(services, context, run);
+  return run;
+}
+
+async function placeOf(services: ProductServices, session: Session, body: ChatBody): Promise<ChatPlace> {
+  const { storage, runs } = services;
+  const { session_id } = session;
+  const isKnown = body.thread_id !== null && body.thread_id !== undefined;
+  const [waiting] = isKnown && session.status === "interrupted" ? await storage.approvals.pending(session_id) : [];
+  const goesOn = isKnown && (await runs.list(session_id, { limit: 1, offset: 0 })).length > 0;
+  const allowed = toolsOfCaller(services);
+  const toolkits = services.toolkits.filter(({ tools }) => tools.some(({ name }) => allowed?.has(name) ?? true));
+  return { goesOn, waiting, toolkits };
+}
+
+/** Where the answer can be followed again, and which conversation goes on with it. */
+function tellPlace(context: HttpContext, run: Run): void {
+  for (const [name, value] of Object.entries(placeHeaders(run))) context.header(name, value);
+}
+
+function placeHeaders({ session_id, run_id }: Run): Record<string, string> {
+  return {
+    "x-thread-id": session_id,
+    "content-location": `/threads/${session_id}/runs/${run_id}`,
+    location: `/api/ai/chat/stream/${run_id}`,
+  };
+}
+
+async function streamChat(
+  context: HttpContext,
+  run: Run,
+  { after, cancels }: { after: number; cancels: boolean },
+): Promise<Response> {
+  const services = productServicesOf(context);
+  const gap = await services.runs.findGap(run, after);
+  const read = createChatReader(languageOf(context));
+  const from = gap?.after ?? after;
+  return sendEvents<ChatEvent>(context, {
+    ...(gap && { opening: gapFrame(gap) }),
+    // A model may think for long before its first word.
+    mayBeQuiet: true,
+    // From the beginning: what a reader has of a message says whether more of it is news.
+    open: (signal) => chatEvents(services, context, run, signal),
+    tail: async function* (signal) {
+      for await (const batch of services.runs.tail(run, signal)) yield batch.map((event) => ({ event }));
+    },
+    measure: (item) => ("event" in item ? frameLength(item.event, {}) : 0),
+    frame: (item) => {
+      if ("last" in item) return item.last.map((one) => chatFrame(one)).join("");
+      const told = read(item.event);
+      return told === undefined || item.event.id <= from ? "" : chatFrame(told, item.event.id);
+    },
+    headers: placeHeaders(run),
+    logger: services.logger,
+    ...(cancels && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
+  });
+}
+
+async function* chatEvents(
+  services: ProductServices,
+  context: HttpContext,
+  run: Run,
+  signal: AbortSignal,
+): AsyncGenerator<ChatEvent[]> {
+  let hasFailed = false;
+  for await (const batch of services.runs.followBatches(run, -1, signal)) {
+    hasFailed ||= batch.some(({ event }) => event === "error");
+    yield batch.map((event) => ({ event }));
+  }
+  if (!hasFailed) yield [{ last: [...(await questionsOf(services, context, run)), { type: "done" }] }];
+}
+
+/** What the conversation waits for, in words too: a client that knows no questions shows at least those. */
+async function questionsOf({ storage, runs }: ProductServices, context: HttpContext, run: Run): Promise<ChatItem[]> {
+  const waiting = await storage.approvals.pending(run.session_id);
+  if (waiting.length === 0) return [];
+  // Of an answer that is read again, what a later one asks is no part.
+  const asking = await askingRun(runs, run.session_id);
+  if (asking?.run_id !== run.run_id) return [];
+  return waiting.flatMap(({ interrupt_id, value }): ChatItem[] => {
+    const asked = readQuestion(value);
+    const question = questionText(asked, languageOf(context)) ?? "";
+    return [{ type: "text", content: `\n\n${question}` }, questionItem(interrupt_id, asked, question)];
+  });
+}
+
+/** The model that gave the answer; where no message says so, the one that was to be asked. */
+async function modelOf({ storage, models }: ProductServices, run: Run): Promise<string> {
+  const messages = messagesIn(await readValues(storage, run.session_id));
+  const told = messages.findLast(({ additional_kwargs }) => additional_kwargs["llm_metadata"] !== undefined);
+  const { model_name } = LlmMetadata.safeParse(told?.additional_kwargs["llm_metadata"]).data ?? {};
+  const chosen = run.kwargs.context?.["model"];
+  return model_name ?? (typeof chosen === "string" ? chosen : models.roles().main);
+}

@@ -1,0 +1,16 @@
+import { createSchedule } from "./create-schedule.ts";
+import { createTask } from "./create-task.ts";
+import { deleteTask } from "./delete-task.ts";
+import { readTasks } from "./read-tasks.ts";
+import { taskStatistics } from "./task-statistics.ts";
+import { updateTask } from "./update-task.ts";
+
+/** The tools of the planner, by the name that models call. */
+export const plannerTools = {
+  create_task: createTask,
+  read_tasks: readTasks,
+  update_task: updateTask,
+  create_schedule: createSchedule,
+  delete_task: deleteTask,
+  task_statistics: taskStatistics,
+};
