@@ -3,7 +3,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import { breathing } from "@millrace/engine/concurrency/breathing";
 import { countMessagesExactly } from "../src/context/tokens/token-counter.ts";
 import { tools } from "../src/tools/index.ts";
-import { aWorkspace } from "./tools/a-workspace.ts";
+import { aWorkspace } from "./support/a-workspace.ts";
 
 /** Time that passes by the work done, so that the test does not depend on the machine. */
 let now = 0;

@@ -95,7 +95,7 @@ describe("docs/requirements.md", () => {
     for (const [, id, where = "", test = ""] of rows) {
       const files = [...`${where} ${test}`.matchAll(/`([^`]+)`/gu)].map(([, file]) => file ?? "");
       expect(files.length, id).toBeGreaterThan(1);
-      expect(test, id).toMatch(/`tests\/[^`]+\.ts`/u);
+      expect(test, id).toMatch(/`(?:toolkits\/[^`/]+\/)?tests\/[^`]+\.ts`/u);
       expect(
         files.filter((file) => !existsSync(join(projectFolder, file))),
         id,

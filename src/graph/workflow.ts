@@ -31,7 +31,7 @@ function drawWorkflow() {
     .addNode("plan", nodes.plan, { subgraphs: [loop] })
     .addNode("free_work", nodes.free_work, { subgraphs: [loop] })
     .addNode("action", nodes.action, { subgraphs: [loop] })
-    .addNode(added.map(([name, { run }]): [string, WorkflowNode] => [name, run]))
+    .addNode(added.map(([name, node]) => drawn(name, node)))
     .addConditionalEdges(START, (state, config) => (compressionDue(state, config) ? "compress" : "intent"), [
       "compress",
       "intent",
@@ -65,6 +65,11 @@ function drawWorkflow() {
     else graph.addConditionalEdges(name, next.choose, [...next.targets]);
   }
   return graph;
+}
+
+/** A node of a toolkit as the graph takes it. */
+function drawn(name: string, node: ToolkitNode): [string, WorkflowNode, { subgraphs: (typeof loop)[] }] {
+  return [name, node.run, { subgraphs: node.callsLoop === true ? [loop] : [] }];
 }
 
 function hasWork({ task_plan }: GraphState): boolean {

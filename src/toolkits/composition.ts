@@ -1,4 +1,4 @@
-import { currentConfig } from "@millrace/engine/config/config";
+import { currentToolkits } from "@millrace/engine/config/config";
 import { z } from "zod";
 import { coreParts, type PromptParts } from "../prompts/parts.ts";
 import type { Template } from "../prompts/template.ts";
@@ -14,7 +14,7 @@ let drawn: readonly Toolkit[] | undefined;
  * and nodes is there for all runs, whichever of them a run names.
  */
 export function workflowToolkits(): readonly Toolkit[] {
-  drawn ??= enabledToolkits(currentConfig().toolkits);
+  drawn ??= enabledToolkits(currentToolkits());
   return drawn;
 }
 

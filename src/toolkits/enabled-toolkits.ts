@@ -50,17 +50,18 @@ export function identityOfToolkits(
   return named.find((toolkit) => toolkit?.identity !== undefined)?.identity?.profile;
 }
 
-/** Those of `rules` that are over a call of this tool: the rules that are nobody's, and those of the tool's toolkit. */
+/**
+ * The rules over a call of this tool: those of its own toolkit, which may refuse before a person is asked, then those of
+ * `rules` that no toolkit owns.
+ */
 export function guardrailsOver(
   tool: string,
   rules: readonly Guardrail[],
   all: readonly Toolkit[] = toolkits,
 ): Guardrail[] {
-  const own = toolkitOf(tool, all);
-  return rules.filter((rule) => {
-    const owner = all.find((toolkit) => toolkit.guardrails.includes(rule));
-    return owner === undefined || owner === own;
-  });
+  const own = toolkitOf(tool, all)?.guardrails ?? [];
+  const owned = new Set(all.flatMap(({ guardrails }) => guardrails));
+  return [...own, ...rules.filter((rule) => !owned.has(rule))];
 }
 
 /** Whose tool it is; `undefined` for one that this program does not bring. */

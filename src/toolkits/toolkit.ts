@@ -16,6 +16,8 @@ import type { Tool } from "../tools/runtime/tool.ts";
 /** A node that a toolkit adds to the workflow, and where the workflow goes from it: a node's name, or `END`. */
 export interface ToolkitNode {
   run: WorkflowNode;
+  /** It calls the agentic loop: the graph knows its subgraph. */
+  callsLoop?: true;
   next: string | { choose: (state: GraphState) => string; targets: readonly string[] };
 }
 
@@ -85,7 +87,7 @@ export interface Toolkit {
   identity?: { profile: string; template?: Template } | undefined;
   /** Asked only in runs that have the toolkit. */
   collectors: readonly Collector[];
-  /** Rules over the calls of its own tools, after those over all calls. They hold in every run. */
+  /** Rules over the calls of its own tools, before those over all calls. They hold in every run. */
   guardrails: readonly Guardrail[];
   /** `default`: unless the configuration names others. `named`: only where the operator says so. `always`: in every run. */
   enabled: "default" | "named" | "always";

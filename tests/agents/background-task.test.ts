@@ -12,7 +12,7 @@ import { backgroundTask } from "../../src/tools/agents/background-task.ts";
 import { createGate, createSession, never, request } from "../runs/fixtures.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
-import { aWorkspace } from "../tools/a-workspace.ts";
+import { aWorkspace } from "../support/a-workspace.ts";
 import { agentFiles, askedBy, hands, roundOf } from "./agent-flow.ts";
 import { agentRuns } from "./agent-runs.ts";
 

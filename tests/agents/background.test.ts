@@ -30,7 +30,7 @@ let session: Session;
 beforeEach(async () => {
   workspace = await realpath(await mkdtemp(join(tmpdir(), "millrace-background-")));
   await mkdir(join(workspace, ".autocoderagents"));
-  for (const [path, text] of Object.entries(agentFiles({ one: {}, two: { tools: "read_tasks" } }))) {
+  for (const [path, text] of Object.entries(agentFiles({ one: {}, two: { tools: "list_files" } }))) {
     await writeFile(join(workspace, path), text);
   }
 });
@@ -142,7 +142,7 @@ it("gives an agent its own prompt and tools, no agents of its own, and not the c
   for (const agent of await agents()) await untilOver(agent);
 
   const asked = (name: string): ModelRequest | undefined => model.requests.find((one) => askedBy(one) === name);
-  expect(asked("two")?.toolNames).toEqual(["read_tasks"]);
+  expect(asked("two")?.toolNames).toEqual(["list_files"]);
   expect(asked("one")?.toolNames).toContain("create_file");
   expect(asked("one")?.toolNames).not.toContain("run_named_subagents");
   expect(asked("one")?.toolNames).not.toContain("read_subagent_results");
@@ -161,7 +161,7 @@ it("tells the next turn once what has finished, and keeps it before the model th
       caller: [
         sends({ one: "Count" }),
         { text: "Sent." },
-        { toolCalls: [{ name: "read_tasks", arguments: { view_context: "staging" }, id: "look" }] },
+        { toolCalls: [{ name: "list_files", arguments: { path: "." }, id: "look" }] },
         { text: "It found 3." },
         { text: "Nothing new." },
       ],

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { ripgrepPath } from "../../src/tools/files/ripgrep.ts";
 import { searchContent } from "../../src/tools/files/search-content.ts";
-import { aWorkspace, type Workspace } from "../tools/a-workspace.ts";
+import { aWorkspace, type Workspace } from "../support/a-workspace.ts";
 import type { Figure, Section } from "./figures.ts";
 
 const run = promisify(execFile);

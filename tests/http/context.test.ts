@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
 import type { ModelRequest } from "../support/model-server.ts";
-import { startSessions, type SessionFixture } from "./session-fixture.ts";
+import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
 
 interface Section {
   name: string;

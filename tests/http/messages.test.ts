@@ -3,7 +3,7 @@ import { z } from "zod";
 import { createLogger } from "@millrace/engine/logger";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer } from "../support/test-server.ts";
-import { startSessions, type SessionFixture } from "./session-fixture.ts";
+import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
 
 let fixture: SessionFixture;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startSessions, type SessionFixture } from "./session-fixture.ts";
+import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
 
 let fixture: SessionFixture;
 let ask: SessionFixture["ask"];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { eventsOf } from "../support/read-events.ts";
 import { OllamaServer } from "../support/ollama-server.ts";
-import { startSessions, type SessionFixture } from "./session-fixture.ts";
+import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
 
 const ollama = new OllamaServer();
 let fixture: SessionFixture;

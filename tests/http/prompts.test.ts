@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { templates } from "../../src/prompts/index.ts";
+import { promptParts } from "../../src/toolkits/composition.ts";
 import { startModelServer, startTestServer, wireText, type ModelServer, type TestServer } from "../support/testing.ts";
 
 let model: ModelServer;
@@ -65,7 +65,7 @@ describe("/prompts", () => {
       { name: "plan_mode" },
     ]);
     const [, whole] = await call("GET", "/prompts?content=true");
-    expect(whole).toHaveLength(Object.keys(templates).length);
+    expect(whole).toHaveLength(Object.keys(promptParts().templates).length);
     expect(whole).toContainEqual((await call("GET", "/prompts/closing_note"))[1]);
     for (const unknown of ["nobody", "constructor", "__proto__"]) {
       expect(await call("GET", `/prompts?node=${unknown}`)).toEqual([200, []]);

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { startSessions, type SessionFixture } from "./session-fixture.ts";
+import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
 
 const text = Array.from({ length: 600 }, (_, at) => `${at} 😀`).join("\n");
 let fixture: SessionFixture;

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { afterEach, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig, type Config } from "@millrace/engine/config/config";
-import { startSessions, type SessionFixture } from "./session-fixture.ts";
+import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
 
 const Settings = z.object({
   settings: z.array(

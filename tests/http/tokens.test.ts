@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SharedProductServices } from "../../src/http/product-services.ts";
 import { tokenRoutes } from "../../src/http/routes/models/tokens.ts";
-import { startSessions, type SessionFixture } from "./session-fixture.ts";
+import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
 
 let sessions: SessionFixture;
 beforeAll(async () => {

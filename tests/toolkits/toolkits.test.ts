@@ -121,7 +121,7 @@ describe("what a toolkit owns", () => {
   it("rules over its own tools, and over no other", () => {
     const one = toolkit("one", { tools: [tools.read_file], guardrails: [refuse] });
     const other = toolkit("other", { tools: [tools.web_fetch] });
-    expect(guardrailsOver("read_file", [allow, refuse], [one, other])).toEqual([allow, refuse]);
+    expect(guardrailsOver("read_file", [allow], [one, other])).toEqual([refuse, allow]);
     expect(guardrailsOver("web_fetch", [allow, refuse], [one, other])).toEqual([allow]);
     expect(guardrailsOver("mcp__tool", [allow, refuse], [one, other])).toEqual([allow]);
   });

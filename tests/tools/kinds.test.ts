@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { confirmation, confirmationOf } from "../../src/guardrails/rules/confirmation.ts";
 import { tools } from "../../src/tools/index.ts";
 import type { Operation, Tool } from "../../src/tools/runtime/tool.ts";
-import { aWorkspace } from "./a-workspace.ts";
+import { aWorkspace } from "../support/a-workspace.ts";
 
 const files = {
   "a.txt": "1",

@@ -11,7 +11,7 @@ import { createOperations, type OperationCard } from "../../src/tools/undo/opera
 import { prepareCall } from "../../src/tools/runtime/run-tool.ts";
 import type { Tool } from "../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
-import { aWorkspace } from "./a-workspace.ts";
+import { aWorkspace } from "../support/a-workspace.ts";
 import { builtInTools } from "../../src/toolkits/enabled-toolkits.ts";
 
 /** Everything below a folder, by path: modes, bytes and links. */

@@ -24,7 +24,7 @@ import { createOperations, type Operations } from "../../src/tools/undo/operatio
 import { prepareCall } from "../../src/tools/runtime/run-tool.ts";
 import type { Tool, ToolResult } from "../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
-import { aWorkspace, type Workspace } from "./a-workspace.ts";
+import { aWorkspace, type Workspace } from "../support/a-workspace.ts";
 
 let workspace: Workspace;
 let runtime: CallRuntime;

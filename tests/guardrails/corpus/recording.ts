@@ -67,6 +67,9 @@ function madeUp(name: string, effect: Tool["effect"], polling: boolean): Tool {
 /** The tools of the recordings: those of the house, and some that others bring. */
 export const recordedTools: Tool[] = [
   ...Object.values(ownTools),
+  madeUp("create_task", "unsafe", false),
+  madeUp("delete_task", "idempotent", false),
+  madeUp("read_tasks", "pure", false),
   madeUp("web_search", "pure", false),
   madeUp("fetch_page", "pure", false),
   madeUp("list_rows", "pure", false),

@@ -5,7 +5,7 @@ import { languages } from "../../../src/tools/code/definition-patterns.ts";
 import { definitionsOf } from "../../../src/tools/code/definitions.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { projectFolder } from "../../support/source-files.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 let workspace: Workspace;
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import { readBlocks } from "../../../src/tools/code/read-blocks.ts";
 import { applyBlocks, type Block } from "../../../src/tools/code/search-replace.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { isAppError } from "@millrace/engine/errors/errors";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 let workspace: Workspace;
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { tools } from "../../../src/tools/index.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 let workspace: Workspace;
 beforeEach(async () => {

@@ -4,7 +4,7 @@ import { readHistory } from "../../../src/tools/conversation/read-history.ts";
 import { createLocks } from "../../../src/tools/runtime/locks.ts";
 import { prepareCall, runTool } from "../../../src/tools/runtime/run-tool.ts";
 import type { SessionHistory, ToolResult } from "../../../src/tools/runtime/tool.ts";
-import { aWorkspace } from "../a-workspace.ts";
+import { aWorkspace } from "../../support/a-workspace.ts";
 
 const messages: BaseMessage[] = Array.from({ length: 300 }, (_, at) => {
   const text =

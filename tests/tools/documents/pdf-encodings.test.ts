@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { encodingTable } from "../../../src/tools/documents/pdf-encodings.ts";
 import { tools } from "../../../src/tools/index.ts";
 import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 import { aPdfInEncoding } from "./a-pdf.ts";
 
 let workspace: Workspace;

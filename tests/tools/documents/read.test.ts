@@ -8,7 +8,7 @@ import { packParts } from "../../../src/tools/documents/zip-parts.ts";
 import { tools } from "../../../src/tools/index.ts";
 import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { projectFolder } from "../../support/source-files.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 import { aPdf } from "./a-pdf.ts";
 
 let workspace: Workspace;

@@ -19,7 +19,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { tools } from "../../../src/tools/index.ts";
 import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 import { oddPaths } from "./odd-paths.ts";
 
 /** Outside the workspace lies this. Nothing of it may be read, changed, or joined by anything. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isCritical } from "../../../src/tools/files/critical-file.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { prepareCall } from "../../../src/tools/runtime/run-tool.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 let workspace: Workspace;
 

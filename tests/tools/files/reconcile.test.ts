@@ -9,7 +9,7 @@ import { createLocks } from "../../../src/tools/runtime/locks.ts";
 import { createOperations, type Operations } from "../../../src/tools/undo/operations.ts";
 import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../../support/memory-operations.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 let workspace: Workspace;
 let runtime: CallRuntime;

@@ -8,7 +8,7 @@ import { ripgrepPath, toRipgrep } from "../../../src/tools/files/ripgrep.ts";
 import { searchPlaces } from "../../../src/tools/files/search-places.ts";
 import { locate } from "../../../src/tools/files/workspace-path.ts";
 import { tools } from "../../../src/tools/index.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 const program = await ripgrepPath();
 

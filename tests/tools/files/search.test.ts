@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { toGlob } from "@millrace/engine/glob";
 import { ripgrepPath } from "../../../src/tools/files/ripgrep.ts";
 import { tools } from "../../../src/tools/index.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 /** Who narrows a search by ripgrep does not know what was skipped. */
 const isNarrowed = (await ripgrepPath()) !== null;

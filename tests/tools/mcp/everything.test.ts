@@ -12,7 +12,7 @@ import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";
 import type { ToolSource } from "../../../src/tools/runtime/tool-source.ts";
 import { freePort } from "../../support/free-port.ts";
 import { startModelServer, startTestServer, type ModelServer, type TestServer } from "../../support/testing.ts";
-import { aWorkspace } from "../a-workspace.ts";
+import { aWorkspace } from "../../support/a-workspace.ts";
 
 /** The official server from npm. It is started here, never fetched. */
 const everything = fileURLToPath(

@@ -12,7 +12,7 @@ import { createMcpSource } from "../../../src/tools/mcp/mcp-source.ts";
 import { parameterSchema } from "../../../src/tools/runtime/parameters.ts";
 import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";
 import type { ToolSource } from "../../../src/tools/runtime/tool-source.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 const program = fileURLToPath(new URL("fake-server.ts", import.meta.url));
 const never = new AbortController().signal;

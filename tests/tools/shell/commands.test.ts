@@ -8,7 +8,7 @@ import { isHarmless } from "../../../src/tools/shell/harmless-command.ts";
 import { lookAtCommand } from "../../../src/tools/shell/look-at-command.ts";
 import { Shell } from "../../../src/tools/shell/shell.ts";
 import { splitCommand } from "../../../src/tools/shell/split-command.ts";
-import { aWorkspace } from "../a-workspace.ts";
+import { aWorkspace } from "../../support/a-workspace.ts";
 
 describe("a command that is taken apart", () => {
   it.each<[string, string[]]>([

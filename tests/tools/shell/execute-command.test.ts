@@ -8,7 +8,7 @@ import { createOutput, readable } from "../../../src/tools/shell/command-output.
 import { createSandboxSearch, findSandbox, sandboxArguments } from "../../../src/tools/shell/sandbox.ts";
 import { Shell } from "../../../src/tools/shell/shell.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../src/tools/runtime/tool.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 const sandbox = await findSandbox();
 /** Each behaviour is shown without a sandbox, and in one where this machine has it. */

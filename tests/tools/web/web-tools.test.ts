@@ -5,7 +5,7 @@ import { webSearch } from "../../../src/tools/web/web-search.ts";
 import { createWebPages } from "../../../src/web/read-page.ts";
 import { createWebSearch } from "../../../src/web/web-search.ts";
 import { startWebServer, type WebReply, type WebServer } from "../../support/web-server.ts";
-import { aWorkspace, type Workspace } from "../a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 let workspace: Workspace;
 let server: WebServer;

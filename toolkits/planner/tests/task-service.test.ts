@@ -7,7 +7,7 @@ import { createMemoryTasks } from "@millrace/engine/storage/memory";
 import { plannerTools as tools } from "../tools/index.ts";
 import { plannerTasks } from "../tasks/task-service.ts";
 import { startTestServer, type TestServer } from "../../../tests/support/test-server.ts";
-import { aWorkspace, type Workspace } from "../../../tests/tools/a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../../tests/support/a-workspace.ts";
 import { tasksKey } from "../tasks/session-tasks.ts";
 import { ToolkitServices } from "../../../src/tools/runtime/toolkit-services.ts";
 

@@ -269,6 +269,16 @@ export function setVariables(values: Record<string, string>): void {
 let current: Config | undefined;
 
 /**
+ * The toolkits that the process's configuration names. Unlike `currentConfig` it keeps nothing: the workflow asks when
+ * its module is loaded, and tests may still set variables after that.
+ */
+export function currentToolkits(): Config["toolkits"] {
+  if (current !== undefined) return current.toolkits;
+  if (existsSync(".env")) loadEnvFile(".env");
+  return loadConfig(process.env).toolkits;
+}
+
+/**
  * The process's configuration: the environment, then `.env` of the working folder, then `defaults`, read once at the
  * first call. The graph uses it too when it runs under another server.
  */

@@ -9,7 +9,7 @@ import { createNativeEngine } from "../../tools/native-engine.ts";
 import { findSandbox, limiter } from "../../../../src/tools/shell/sandbox.ts";
 import { readWorkspaceText } from "../../../../src/context/workspace/workspace-text.ts";
 import { filesUnder, hostileDecks, hostileFiles } from "./hostile-decks.ts";
-import { aWorkspace, type Workspace } from "../../../../tests/tools/a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../../../tests/support/a-workspace.ts";
 
 const program = "/usr/bin/ngspice";
 const engines: { title: string; engine: Engine; isThere: boolean }[] = [

@@ -12,7 +12,7 @@ import { createEngine, type AnalysisResult, type Engine } from "../../simulation
 import { createNativeEngine, namedSimulator } from "../../tools/native-engine.ts";
 import { circuitTools as tools } from "../../tools/index.ts";
 import { findSandbox, limiter } from "../../../../src/tools/shell/sandbox.ts";
-import { aWorkspace, type Workspace } from "../../../../tests/tools/a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../../../tests/support/a-workspace.ts";
 import { simulatorKey } from "../../open.ts";
 
 const program = "/usr/bin/ngspice";

@@ -1,9 +1,10 @@
-import { readFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { patchFile } from "../../tools/patch-file.ts";
 import { rewriteFile } from "../../tools/rewrite-file.ts";
-import { aWorkspace, type Workspace } from "../../../../tests/tools/a-workspace.ts";
+import { tools } from "../../../../src/tools/index.ts";
+import { aWorkspace, type Workspace } from "../../../../tests/support/a-workspace.ts";
 
 let workspace: Workspace;
 beforeEach(async () => {
@@ -59,5 +60,21 @@ describe("rewrite_file", () => {
   it("stays in the workspace", async () => {
     const result = await workspace.call(rewriteFile, { path: "../out.cir", content: "" });
     expect(result).toMatchObject({ success: false, errorType: "permission" });
+  });
+});
+
+describe("a Word document", () => {
+  it.each(["a.docx", "a.pdf"])("is not written as text: %s", async (path) => {
+    const result = await workspace.call(rewriteFile, { path, content: "text" });
+    expect(result).toMatchObject({ success: false, errorType: "invalid_parameter" });
+    expect(await readdir(workspace.root)).toEqual([]);
+  });
+
+  it("is not changed as text", async () => {
+    await workspace.call(tools.create_file, { path: "b.docx", content: "# B" });
+    const before = await readFile(join(workspace.root, "b.docx"));
+    const changes = [{ find: "PK", replace: "KP" }];
+    expect(await workspace.call(patchFile, { path: "b.docx", changes })).toMatchObject({ success: false });
+    expect((await readFile(join(workspace.root, "b.docx"))).equals(before)).toBe(true);
   });
 });

@@ -9,7 +9,7 @@ import { plotSimulation } from "../../tools/plot-simulation.ts";
 import { runSimulation } from "../../tools/run-simulation.ts";
 import { readPng } from "../simulation/png-pixels.ts";
 import { projectFolder } from "../../../../tests/support/source-files.ts";
-import { aWorkspace, type Workspace } from "../../../../tests/tools/a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../../../tests/support/a-workspace.ts";
 
 let workspace: Workspace;
 beforeEach(async () => {

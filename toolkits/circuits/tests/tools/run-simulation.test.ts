@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { runSimulation } from "../../tools/run-simulation.ts";
 import { projectFolder } from "../../../../tests/support/source-files.ts";
-import { aWorkspace, type Workspace } from "../../../../tests/tools/a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../../../tests/support/a-workspace.ts";
 
 let workspace: Workspace;
 beforeEach(async () => {

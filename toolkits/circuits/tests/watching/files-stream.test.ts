@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { eventsOf } from "../../../../tests/support/read-events.ts";
-import { startSessions } from "../../../../tests/http/session-fixture.ts";
+import { startSessions } from "../../../../tests/support/session-fixture.ts";
 import { wireText } from "../../../../tests/support/model-server.ts";
 import { startTestServer, type TestServer } from "../../../../tests/support/test-server.ts";
 

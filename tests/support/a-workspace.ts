@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { prepareCall, runTool } from "../../src/tools/runtime/run-tool.ts";
 import type { Tool, ToolContext, ToolResult } from "../../src/tools/runtime/tool.ts";
-import { toolkitParts } from "../support/toolkit-services.ts";
+import { toolkitParts } from "./toolkit-services.ts";
 
 export interface Workspace extends AsyncDisposable {
   /** The workspace lies in `outside`, next to whatever a test puts there. */

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { loadConfig, type Config } from "@millrace/engine/config/config";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
-import { projectFolder } from "../support/source-files.ts";
-import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { startModelServer, type ModelServer } from "./model-server.ts";
+import { projectFolder } from "./source-files.ts";
+import { startTestServer, type TestServer } from "./test-server.ts";
 
 /** A message as the wire has it in a thread's values. */
 export const WireMessage = z.looseObject({
