@@ -5,7 +5,7 @@ import type { StopReason } from "@millrace/engine/run-events";
 import type { JsonObject, Run } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import type { Logger } from "@millrace/engine/logger";
-import type { CallBack } from "../callbacks/call-back.ts";
+import type { CallBack } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
 import type { ServedGraph } from "@millrace/engine/graphs/load";
 import { createProgress } from "../loop/progress.ts";

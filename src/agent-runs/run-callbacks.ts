@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isAIMessageChunk } from "@millrace/engine/message-kinds";
-import type { CallBack } from "../callbacks/call-back.ts";
+import type { CallBack } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
 import type { Run } from "@millrace/engine/storage/records";
 

@@ -1,6 +1,6 @@
 import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
 import { subAgents } from "../prompts/templates/sub-agents.ts";
-import type { Agent } from "./agent-file.ts";
+import type { Agent } from "./agent-folders.ts";
 
 /** What a model is told of the agents that it can hand work to; empty when there are none. */
 export function subAgentsSection(agents: readonly Agent[], prompts: Prompts = builtInPrompts): string {

@@ -1,5 +1,5 @@
 import { opendirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { errorMessage } from "@millrace/engine/errors/errors";
 import { hasCode } from "@millrace/engine/errors/system-code";
 
@@ -58,4 +58,25 @@ function namesIn(folder: string, onProblem: FolderSearch["onProblem"]): string[]
     if (!hasCode(error, "ENOENT")) onProblem({ folder, problem: errorMessage(error) });
     return [];
   }
+}
+
+/** A path as people and models know it: relative to the workspace, or with `~` for the user's home. */
+export function shownPath(path: string, { workspace, home }: { workspace: string; home: string }): string {
+  const inWorkspace = relative(workspace, path);
+  return inWorkspace.startsWith("..") ? join("~", relative(home, path)) : inWorkspace;
+}
+
+/**
+ * Told all problems of this moment, it hands on those that were not among the last ones: what lasts is told once, and
+ * what comes back is told again.
+ */
+export function createTellNew<Problem extends object>(
+  tell: (problem: Problem) => void,
+): (problems: readonly Problem[]) => void {
+  let known = new Set<string>();
+  return (problems) => {
+    const before = known;
+    known = new Set(problems.map((problem) => JSON.stringify(problem)));
+    for (const problem of problems) if (!before.has(JSON.stringify(problem))) tell(problem);
+  };
 }

@@ -1,12 +1,9 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
-import { findFolders } from "../extensions/find-folders.ts";
-import { readBeginning, stateOf } from "../extensions/parsed-files.ts";
-import { shownPath } from "../extensions/shown-path.ts";
-import { createTellNew } from "../extensions/tell-new.ts";
 import type { Logger } from "@millrace/engine/logger";
-import { commentHelp } from "./comment-help.ts";
-import { runHelp } from "./run-help.ts";
+import { createTellNew, findFolders, shownPath } from "../extensions/find-folders.ts";
+import { readBeginning, stateOf } from "../extensions/parsed-files.ts";
+import { commentHelp, runHelp } from "./tool-help.ts";
 
 /** A program that the user has put where tools are looked for. */
 export interface ExternalTool {
@@ -193,4 +190,13 @@ function may(file: string, mode: "R_OK" | "X_OK"): boolean {
   } catch {
     return false;
   }
+}
+
+/** The tools as a model reads them: where each is, whether it can be executed as it is, and its help. */
+export function toolsText(tools: readonly ExternalTool[]): string {
+  return tools
+    .map(({ name, extension, path, executable, help }) =>
+      [`## ${name}${extension}`, `File: ${path}`, `Executable: ${executable ? "yes" : "no"}`, help].join("\n"),
+    )
+    .join("\n\n");
 }

@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { environmentVariable } from "@millrace/engine/config/config";
-import { AppError } from "@millrace/engine/errors/errors";
+import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import { endGroup, keepGroup } from "@millrace/engine/concurrency/process-group";
-import { cloneLimits, tooLarge, type CloneLimits } from "./clone-size.ts";
+import { hasCode } from "@millrace/engine/errors/system-code";
 
 /** Ways in which a repository may be reached. */
 export type Protocol = "https" | "file";
@@ -138,5 +140,41 @@ function environment(protocols: readonly Protocol[]): Record<string, string> {
     GIT_ASKPASS: "false",
     GIT_CONFIG_NOSYSTEM: "1",
     GIT_CONFIG_GLOBAL: "/dev/null",
+  };
+}
+
+/** What a clone may take on the disk: bytes, its history of one state included, and files and folders. */
+export interface CloneLimits {
+  bytes: number;
+  files: number;
+}
+
+/** Much more than all documentation that models could be given to read. */
+export const cloneLimits: CloneLimits = { bytes: 512 * 1024 * 1024, files: 50_000 };
+
+/**
+ * What is too large of a folder, `undefined` while nothing is. Looks no further than the limits. What goes while it
+ * looks does not count: git moves its files about.
+ */
+export async function tooLarge(folder: string, limits: CloneLimits): Promise<string | undefined> {
+  let [bytes, files] = [0, 0];
+  const open = [folder];
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    for (const entry of await readdir(place, { withFileTypes: true }).catch(unlessGone([]))) {
+      const path = join(place, entry.name);
+      if (entry.isDirectory()) open.push(path);
+      else bytes += (await lstat(path).catch(unlessGone({ size: 0 }))).size;
+      files += 1;
+      if (bytes > limits.bytes) return `more than ${limits.bytes} bytes`;
+      if (files > limits.files) return `more than ${limits.files} files and folders`;
+    }
+  }
+  return undefined;
+}
+
+function unlessGone<Value>(value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (hasCode(error, "ENOENT")) return value;
+    throw new Error(`The size of a clone could not be measured: ${errorMessage(error)}`, { cause: error });
   };
 }

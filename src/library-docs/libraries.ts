@@ -3,8 +3,7 @@ import { join, relative } from "node:path";
 import { AppError } from "@millrace/engine/errors/errors";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
 import type { Logger } from "@millrace/engine/logger";
-import { cloneRepository, repositoryAddress, type Protocol } from "./clone.ts";
-import type { CloneLimits } from "./clone-size.ts";
+import { type CloneLimits, cloneRepository, type Protocol, repositoryAddress } from "./clone.ts";
 import { openLibrarySettings } from "./library-settings.ts";
 import { documentsOf, librariesIn, librariesNamed, libraryIn, type Library } from "./library-files.ts";
 

@@ -1,18 +1,17 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { loadConfig, valuesOf, type Config } from "@millrace/engine/config/config";
+import { type Config, loadConfig, valuesOf } from "@millrace/engine/config/config";
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
-import { OverrideFile, type WarnOfFile } from "../prompts/override-file.ts";
 import {
   searchAddressNames,
+  type SearchEngineName,
   searchEngineNames,
   searchKeyNames,
-  type SearchEngineName,
   type SearchSettings,
   type WebSettings,
 } from "@millrace/engine/config/web-settings";
-import { changeable } from "./changeable.ts";
+import { OverrideFile, type WarnOfFile } from "../prompts/override-file.ts";
 
 /** The name of the file in the data folder, where no tool can reach it. */
 const fileName = "settings.json";
@@ -140,3 +139,23 @@ function webOf({ allowed }: WebSettings, fresh: WebSettings, moved: readonly Sea
   const told = (one: SearchSettings): SearchSettings => (moved.includes(one.engine) ? { ...one, isMoved: true } : one);
   return { ...fresh, allowed, search: fresh.search && told(fresh.search), lackKey: fresh.lackKey.map(told) };
 }
+
+/**
+ * The variables that can be changed while the server runs, and what of the configuration each is a part of: what
+ * nothing holds on to for longer than a run. Who may call, the folders, the toolkits and the inner addresses whose
+ * pages may be opened are the environment's alone.
+ */
+export const changeable: Readonly<Record<string, keyof Config>> = {
+  MILLRACE_TOOL_RATE: "toolRate",
+  MILLRACE_MODEL_RATE: "modelRate",
+  MILLRACE_MODEL_REQUESTS: "modelRequests",
+  MILLRACE_CRITICAL_FILES: "criticalFiles",
+  MILLRACE_CONFIRM_TASKS: "confirmTasks",
+  MILLRACE_LOG_LEVEL: "logLevel",
+  MILLRACE_SEARCH: "web",
+  MILLRACE_WEB_FETCH: "web",
+  GOOGLE_SEARCH_CX: "web",
+  GOOGLE_SEARCH_URL: "web",
+  BING_SEARCH_URL: "web",
+  SEARXNG_URL: "web",
+};

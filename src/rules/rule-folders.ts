@@ -1,8 +1,6 @@
 import { basename, join, resolve } from "node:path";
-import { findFolders } from "../extensions/find-folders.ts";
+import { createTellNew, findFolders, shownPath } from "../extensions/find-folders.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
-import { shownPath } from "../extensions/shown-path.ts";
-import { createTellNew } from "../extensions/tell-new.ts";
 import type { Logger } from "@millrace/engine/logger";
 import { isIndex, readRuleFile, type RuleText } from "./rule-file.ts";
 

@@ -1,6 +1,5 @@
 import { LRUCache } from "lru-cache";
 import { AppError } from "@millrace/engine/errors/errors";
-import { readRobots, type RobotsRules } from "./read-robots.ts";
 import { readWebAddress } from "@millrace/engine/net/web-address";
 import { webGet, type WebRules } from "@millrace/engine/net/web-get";
 
@@ -39,4 +38,120 @@ async function ask(origin: string, rules: WebRules, within: number, signal: Abor
   throw new AppError("server", `${url.hostname} does not say what programs may read of it (robots.txt: ${status}).`, {
     suggestion: "Try again in a while, or open single pages that the user has named with web_fetch.",
   });
+}
+
+/** What a host lets programs read of it (RFC 9309). */
+export interface RobotsRules {
+  /** Whether the page at an address of the host may be read. */
+  allows(address: URL): boolean;
+}
+
+/** A rule: the parts of its path between stars, in the form of `plainPath`; whether it ends the address; and how long it is. */
+interface Rule {
+  allows: boolean;
+  parts: readonly string[];
+  isAnchored: boolean;
+  length: number;
+}
+
+/** The name by which a file means this program; what it says of its version does not matter. */
+const ownName = "millrace";
+
+/** The rules of a file for this program: its own groups where it has any, else those for all. Lines that say nothing are passed. */
+export function readRobots(text: string): RobotsRules {
+  const named = rulesOf(text);
+  const rules = named.get(ownName) ?? named.get("*") ?? [];
+  return {
+    allows({ pathname, search }) {
+      const path = literal(plainPath(`${pathname}${search}`));
+      if (path === "/robots.txt") return true;
+      const best = rules.filter((rule) => fits(rule, path)).reduce<Rule | undefined>(longer, undefined);
+      return best?.allows ?? true;
+    },
+  };
+}
+
+/** The more exact rule counts, and of two that are alike the one that allows. */
+function longer(best: Rule | undefined, rule: Rule): Rule {
+  if (best === undefined || rule.length > best.length) return rule;
+  return rule.length === best.length && rule.allows ? rule : best;
+}
+
+/**
+ * The rules of the names that can count here; groups of one name are one. However many names a file gives to a group,
+ * and however often: each of its lines costs the same.
+ */
+function rulesOf(text: string): Map<string, Rule[]> {
+  const groups = new Map<string, Rule[]>();
+  const current = new Set<Rule[]>();
+  let isNaming = false;
+  for (const line of text.replace(/^\u{feff}/u, "").split(/\r\n|\r|\n/u)) {
+    const [key = "", ...rest] = line.replace(/#.*$/u, "").split(":");
+    const field = key.trim().toLowerCase();
+    const value = rest.join(":").trim();
+    switch (field) {
+      case "user-agent": {
+        if (!isNaming) current.clear();
+        isNaming = true;
+        const name = (value.split(/[/\s]/u)[0] ?? "").toLowerCase();
+        if (name !== ownName && name !== "*") break;
+        const rules = groups.get(name) ?? [];
+        groups.set(name, rules);
+        current.add(rules);
+        break;
+      }
+      case "allow":
+      case "disallow": {
+        isNaming = false;
+        // A rule without a path says nothing.
+        if (value === "" || current.size === 0) break;
+        const rule = ruleOf(value, field === "allow");
+        for (const rules of current) rules.push(rule);
+        break;
+      }
+    }
+  }
+  return groups;
+}
+
+function ruleOf(written: string, allows: boolean): Rule {
+  const isAnchored = written.endsWith("$");
+  const path = plainPath(isAnchored ? written.slice(0, -1) : written);
+  return {
+    allows,
+    parts: path.replaceAll("$", "%24").split("*"),
+    isAnchored,
+    length: path.length + (isAnchored ? 1 : 0),
+  };
+}
+
+/** Each part is looked for behind the one before; the first that is found is as good as any, so no way is tried twice. */
+function fits({ parts, isAnchored }: Rule, path: string): boolean {
+  const [first = "", ...others] = parts;
+  if (!path.startsWith(first)) return false;
+  const last = isAnchored ? others.pop() : undefined;
+  let at = first.length;
+  for (const part of others) {
+    const found = path.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  if (!isAnchored) return true;
+  return last === undefined ? at === path.length : path.length - last.length >= at && path.endsWith(last);
+}
+
+/** What is a sign in a rule stands for itself in an address. */
+function literal(path: string): string {
+  return path.replaceAll("*", "%2A").replaceAll("$", "%24");
+}
+
+/** A path in one form: what need not be escaped is not, all else is, in capitals. */
+function plainPath(path: string): string {
+  return path
+    .replaceAll(/%([0-9a-f]{2})/giu, (escape, hex: string) => {
+      const char = String.fromCharCode(Number.parseInt(hex, 16));
+      return /[\w.~-]/u.test(char) ? char : escape.toUpperCase();
+    })
+    .toWellFormed()
+    .replaceAll(/[^\x21-\x7e]+/gu, (text) => encodeURIComponent(text));
 }

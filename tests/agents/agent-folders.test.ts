@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readAgentFile } from "../../src/agents/agent-file.ts";
-import { createAgentFolders, type AgentSource } from "../../src/agents/agent-folders.ts";
+import { type AgentSource, createAgentFolders, readAgentFile } from "../../src/agents/agent-folders.ts";
 
 let root: string;
 let told: { event: string; fields: Record<string, unknown> }[];

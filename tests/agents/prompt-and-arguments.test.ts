@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Agent } from "../../src/agents/agent-file.ts";
+import type { Agent } from "../../src/agents/agent-folders.ts";
 import { readDelegation } from "../../src/agents/delegation.ts";
 import { subAgentsSection } from "../../src/agents/sub-agents-section.ts";
 import { runNamedSubagents } from "../../src/tools/agents/run-named-subagents.ts";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { ripgrepPath } from "../../src/tools/files/ripgrep.ts";
+import { ripgrepPath } from "../../src/tools/workspace/ripgrep.ts";
 import { searchContent } from "../../src/tools/files/search-content.ts";
 import { aWorkspace, type Workspace } from "../support/a-workspace.ts";
 import type { Figure, Section } from "./figures.ts";

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { Callback, CallbackPoint } from "../../src/callbacks/callback.ts";
-import { createCallBack } from "../../src/callbacks/call-back.ts";
-import { callbackHook } from "../../src/tools/runtime/callback-hook.ts";
+import { type Callback, type CallbackPoint, createCallBack } from "../../src/callbacks/callback.ts";
+import { callbackHook } from "../../src/tools/runtime/hooks.ts";
 import type { ModelStep } from "../support/model-server.ts";
 import { startStopBench, type StopBench } from "../runs/stop-bench.ts";
 

@@ -99,7 +99,7 @@ describe("one counter for the whole service (TOKEN-01)", () => {
       "src/context/tokens/tokens.ts",
       "src/models/offline/offline.ts",
       // Bytes of a text in base64.
-      "src/tools/mcp/call-result.ts",
+      "src/tools/mcp/mcp-tool.ts",
     ]);
   });
 });

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { findFolders, type FolderSearch } from "../../src/extensions/find-folders.ts";
-import { createTellNew } from "../../src/extensions/tell-new.ts";
+import { createTellNew, findFolders, type FolderSearch } from "../../src/extensions/find-folders.ts";
 
 let root: string;
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { commentHelp } from "../../src/external-tools/comment-help.ts";
+import { commentHelp } from "../../src/external-tools/tool-help.ts";
 
 it.each([
   [

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { runHelp } from "../../src/external-tools/run-help.ts";
+import { runHelp } from "../../src/external-tools/tool-help.ts";
 import { createToolFolders, type ExternalToolSource } from "../../src/external-tools/tool-folders.ts";
 
 let root: string;

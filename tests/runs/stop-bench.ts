@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import type { CallBack } from "../../src/callbacks/call-back.ts";
+import type { CallBack } from "../../src/callbacks/callback.ts";
 import { loadConfig } from "@millrace/engine/config/config";
 import type { CustomEvent } from "../../src/events.ts";
 import type { RunEvent } from "@millrace/engine/run-events";

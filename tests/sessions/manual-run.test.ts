@@ -7,7 +7,7 @@ import { readValues } from "@millrace/engine/sessions/sessions";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { success } from "../../src/tools/runtime/result.ts";
 import type { Tool } from "../../src/tools/runtime/tool.ts";
-import { createToolCounter } from "../../src/tools/runtime/tool-counter.ts";
+import { createToolCounter } from "../../src/tools/runtime/hooks.ts";
 import { createMemoryStorage, RunAwareSaver } from "../support/memory-storage.ts";
 import { createBench, createGate, never, plainGraph, request, type Bench } from "../runs/fixtures.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";

@@ -3,11 +3,10 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { createMemoryLedger } from "@millrace/engine/storage/memory";
 import { executeCall, type CallRuntime, type ToolCall } from "../../src/tools/runtime/execute-call.ts";
-import type { ToolHook } from "../../src/tools/runtime/hooks.ts";
+import { type ToolHook, toolLog } from "../../src/tools/runtime/hooks.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { failure, success } from "../../src/tools/runtime/result.ts";
 import type { Reconciled, Tool, ToolContext } from "../../src/tools/runtime/tool.ts";
-import { toolLog } from "../../src/tools/runtime/tool-log.ts";
 import { createLogger } from "@millrace/engine/logger";
 import { toolkitParts } from "../support/toolkit-services.ts";
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { HookedCall } from "../../src/tools/runtime/hooks.ts";
+import { createToolCounter, type HookedCall } from "../../src/tools/runtime/hooks.ts";
 import { failure, success } from "../../src/tools/runtime/result.ts";
-import { createToolCounter } from "../../src/tools/runtime/tool-counter.ts";
 
 const call = (tool: string): HookedCall => ({ tool, effect: "pure", session_id: "s", run_id: "r", call_id: "c" });
 

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { isAppError } from "@millrace/engine/errors/errors";
-import { decodePage } from "../../src/web/decode-page.ts";
+import { createWebPages, decodePage } from "../../src/web/read-page.ts";
 import { pageText } from "../../src/web/page-text.ts";
-import { createWebPages } from "../../src/web/read-page.ts";
 import { startWebServer, type WebReply, type WebServer } from "../support/web-server.ts";
 
 const never = new AbortController().signal;

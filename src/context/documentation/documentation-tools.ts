@@ -1,6 +1,5 @@
 import { basename } from "node:path";
-import type { ExternalToolSource } from "../../external-tools/tool-folders.ts";
-import { toolsText } from "../../external-tools/tools-text.ts";
+import { type ExternalToolSource, toolsText } from "../../external-tools/tool-folders.ts";
 import { externalTools, externalToolsRead } from "../../prompts/templates/external-tools.ts";
 import type { DocumentSource } from "./documentation.ts";
 

@@ -1,6 +1,5 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import type { CallBack } from "../../callbacks/call-back.ts";
-import type { InRun } from "../../callbacks/callback.ts";
+import type { CallBack, InRun } from "../../callbacks/callback.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { countMessages } from "../tokens/tokens.ts";
 import { overflowAt } from "../view.ts";

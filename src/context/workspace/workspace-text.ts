@@ -1,7 +1,7 @@
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { withFile } from "../../tools/files/file-access.ts";
-import { textLines } from "../../tools/files/text-lines.ts";
-import { locate } from "../../tools/files/workspace-path.ts";
+import { withFile } from "../../tools/workspace/file-access.ts";
+import { textLines } from "../../tools/workspace/text-lines.ts";
+import { locate } from "../../tools/workspace/workspace-path.ts";
 
 /** Bytes of a file that is read for context; a larger one is no text that a model could be shown. */
 const largest = 2 * 1024 * 1024;

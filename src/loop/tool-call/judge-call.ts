@@ -4,7 +4,7 @@ import type { CheckedCall, Verdict } from "../../guardrails/guardrail.ts";
 import { guardrails } from "../../guardrails/index.ts";
 import { withMarks } from "../../guardrails/marked-files.ts";
 import { riskyCommand } from "../../guardrails/rules/risky-command.ts";
-import { locate } from "../../tools/files/workspace-path.ts";
+import { locate } from "../../tools/workspace/workspace-path.ts";
 import { executeCommand } from "../../tools/shell/execute-command.ts";
 import type { Operation, Tool, ToolContext, ToolResult } from "../../tools/runtime/tool.ts";
 import { guardrailsOver } from "../../toolkits/enabled-toolkits.ts";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import type { Agent } from "../../agents/agent-file.ts";
+import type { Agent } from "../../agents/agent-folders.ts";
 import { subAgentsSection } from "../../agents/sub-agents-section.ts";
 import { inputTokens, usualShares } from "../../context/budget.ts";
 import { summaryWithin } from "../../context/compression/compress.ts";

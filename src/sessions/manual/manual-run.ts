@@ -9,7 +9,7 @@ import { executeCall } from "../../tools/runtime/execute-call.ts";
 import { toolNotFound } from "../../tools/runtime/registry.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
 import type { Tool, ToolContext } from "../../tools/runtime/tool.ts";
-import type { ToolCounter } from "../../tools/runtime/tool-counter.ts";
+import type { ToolCounter } from "../../tools/runtime/hooks.ts";
 import type { ToolStatistics } from "../../tools/runtime/tool-history.ts";
 import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";

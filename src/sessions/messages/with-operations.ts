@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { Language } from "@millrace/engine/language";
 import { isAIMessage } from "@millrace/engine/message-kinds";
 import type { Session } from "@millrace/engine/storage/records";
-import { operationText } from "../../tools/undo/operation-text.ts";
+import { operationText } from "../../tools/undo/operation-diff.ts";
 import type { Operations } from "../../tools/undo/operations.ts";
 
 import { setOperations } from "@millrace/engine/sessions/messages/message-fields";

@@ -1,17 +1,15 @@
 import { z } from "zod";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { answering, success } from "../runtime/result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
-import { answerLimit, fittingLines } from "../files/bounded-text.ts";
 import { breathing } from "@millrace/engine/concurrency/breathing";
 import { hasCode } from "@millrace/engine/errors/system-code";
-import { fileSeconds, reading } from "../files/looking.ts";
-import { notFound } from "../files/not-found.ts";
-import { walk } from "../files/walk.ts";
-import { locate, type Place } from "../files/workspace-path.ts";
-import { languages, type Language } from "./definition-patterns.ts";
-import { definitionsOf, type Definition } from "./definitions.ts";
-import { wholeText } from "./text-file.ts";
+import { answering, success } from "../runtime/result.ts";
+import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
+import { answerLimit, fittingLines, wholeText } from "../workspace/text-lines.ts";
+import { fileSeconds, reading } from "../workspace/file-checks.ts";
+import { notFound } from "../workspace/file-access.ts";
+import { walk } from "../workspace/walk.ts";
+import { locate, type Place } from "../workspace/workspace-path.ts";
+import { type Language, languages } from "./definition-patterns.ts";
 
 /** Definitions that are gathered before the search ends: more than an answer shows. */
 const mostDefinitions = 2000;
@@ -110,4 +108,78 @@ async function unlessUnusable(work: () => Promise<FileDefinitions>): Promise<Fil
 function languageOf(path: string): Language | undefined {
   const ending = /\.([A-Za-z]+)$/u.exec(path)?.[1]?.toLowerCase() ?? "";
   return Object.hasOwn(languages, ending) ? languages[ending] : undefined;
+}
+
+/** A definition of a source file: its line from 1, how deep the line is indented, and what it is. */
+export interface Definition {
+  line: number;
+  indent: number;
+  kind: string;
+  name: string;
+}
+
+/** Characters of a line that are looked at: more is not written by a person. */
+const longestLine = 300;
+
+/**
+ * The definitions of a source text, by the beginnings of its lines. It is no parser: what stands in long strings and
+ * comments is left out, and a definition written in an unusual way may be missed. `breathe` lets other work run between lines.
+ */
+export async function definitionsOf(
+  text: string,
+  language: Language,
+  breathe: () => Promise<void> | undefined,
+): Promise<Definition[]> {
+  const found: Definition[] = [];
+  let open: string | null = null;
+  for (const [index, whole] of text.split("\n").entries()) {
+    const pause = breathe();
+    if (pause !== undefined) await pause;
+    const line = whole.slice(0, longestLine).trimEnd();
+    if (open !== null) {
+      const end = line.indexOf(open);
+      if (end === -1) continue;
+      open = stillOpen(line.slice(end + open.length), language);
+      continue;
+    }
+    if (line === "" || language.lineComment?.test(line) === true) continue;
+    const definition = definitionIn(line, language);
+    if (definition !== undefined) found.push({ line: index + 1, indent: indentOf(line), ...definition });
+    open = stillOpen(line, language);
+  }
+  return found;
+}
+
+function definitionIn(line: string, language: Language): { kind: string; name: string } | undefined {
+  for (const { kind, pattern } of language.definitions) {
+    const name = pattern.exec(line)?.groups?.["name"]?.trim();
+    if (name !== undefined && name !== "") return { kind, name };
+  }
+  return undefined;
+}
+
+/** What ends the span that a line leaves open; `null` when it leaves none. */
+function stillOpen(line: string, { spans, lineComment }: Language): string | null {
+  let rest = line;
+  for (;;) {
+    const next = spans
+      .map((span) => ({ span, at: rest.indexOf(span.begin) }))
+      .filter(({ at }) => at !== -1)
+      .toSorted((one, other) => one.at - other.at)[0];
+    if (next === undefined || isInComment(rest.slice(0, next.at), lineComment)) return null;
+    const inside = rest.slice(next.at + next.span.begin.length);
+    const end = inside.indexOf(next.span.end);
+    if (end === -1) return next.span.end;
+    rest = inside.slice(end + next.span.end.length);
+  }
+}
+
+/** Whether a line comment begins before a span does, as in `// see /*`; a quote before it means that it may be a string. */
+function isInComment(before: string, lineComment: RegExp | null): boolean {
+  if (lineComment === null) return false;
+  return lineComment.test(before) || /\s\/\/|["'`][^"'`]*$/u.test(before);
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
 }

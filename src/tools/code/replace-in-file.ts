@@ -2,13 +2,12 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { expectedFailure, answering, success } from "../runtime/result.ts";
 import { defineTool, type Reconciled, type ToolContext, type ToolResult } from "../runtime/tool.ts";
-import { replaceFile } from "../files/file-access.ts";
-import { fileSeconds, leadsToCritical, look, writing } from "../files/looking.ts";
-import { reconcileWrite } from "../files/reconcile.ts";
-import { locate } from "../files/workspace-path.ts";
-import { readBlocks } from "./read-blocks.ts";
-import { applyBlocks, linesHeldBy, type AppliedBlock } from "./search-replace.ts";
-import { wholeText } from "./text-file.ts";
+import { replaceFile } from "../workspace/file-access.ts";
+import { fileSeconds, leadsToCritical, look, writing } from "../workspace/file-checks.ts";
+import { reconcileWrite } from "../workspace/reconcile.ts";
+import { locate } from "../workspace/workspace-path.ts";
+import { type AppliedBlock, applyBlocks, linesHeldBy, readBlocks } from "./search-replace.ts";
+import { wholeText } from "../workspace/text-lines.ts";
 
 const ReplaceInput = z.object({
   path: z.string().describe("path of the file, relative to the workspace"),

@@ -2,11 +2,10 @@ import { z } from "zod";
 import { fileContent, isWritten } from "../documents/file-content.ts";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
-import { isInCriticalFolder } from "../files/critical-file.ts";
-import { replaceFile, writeNewFile } from "../files/file-access.ts";
-import { fileSeconds, leadsToCritical, look, writing } from "../files/looking.ts";
-import { reconcileWrite } from "../files/reconcile.ts";
-import { locate, ownName, parsePath } from "../files/workspace-path.ts";
+import { fileSeconds, isInCriticalFolder, leadsToCritical, look, writing } from "../workspace/file-checks.ts";
+import { replaceFile, writeNewFile } from "../workspace/file-access.ts";
+import { reconcileWrite } from "../workspace/reconcile.ts";
+import { locate, ownName, parsePath } from "../workspace/workspace-path.ts";
 
 const WriteInput = z.object({
   path: z.string().describe("path of the file, relative to the workspace"),

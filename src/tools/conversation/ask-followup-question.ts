@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineTool } from "../runtime/tool.ts";
-import { onlyInConversation } from "./only-in-conversation.ts";
+import { onlyInConversation } from "../runtime/result.ts";
 
 /** Asks the user one question and waits for the answer. */
 export const askFollowupQuestion = defineTool({

@@ -2,7 +2,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import type { ClientTool } from "../../user-context.ts";
 import { readArgumentSchema } from "../mcp/argument-schema.ts";
 import type { Tool } from "../runtime/tool.ts";
-import { onlyInConversation } from "./only-in-conversation.ts";
+import { onlyInConversation } from "../runtime/result.ts";
 
 /**
  * The tools of a client, which carries them out itself: a call waits, as a question does, and what the client answers

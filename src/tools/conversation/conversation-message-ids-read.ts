@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { failure } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
-import { listResult } from "./deletion-result.ts";
+import { listResult } from "./deletion-list.ts";
 
 /** Shows the model which messages it has chosen not to see. */
 export const conversationMessageIdsRead = defineTool({

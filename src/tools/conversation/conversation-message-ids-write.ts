@@ -1,7 +1,6 @@
 import { success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
-import { changeDeletionList, DeletionChange, writeTool } from "./deletion-list.ts";
-import { listResult } from "./deletion-result.ts";
+import { changeDeletionList, DeletionChange, listResult, writeTool } from "./deletion-list.ts";
 
 /** The model chooses messages that it does not want to see any more. Its own call is the record of it. */
 export const conversationMessageIdsWrite = defineTool({

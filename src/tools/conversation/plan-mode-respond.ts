@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineTool } from "../runtime/tool.ts";
-import { onlyInConversation } from "./only-in-conversation.ts";
+import { onlyInConversation } from "../runtime/result.ts";
 
 /** Shows the user a plan and waits for what they say to it. */
 export const planModeRespond = defineTool({

@@ -1,7 +1,34 @@
+import { z } from "zod";
+import { AppError, errorCodes } from "@millrace/engine/errors/errors";
 import { askThread } from "@millrace/engine/concurrency/ask-thread";
-import { AppError } from "@millrace/engine/errors/errors";
 import { createPlaces } from "@millrace/engine/concurrency/places";
-import { DocumentAnswer, type DocumentJob } from "./document-job.ts";
+import { readFormats } from "./document-format.ts";
+
+/** In what a text is written that becomes a Word document. */
+export const Syntax = z.enum(["html", "markdown"]);
+export type Syntax = z.infer<typeof Syntax>;
+
+const Bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
+
+/** What a thread for documents is asked for. */
+export const DocumentJob = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("read"), format: z.enum(readFormats), file: Bytes }),
+  z.object({ kind: z.literal("write"), content: z.string(), syntax: Syntax }),
+]);
+export type DocumentJob = z.infer<typeof DocumentJob>;
+
+/** What it answers, once. */
+export const DocumentAnswer = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("text"), text: z.string(), left_out: z.array(z.string()) }),
+  z.object({ kind: z.literal("file"), file: Bytes, pictures: z.number() }),
+  z.object({
+    kind: z.literal("failed"),
+    code: z.enum(errorCodes),
+    message: z.string(),
+    suggestion: z.string().nullable(),
+  }),
+]);
+export type DocumentAnswer = z.infer<typeof DocumentAnswer>;
 
 /** The worker's file: beside this one, with the ending that this one has in the sources or in a bundle. */
 const workerFile = new URL(

@@ -1,8 +1,8 @@
 import { Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
 import { errorMessage, isAppError } from "@millrace/engine/errors/errors";
-import { DocumentJob, type DocumentAnswer } from "./document-job.ts";
-import type { DocumentText } from "./document-text.ts";
+import { type DocumentAnswer, DocumentJob } from "./document-thread.ts";
+import type { DocumentText } from "./document-format.ts";
 
 /** The thread in which one document is read or written. It ends with it. */
 
@@ -30,17 +30,17 @@ globalThis.Uint8Array = new Proxy(Uint8Array, {
 async function textOf(job: DocumentJob & { kind: "read" }): Promise<DocumentText> {
   switch (job.format) {
     case "docx":
-      return (await import("./word-text.ts")).wordText(job.file);
+      return (await import("./read/word-text.ts")).wordText(job.file);
     case "pdf":
-      return (await import("./pdf-text.ts")).pdfText(job.file);
+      return (await import("./read/pdf-text.ts")).pdfText(job.file);
     case "odt":
-      return (await import("./office-text.ts")).openDocumentText(job.file);
+      return (await import("./read/office-text.ts")).openDocumentText(job.file);
     case "pptx":
-      return (await import("./office-text.ts")).slidesText(job.file);
+      return (await import("./read/office-text.ts")).slidesText(job.file);
     case "xlsx":
-      return (await import("./workbook-text.ts")).workbookText(job.file);
+      return (await import("./read/workbook-text.ts")).workbookText(job.file);
     case "rtf":
-      return (await import("./rich-text.ts")).richText(job.file);
+      return (await import("./read/rich-text.ts")).richText(job.file);
   }
 }
 
@@ -48,7 +48,7 @@ async function answer(): Promise<DocumentAnswer> {
   const job = DocumentJob.parse(workerData);
   try {
     if (job.kind === "read") return { kind: "text", ...(await textOf(job)) };
-    const { wordFile } = await import("./word-file.ts");
+    const { wordFile } = await import("./write/word-file.ts");
     return { kind: "file", ...(await wordFile(job.content, job.syntax)) };
   } catch (error) {
     if (isTooLarge) {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { FileState } from "@millrace/engine/storage/records";
-import { withFile, type FileContext } from "../files/file-access.ts";
-import { holdsText } from "../files/reconcile.ts";
-import { locate, type Place } from "../files/workspace-path.ts";
+import { withFile, type FileContext } from "../workspace/file-access.ts";
+import { holdsText } from "../workspace/reconcile.ts";
+import { locate, type Place } from "../workspace/workspace-path.ts";
 import { isMadeByPrograms, isWordDocument } from "./document-format.ts";
 import { textOfDocument } from "./read-document.ts";
-import { wordDocument } from "./write-document.ts";
+import { wordDocument } from "./write/write-document.ts";
 
 /** What is written to a file for a text, and what is to be told of it: nothing where it is the text itself. */
 export interface FileContent {

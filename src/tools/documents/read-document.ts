@@ -1,8 +1,8 @@
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { withFile, type FileContext } from "../files/file-access.ts";
-import type { Place } from "../files/workspace-path.ts";
-import { nameOf, otherThan, type ReadFormat } from "./document-format.ts";
-import type { DocumentText } from "./document-text.ts";
+import type { FileState } from "@millrace/engine/storage/records";
+import { type FileContext, withFile } from "../workspace/file-access.ts";
+import type { Place } from "../workspace/workspace-path.ts";
+import { type DocumentText, formatOf, nameOf, otherThan, type ReadFormat } from "./document-format.ts";
 import { inThread } from "./document-thread.ts";
 
 /** Bytes of a document of which the text is read. */
@@ -57,4 +57,35 @@ function notWhatItSays(path: string, format: ReadFormat, other: string): AppErro
       ? "Give it a name that ends in .txt to read it, or ask the user for the right file."
       : "Ask the user for the right file, or for a copy saved in this format without a password.",
   });
+}
+
+/**
+ * What a document said in each of these states, for who compares them: empty where it was not there. `undefined` for
+ * what is no document, is not kept, or has no text. Throws the signal's reason.
+ */
+export async function documentTexts(
+  path: string,
+  states: readonly FileState[],
+  content: (hash: string) => Promise<Uint8Array | undefined>,
+  signal: AbortSignal,
+): Promise<string[] | undefined> {
+  const format = formatOf(path);
+  if (format === undefined) return undefined;
+  const texts: string[] = [];
+  for (const state of states) {
+    if (state.kind === "absent") {
+      texts.push("");
+      continue;
+    }
+    const bytes = state.kind === "file" ? await content(state.hash) : undefined;
+    if (bytes === undefined) return undefined;
+    try {
+      texts.push((await textOfDocument(Uint8Array.from(bytes), format, signal)).text);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isAppError(error)) return undefined;
+      throw error;
+    }
+  }
+  return texts;
 }

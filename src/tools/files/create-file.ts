@@ -3,11 +3,10 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { fileContent, holdsContent, isWritten } from "../documents/file-content.ts";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";
-import { isInCriticalFolder } from "./critical-file.ts";
-import { writeNewFile } from "./file-access.ts";
-import { fileSeconds, writing } from "./looking.ts";
-import { reconcileWrite } from "./reconcile.ts";
-import { locate, ownName, parsePath, type Place } from "./workspace-path.ts";
+import { fileSeconds, isInCriticalFolder, writing } from "../workspace/file-checks.ts";
+import { writeNewFile } from "../workspace/file-access.ts";
+import { reconcileWrite } from "../workspace/reconcile.ts";
+import { locate, ownName, parsePath, type Place } from "../workspace/workspace-path.ts";
 
 /** Makes a new file with its folders and never touches an existing one. */
 export const createFile = defineTool({

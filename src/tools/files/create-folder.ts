@@ -2,10 +2,10 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";
-import { makeFolders } from "./file-access.ts";
-import { fileSeconds, writing } from "./looking.ts";
-import { reconcileWrite } from "./reconcile.ts";
-import { locate, parsePath } from "./workspace-path.ts";
+import { makeFolders } from "../workspace/file-access.ts";
+import { fileSeconds, writing } from "../workspace/file-checks.ts";
+import { reconcileWrite } from "../workspace/reconcile.ts";
+import { locate, parsePath } from "../workspace/workspace-path.ts";
 
 /** Makes a folder with the levels above it. */
 export const createFolder = defineTool({

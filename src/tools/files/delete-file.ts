@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { z } from "zod";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
-import { fileSeconds, leadsToCritical, look, writing } from "./looking.ts";
-import { notFound } from "./not-found.ts";
-import { isRestOf, reconcileWrite } from "./reconcile.ts";
-import { walk } from "./walk.ts";
-import { locate, ownName, parsePath, withFolder } from "./workspace-path.ts";
+import { fileSeconds, leadsToCritical, look, writing } from "../workspace/file-checks.ts";
+import { notFound } from "../workspace/file-access.ts";
+import { isRestOf, reconcileWrite } from "../workspace/reconcile.ts";
+import { walk } from "../workspace/walk.ts";
+import { locate, ownName, parsePath, withFolder } from "../workspace/workspace-path.ts";
 
 /** Entries counted for the question to the user; a folder with more than this is "at least" that large. */
 const countedEntries = 100_000;

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
-import { fittingLines } from "./bounded-text.ts";
-import { fileSeconds, reading } from "./looking.ts";
-import { notFound } from "./not-found.ts";
-import { walk } from "./walk.ts";
-import { locate } from "./workspace-path.ts";
+import { fittingLines } from "../workspace/text-lines.ts";
+import { fileSeconds, reading } from "../workspace/file-checks.ts";
+import { notFound } from "../workspace/file-access.ts";
+import { walk } from "../workspace/walk.ts";
+import { locate } from "../workspace/workspace-path.ts";
 
 /** Entries given to the client, and entries counted at all. */
 const [givenEntries, countedEntries] = [1000, 20_000];

@@ -4,12 +4,10 @@ import { formatOf, isOldFormat, nameOf } from "../documents/document-format.ts";
 import { readDocument } from "../documents/read-document.ts";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
-import { answerLimit } from "./bounded-text.ts";
-import { withFile } from "./file-access.ts";
-import { fileSeconds, reading } from "./looking.ts";
-import { encodingOf } from "./text-encoding.ts";
-import { textLines } from "./text-lines.ts";
-import { locate, type Place } from "./workspace-path.ts";
+import { answerLimit, encodingOf, textLines } from "../workspace/text-lines.ts";
+import { withFile } from "../workspace/file-access.ts";
+import { fileSeconds, reading } from "../workspace/file-checks.ts";
+import { locate, type Place } from "../workspace/workspace-path.ts";
 
 /** Bytes up to which the lines of a file are counted to its end. */
 const countedSize = 32 * 1024 * 1024;

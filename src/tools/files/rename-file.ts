@@ -2,10 +2,10 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";
-import { fileSeconds, writing } from "./looking.ts";
-import { moveEntry, moveOperation } from "./move-entry.ts";
-import { reconcileMove } from "./reconcile.ts";
-import { parsePath } from "./workspace-path.ts";
+import { fileSeconds, writing } from "../workspace/file-checks.ts";
+import { moveEntry, moveOperation } from "./move-file.ts";
+import { reconcileMove } from "../workspace/reconcile.ts";
+import { parsePath } from "../workspace/workspace-path.ts";
 
 /** Gives a file or folder another name in the same folder and never replaces anything. */
 export const renameFile = defineTool({

@@ -3,17 +3,14 @@ import { z } from "zod";
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
-import { answerLimit } from "./bounded-text.ts";
+import { answerLimit, textLines } from "../workspace/text-lines.ts";
 import { breathing } from "@millrace/engine/concurrency/breathing";
 import { hasCode } from "@millrace/engine/errors/system-code";
-import { withFile } from "./file-access.ts";
+import { notFound, withFile } from "../workspace/file-access.ts";
 import { toGlob } from "@millrace/engine/glob";
-import { fileSeconds, reading } from "./looking.ts";
-import { notFound } from "./not-found.ts";
-import { ripgrepPath } from "./ripgrep.ts";
-import { searchPlaces, type SearchPlaces } from "./search-places.ts";
-import { textLines } from "./text-lines.ts";
-import { locate, type Place } from "./workspace-path.ts";
+import { fileSeconds, reading } from "../workspace/file-checks.ts";
+import { ripgrepPath, searchPlaces, type SearchPlaces } from "../workspace/ripgrep.ts";
+import { locate, type Place } from "../workspace/workspace-path.ts";
 
 /** Limits: files larger than this (bytes) are skipped, matches given, characters of a line that are searched and shown. */
 const [largestFile, givenMatches, searchedLength, shownLength] = [8 * 1024 * 1024, 200, 10_000, 300];

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
-import { fittingLines } from "./bounded-text.ts";
+import { fittingLines } from "../workspace/text-lines.ts";
 import { toGlob } from "@millrace/engine/glob";
-import { fileSeconds, reading } from "./looking.ts";
-import { walk } from "./walk.ts";
-import { locate } from "./workspace-path.ts";
+import { fileSeconds, reading } from "../workspace/file-checks.ts";
+import { walk } from "../workspace/walk.ts";
+import { locate } from "../workspace/workspace-path.ts";
 
 /** Hits given to the client. */
 const givenHits = 500;

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { fileContent, isWritten } from "../documents/file-content.ts";
 import { answering, success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";
-import { replaceFile, requireFile } from "./file-access.ts";
-import { fileSeconds, leadsToCritical, look, writing } from "./looking.ts";
-import { reconcileWrite } from "./reconcile.ts";
-import { locate, parsePath } from "./workspace-path.ts";
+import { replaceFile, requireFile } from "../workspace/file-access.ts";
+import { fileSeconds, leadsToCritical, look, writing } from "../workspace/file-checks.ts";
+import { reconcileWrite } from "../workspace/reconcile.ts";
+import { locate, parsePath } from "../workspace/workspace-path.ts";
 
 /** Replaces the whole content of an existing file in one step. */
 export const updateFile = defineTool({

@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontex
 import { ErrorCode, McpError, ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { AppError, errorMessage } from "@millrace/engine/errors/errors";
-import { boundedFetch } from "./bounded-fetch.ts";
+import { boundedFetch } from "./http-fetch.ts";
 import type { McpServerConfig, McpTransport } from "./mcp-config.ts";
 import { ProcessTransport } from "./process-transport.ts";
 import { withTimeout } from "@millrace/engine/concurrency/with-timeout";

@@ -3,10 +3,9 @@ import type { Logger } from "@millrace/engine/logger";
 import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
 import { failure } from "../runtime/result.ts";
 import type { Tool, ToolResult } from "../runtime/tool.ts";
-import { readCallResult } from "./call-result.ts";
+import { readCallResult, toTools } from "./mcp-tool.ts";
 import type { Connection } from "./connection.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
-import { toTools } from "./mcp-tool.ts";
 
 /** Seconds after which a server that could not be reached is tried again by the next run. */
 const defaultRetrySeconds = 30;

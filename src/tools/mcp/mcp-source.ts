@@ -3,7 +3,7 @@ import { isAbsolute, relative, sep } from "node:path";
 import { environmentVariable, type Config } from "@millrace/engine/config/config";
 import { AppError, explain, isAppError } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
-import type { ToolSource } from "../runtime/tool-source.ts";
+import type { ToolSource } from "../runtime/tool.ts";
 import { readMcpConfig, type McpServerConfig, type McpSettings, type ReadVariable } from "./mcp-config.ts";
 import { McpServer } from "./mcp-server.ts";
 

@@ -1,5 +1,8 @@
 import type { EffectClass } from "@millrace/engine/storage/records";
+import type { Logger } from "@millrace/engine/logger";
 import type { ToolResult } from "./tool.ts";
+import type { ToolStatistics } from "./tool-history.ts";
+import type { CallBack } from "../../callbacks/callback.ts";
 
 /** A call as hooks see it; arguments are not theirs to know. `call_id` is the ledger's. */
 export interface HookedCall {
@@ -37,4 +40,63 @@ export async function runHooks(
       onProblem(hook.name, error);
     }
   }
+}
+
+/** A hook that writes a line when a call begins (debug), when it has ended well (info) and when it has failed (error). */
+export function toolLog(logger: Logger): ToolHook {
+  const fields = ({ tool, session_id, run_id, call_id }: HookedCall) => ({ tool, session_id, run_id, call_id });
+  return {
+    name: "tool_log",
+    before: (call) => logger.debug(fields(call), "tool_started"),
+    after: (call, _result, milliseconds) => logger.info({ ...fields(call), duration_ms: milliseconds }, "tool_ended"),
+    onError: (call, result, milliseconds) =>
+      logger.error(
+        { ...fields(call), duration_ms: milliseconds, code: result.code, error_type: result.errorType },
+        "tool_failed",
+      ),
+  };
+}
+
+/** Counts calls by tool since the start of the server, over all sessions. */
+export interface ToolCounter {
+  hook: ToolHook;
+  /** `undefined` for a tool that has not ended a call yet. */
+  of(tool: string): ToolStatistics | undefined;
+}
+
+/** A counter at zero. It counts calls that really ran, when they end. */
+export function createToolCounter(): ToolCounter {
+  const byTool = new Map<string, ToolStatistics>();
+  const count = (tool: string, isSuccess: boolean, milliseconds: number): void => {
+    const known = byTool.get(tool) ?? { tool, calls: 0, successes: 0, failures: 0, total_ms: 0, longest_ms: 0 };
+    byTool.set(tool, {
+      tool,
+      calls: known.calls + 1,
+      successes: known.successes + (isSuccess ? 1 : 0),
+      failures: known.failures + (isSuccess ? 0 : 1),
+      total_ms: known.total_ms + milliseconds,
+      longest_ms: Math.max(known.longest_ms, milliseconds),
+    });
+  };
+  return {
+    hook: {
+      name: "tool_counter",
+      after: ({ tool }, _result, milliseconds) => count(tool, true, milliseconds),
+      onError: ({ tool }, _result, milliseconds) => count(tool, false, milliseconds),
+    },
+    of: (tool) => byTool.get(tool),
+  };
+}
+
+/** The hook by which callbacks see tool calls. */
+export function callbackHook(callBack: CallBack): ToolHook {
+  const about = ({ tool, call_id, session_id, run_id }: HookedCall) => ({ tool, call_id, session_id, run_id });
+  const ended = (call: HookedCall, { success }: ToolResult, milliseconds: number): void =>
+    callBack("post_tool_call", { ...about(call), success, milliseconds });
+  return {
+    name: "callbacks",
+    before: (call) => callBack("pre_tool_call", about(call)),
+    after: ended,
+    onError: ended,
+  };
 }

@@ -1,5 +1,5 @@
 import { toolAdvice } from "@millrace/engine/errors/error-strategy";
-import { errorMessage, isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
+import { type ErrorCode, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import { systemCode } from "@millrace/engine/errors/system-code";
 import type { ToolResult } from "./tool.ts";
 
@@ -76,4 +76,13 @@ export async function answering(work: () => Promise<ToolResult>): Promise<ToolRe
     if (result) return result;
     throw error;
   }
+}
+
+/** The result of a call that only a person can answer, where none is asked: a tool run by hand. */
+export function onlyInConversation(tool: string): ToolResult {
+  return failure(
+    "unavailable_tool_mode",
+    `${tool} puts a question to the user, which only a turn of the conversation can do.`,
+    "Ask the user directly.",
+  );
 }

@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { z } from "zod";
+import type { ErrorCode } from "@millrace/engine/errors/errors";
+import type { EffectClass, FileChange } from "@millrace/engine/storage/records";
 import type { BackgroundAgents } from "../../agents/background.ts";
 import type { Assignment, DelegationMode } from "../../agents/delegation.ts";
-import type { ErrorCode } from "@millrace/engine/errors/errors";
 import type { ResultMode } from "../../state.ts";
-import type { EffectClass, FileChange } from "@millrace/engine/storage/records";
 import type { Web } from "../../web/open-web.ts";
 import type { DiffLine } from "../undo/line-diff.ts";
 import type { Shell } from "../shell/shell.ts";
@@ -209,4 +209,15 @@ export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
 /** Gives a tool its argument types from its schema. */
 export function defineTool<Schema extends z.ZodObject>(tool: Tool<Schema>): Tool<Schema> {
   return tool;
+}
+
+/** Where tools come from that are not of the house and may come and go, such as MCP servers. */
+export interface ToolSource {
+  /**
+   * The tools that can be offered now; the first call may take a while. What cannot be reached has none and is warned
+   * about, not thrown; only an abort is.
+   */
+  tools(signal: AbortSignal): Promise<Tool[]>;
+  /** Ends whatever it has opened; it has no tools any more. */
+  close(): Promise<void>;
 }

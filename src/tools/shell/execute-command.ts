@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { answering, expectedFailure, failure, success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
-import { replaceFile, writeNewFile } from "../files/file-access.ts";
-import { locate } from "../files/workspace-path.ts";
+import { replaceFile, writeNewFile } from "../workspace/file-access.ts";
+import { locate } from "../workspace/workspace-path.ts";
 import { lookAtCommand, operationOf } from "./look-at-command.ts";
 import type { CommandResult } from "./shell.ts";
 

@@ -1,8 +1,10 @@
 import type { OperationRecord } from "@millrace/engine/storage/records";
 import type { OperationStore } from "@millrace/engine/storage/storage";
-import { documentTexts } from "../documents/document-texts.ts";
-import { diffLines, nearChanges, type DiffLine } from "./line-diff.ts";
+import type { Language } from "@millrace/engine/language";
+import { documentTexts } from "../documents/read-document.ts";
+import { type DiffLine, diffLines, nearChanges } from "./line-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
+import type { OperationNote } from "../runtime/tool.ts";
 
 /** The difference that an operation made. Without one (`lines` empty) `reason` says why. */
 export interface OperationDiff {
@@ -75,4 +77,23 @@ async function documentDifference(
   const states = [change.before, change.after];
   const texts = await documentTexts(change.path, states, (hash) => store.content(operation_id, hash), signal);
   return texts === undefined ? "not_text" : diffLines(texts[0] ?? "", texts[1] ?? "");
+}
+
+const verbs = {
+  en: { create: "Created", modify: "Changed", delete: "Deleted", move: "Moved", edit: "Changed in the editor:" },
+  zh: { create: "创建", modify: "修改", delete: "删除", move: "移动", edit: "在编辑器中修改" },
+};
+
+/** One line about a change, for a card: what was done to what, and how many lines came and went. */
+export function operationText(
+  operation: Pick<OperationNote, "type" | "path" | "lines_added" | "lines_removed"> & { old_path: string | null },
+  language: Language,
+): string {
+  const { type, path, old_path, lines_added, lines_removed } = operation;
+  const verb = verbs[language][type];
+  if (old_path !== null) return language === "en" ? `${verb} ${old_path} to ${path}` : `${verb} ${old_path} 到 ${path}`;
+  if (lines_added === null || lines_removed === null) return `${verb} ${path}`;
+  return language === "en"
+    ? `${verb} ${path} (+${lines_added}, -${lines_removed} lines)`
+    : `${verb} ${path}（+${lines_added} 行，-${lines_removed} 行）`;
 }

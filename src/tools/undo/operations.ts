@@ -1,7 +1,7 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { OperationRecord } from "@millrace/engine/storage/records";
 import type { OperationStore, Page } from "@millrace/engine/storage/storage";
-import { undoChange } from "../files/undo-change.ts";
+import { undoChange } from "./undo-change.ts";
 import type { DiffLine } from "./line-diff.ts";
 import type { Locks } from "../runtime/locks.ts";
 import { diffOf, linesShown, type OperationDiff } from "./operation-diff.ts";

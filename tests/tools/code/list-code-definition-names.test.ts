@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { languages } from "../../../src/tools/code/definition-patterns.ts";
-import { definitionsOf } from "../../../src/tools/code/definitions.ts";
+import { definitionsOf } from "../../../src/tools/code/list-code-definition-names.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { equationsAsText, mathText } from "../../../src/tools/documents/equations.ts";
+import { equationsAsText, mathText } from "../../../src/tools/documents/read/equations.ts";
 
 const run = (text: string): string => `<m:r><m:t>${text}</m:t></m:r>`;
 const e = (text: string): string => `<m:e>${run(text)}</m:e>`;

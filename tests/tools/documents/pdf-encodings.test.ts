@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { encodingTable } from "../../../src/tools/documents/pdf-encodings.ts";
+import { encodingTable } from "../../../src/tools/documents/read/pdf-encodings.ts";
 import { tools } from "../../../src/tools/index.ts";
 import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { syntaxOf } from "../../../src/tools/documents/write-document.ts";
-import { withoutPictures } from "../../../src/tools/documents/without-pictures.ts";
+import { syntaxOf } from "../../../src/tools/documents/write/write-document.ts";
+import { withoutPictures } from "../../../src/tools/documents/write/without-pictures.ts";
 
 const own = "data:image/png;base64,iVBORw0KGgo=";
 

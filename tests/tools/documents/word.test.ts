@@ -4,11 +4,11 @@ import { chmod, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { findPandoc, pandocFile } from "../../../src/tools/documents/pandoc.ts";
+import { findPandoc, pandocFile } from "../../../src/tools/documents/write/pandoc.ts";
 import { readParts } from "../../../src/tools/documents/zip-parts.ts";
 import { textOfDocument } from "../../../src/tools/documents/read-document.ts";
-import { syntaxOf, wordDocument } from "../../../src/tools/documents/write-document.ts";
-import { snapshot } from "../../../src/tools/files/snapshot.ts";
+import { syntaxOf, wordDocument } from "../../../src/tools/documents/write/write-document.ts";
+import { snapshot } from "../../../src/tools/undo/snapshot.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 

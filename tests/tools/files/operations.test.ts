@@ -1,7 +1,7 @@
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { isCritical } from "../../../src/tools/files/critical-file.ts";
+import { isCritical } from "../../../src/tools/workspace/file-checks.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { prepareCall } from "../../../src/tools/runtime/run-tool.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";

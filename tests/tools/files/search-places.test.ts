@@ -4,9 +4,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { RE2JS } from "re2js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ripgrepPath, toRipgrep } from "../../../src/tools/files/ripgrep.ts";
-import { searchPlaces } from "../../../src/tools/files/search-places.ts";
-import { locate } from "../../../src/tools/files/workspace-path.ts";
+import { ripgrepPath, searchPlaces, toRipgrep } from "../../../src/tools/workspace/ripgrep.ts";
+import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { toGlob } from "@millrace/engine/glob";
-import { ripgrepPath } from "../../../src/tools/files/ripgrep.ts";
+import { ripgrepPath } from "../../../src/tools/workspace/ripgrep.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 

@@ -10,8 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import type { McpServerConfig } from "../../../src/tools/mcp/mcp-config.ts";
 import { createMcpSource } from "../../../src/tools/mcp/mcp-source.ts";
 import { parameterSchema } from "../../../src/tools/runtime/parameters.ts";
-import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";
-import type { ToolSource } from "../../../src/tools/runtime/tool-source.ts";
+import type { Tool, ToolResult, ToolSource } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 const program = fileURLToPath(new URL("fake-server.ts", import.meta.url));

@@ -4,10 +4,8 @@ import { describe, expect, it } from "vitest";
 import { confirmation } from "../../../src/guardrails/rules/confirmation.ts";
 import { harmfulCommands } from "../../../src/guardrails/rules/harmful-commands.ts";
 import { tools } from "../../../src/tools/index.ts";
-import { isHarmless } from "../../../src/tools/shell/harmless-command.ts";
-import { lookAtCommand } from "../../../src/tools/shell/look-at-command.ts";
+import { isHarmless, lookAtCommand, splitCommand } from "../../../src/tools/shell/look-at-command.ts";
 import { Shell } from "../../../src/tools/shell/shell.ts";
-import { splitCommand } from "../../../src/tools/shell/split-command.ts";
 import { aWorkspace } from "../../support/a-workspace.ts";
 
 describe("a command that is taken apart", () => {

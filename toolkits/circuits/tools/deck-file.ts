@@ -1,7 +1,7 @@
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { withFile } from "../../../src/tools/files/file-access.ts";
-import { textLines } from "../../../src/tools/files/text-lines.ts";
-import { locate } from "../../../src/tools/files/workspace-path.ts";
+import { withFile } from "../../../src/tools/workspace/file-access.ts";
+import { textLines } from "../../../src/tools/workspace/text-lines.ts";
+import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 import type { ToolContext } from "../../../src/tools/runtime/tool.ts";
 
 /** Bytes of a file of a circuit; a larger one is no text that anybody wrote. */

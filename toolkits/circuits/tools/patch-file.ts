@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { replaceFile } from "../../../src/tools/files/file-access.ts";
-import { leadsToCritical, look, writing } from "../../../src/tools/files/looking.ts";
-import { reconcileWrite } from "../../../src/tools/files/reconcile.ts";
-import { locate } from "../../../src/tools/files/workspace-path.ts";
+import { replaceFile } from "../../../src/tools/workspace/file-access.ts";
+import { leadsToCritical, look, writing } from "../../../src/tools/workspace/file-checks.ts";
+import { reconcileWrite } from "../../../src/tools/workspace/reconcile.ts";
+import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 import { answering, success } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { applyChanges } from "./apply-changes.ts";

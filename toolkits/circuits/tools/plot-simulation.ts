@@ -3,7 +3,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { plotPng } from "../simulation/plot/plot-png.ts";
 import { plotSvg } from "../simulation/plot/plot-svg.ts";
 import { Waveform } from "../simulation/waveforms.ts";
-import { reading, writing } from "../../../src/tools/files/looking.ts";
+import { reading, writing } from "../../../src/tools/workspace/file-checks.ts";
 import { answering, success } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { besideCircuit, readText } from "./deck-file.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { writing } from "../../../src/tools/files/looking.ts";
-import { holdsText, reconcileWrite } from "../../../src/tools/files/reconcile.ts";
-import { parsePath } from "../../../src/tools/files/workspace-path.ts";
+import { writing } from "../../../src/tools/workspace/file-checks.ts";
+import { holdsText, reconcileWrite } from "../../../src/tools/workspace/reconcile.ts";
+import { parsePath } from "../../../src/tools/workspace/workspace-path.ts";
 import { answering, success } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { writeOperation, writeText } from "./write-text.ts";

@@ -7,7 +7,7 @@ import { assessGoal, readGoals, usualGoals, type Goal } from "../simulation/goal
 import type { Measure } from "../simulation/measures/measure.ts";
 import { simulate, type Simulated } from "../simulation/simulate.ts";
 import { waveformOf } from "../simulation/waveforms.ts";
-import { reading, writing } from "../../../src/tools/files/looking.ts";
+import { reading, writing } from "../../../src/tools/workspace/file-checks.ts";
 import { failure, success } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { simulatorKey } from "../open.ts";

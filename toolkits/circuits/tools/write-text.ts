@@ -1,10 +1,9 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import { isMadeByPrograms, isWordDocument } from "../../../src/tools/documents/document-format.ts";
 import type { Operation, ToolContext } from "../../../src/tools/runtime/tool.ts";
-import { isInCriticalFolder } from "../../../src/tools/files/critical-file.ts";
-import { replaceFile, writeNewFile } from "../../../src/tools/files/file-access.ts";
-import { leadsToCritical, look } from "../../../src/tools/files/looking.ts";
-import { locate } from "../../../src/tools/files/workspace-path.ts";
+import { isInCriticalFolder, leadsToCritical, look } from "../../../src/tools/workspace/file-checks.ts";
+import { replaceFile, writeNewFile } from "../../../src/tools/workspace/file-access.ts";
+import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 
 /**
  * Writes a whole file in one step, whether it is there or not, with its missing folders; gives its path as it is told.

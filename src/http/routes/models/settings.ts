@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { valuesOf, variableNames } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
-import { changeable } from "../../../live-settings/changeable.ts";
+import { changeable } from "../../../live-settings/live-settings.ts";
 import { masked } from "../../../models/registry/credentials.ts";
 import { isSecret } from "@millrace/engine/config/is-secret";
 import { describe } from "@millrace/engine/http/describe";

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { requireSession } from "@millrace/engine/sessions/sessions";
-import { operationText } from "../../../tools/undo/operation-text.ts";
+import { operationText } from "../../../tools/undo/operation-diff.ts";
 import type { OperationCard } from "../../../tools/undo/operations.ts";
 import { toolHistory, toolStatistics } from "../../../tools/runtime/tool-history.ts";
 import { describe } from "@millrace/engine/http/describe";

@@ -1,0 +1,76 @@
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
+
+/**
+ * `fetch` for a server: an answer of more than a message may have is not read, and one that breaks off is told, since the
+ * SDK would let its call wait for ever. The stream of the server's own messages (GET) is not opened: nothing here needs it.
+ */
+export function boundedFetch(onBroken: (problem: string) => void): FetchLike {
+  return async (url, init) => {
+    const isOwnStream = init?.method === "GET" && !new Headers(init.headers).has("last-event-id");
+    if (isOwnStream) return new Response(null, { status: 405 });
+    const response = await sameOriginFetch(url, init);
+    if (response.body === null) return response;
+    const { status, statusText, headers } = response;
+    return new Response(bounded(response.body, onBroken), { status, statusText, headers });
+  };
+}
+
+function bounded(body: ReadableStream<Uint8Array>, onBroken: (problem: string) => void): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let length = 0;
+  let isCancelled = false;
+  const fail = async (controller: ReadableStreamDefaultController, problem: string): Promise<void> => {
+    controller.error(new Error(problem));
+    onBroken(problem);
+    // A broken body cannot be cancelled any more, and need not be.
+    await reader.cancel().catch(() => undefined);
+  };
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const piece = await reader.read().catch(() => "broken" as const);
+      if (isCancelled) return;
+      if (piece === "broken") return fail(controller, "its answer broke off");
+      if (piece.done) return controller.close();
+      length += piece.value.length;
+      if (length > messageLimit)
+        return fail(controller, `it sent more than ${messageLimit / 1024 / 1024} MB in one answer`);
+      controller.enqueue(piece.value);
+    },
+    cancel: (reason) => {
+      isCancelled = true;
+      return reader.cancel(reason);
+    },
+  });
+}
+
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
+const mostRedirects = 5;
+
+/**
+ * `fetch` that follows redirects on the same origin only: the headers of a server hold keys, and `fetch` by itself
+ * would bring those with names of their own to whatever address is named. Throws an `Error` that says what is wrong
+ * with a redirect that is not followed.
+ */
+export const sameOriginFetch: FetchLike = async (url, init) => {
+  let target = new URL(url);
+  for (let followed = 0; followed <= mostRedirects; followed += 1) {
+    const response = await fetch(target.href, { ...init, redirect: "manual" });
+    const location = redirectStatuses.has(response.status) ? response.headers.get("location") : null;
+    if (location === null) return response;
+    await response.body?.cancel();
+    const next = URL.parse(location, target.href);
+    if (next === null) throw new Error("it redirects to what is no address");
+    if (next.origin !== target.origin) {
+      throw new Error(
+        `it redirects to another origin, ${next.origin}: write the address that is meant into the file of MCP servers`,
+      );
+    }
+    const keepsRequest = response.status === 307 || response.status === 308 || init?.method === "GET";
+    if (!keepsRequest) throw new Error(`it redirects with the status ${response.status}, which drops the request`);
+    target = next;
+  }
+  throw new Error(`it redirects more than ${mostRedirects} times`);
+};
+
+/** Bytes that one message of a server may have: more is not read, and ends the connection. */
+export const messageLimit = 10 * 1024 * 1024;

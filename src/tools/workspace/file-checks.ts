@@ -1,0 +1,102 @@
+import { relative, sep } from "node:path";
+import { expectedFailure } from "../runtime/result.ts";
+import { locate, parsePath, type Place } from "./workspace-path.ts";
+
+/** Time limit of every file tool, in seconds. */
+export const fileSeconds = 30;
+
+/** The lock of something that is only read. Paths are taken by their form: no file is touched for a lock. */
+export function reading(workspace: string, path: string): string {
+  return `read:${workspace}/${plain(path)}`;
+}
+
+/** The lock of something that changes. */
+export function writing(workspace: string, path: string): string {
+  return `write:${workspace}/${plain(path)}`;
+}
+
+/**
+ * The place of a path for `operation`, which must not fail: `refused` when its form alone will always be refused,
+ * `unknown` when it cannot be said now. What is unknown must be asked about: it may be there when the call runs.
+ */
+export async function look(
+  workspace: string,
+  path: string,
+  lastLink: "follow" | "keep",
+): Promise<Place | "refused" | "unknown"> {
+  try {
+    parsePath(path);
+  } catch (error) {
+    if (expectedFailure(error)) return "refused";
+    throw error;
+  }
+  try {
+    return await locate(workspace, path, lastLink);
+  } catch (error) {
+    if (expectedFailure(error)) return "unknown";
+    throw error;
+  }
+}
+
+/** Whether a path or what it leads to is a critical file: a link must not hide one. */
+export function leadsToCritical(workspace: string, path: string, place: Place | "refused" | "unknown"): boolean {
+  if (isCritical(plain(path))) return true;
+  if (typeof place === "string") return false;
+  return isCritical(relative(workspace, place.real).split(sep).join("/"));
+}
+
+function plain(path: string): string {
+  return path
+    .split("/")
+    .filter((name) => name !== "" && name !== ".")
+    .join("/");
+}
+
+/**
+ * Files that steer tools and programs: changing one needs a confirmation. Everything in `.git` counts, since its hooks
+ * and configuration are run by git.
+ */
+const names = new Set([
+  ".gitignore",
+  ".gitattributes",
+  ".gitmodules",
+  ".npmrc",
+  ".editorconfig",
+  ".dockerignore",
+  "package.json",
+  "package-lock.json",
+  "pnpm-lock.yaml",
+  "yarn.lock",
+  "langgraph.json",
+  "pyproject.toml",
+  "requirements.txt",
+  "cargo.toml",
+  "go.mod",
+  "makefile",
+  "dockerfile",
+  "deno.json",
+  "biome.json",
+]);
+const patterns = [
+  /^\.env(\..+)?$/,
+  /^\..+rc(\.(json|ya?ml|[cm]?js|toml))?$/,
+  /^tsconfig.*\.json$/,
+  /^config\.(json|ya?ml|toml|ini)$/,
+  /\.config\.([cm]?[jt]s|json|ya?ml|toml)$/,
+  /^(docker-)?compose.*\.ya?ml$/,
+];
+const folders = new Set([".git", ".github", ".vscode", ".husky"]);
+
+/** Whether a path lies in a folder whose very files are run by others, so that a new one matters too. */
+export function isInCriticalFolder(path: string): boolean {
+  return path
+    .toLowerCase()
+    .split("/")
+    .some((part) => folders.has(part));
+}
+
+/** Whether a path of the workspace names a critical file; case does not count. */
+export function isCritical(path: string): boolean {
+  const name = path.toLowerCase().split("/").at(-1) ?? "";
+  return isInCriticalFolder(path) || names.has(name) || patterns.some((pattern) => pattern.test(name));
+}

@@ -1,0 +1,150 @@
+import type { FileHandle } from "node:fs/promises";
+import { AppError } from "@millrace/engine/errors/errors";
+import { type FileContext, withFile } from "./file-access.ts";
+import type { Place } from "./workspace-path.ts";
+
+/** Characters of a line that are kept; the rest of a longer one is dropped. */
+const longestLine = 100_000;
+
+/**
+ * The lines of an open text file, some at a time, each with its line end. Throws `invalid_format` for what is no text,
+ * or not in this encoding. Memory stays bounded whatever the file.
+ */
+export async function* textLines(
+  handle: FileHandle,
+  path: string,
+  signal: AbortSignal,
+  encoding: Encoding["label"] = "utf-8",
+): AsyncGenerator<string[]> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  const isWide = encoding.startsWith("utf-16");
+  const buffer = Buffer.alloc(64 * 1024);
+  let pending = "";
+  for (;;) {
+    signal.throwIfAborted();
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length);
+    const chunk = buffer.subarray(0, bytesRead);
+    if (!isWide && chunk.includes(0)) throw notText(path);
+    const pieces = (pending + decode(decoder, chunk, path)).split("\n");
+    pending = (pieces.pop() ?? "").slice(0, longestLine);
+    const lines = pieces.map((piece) => `${piece.slice(0, longestLine)}\n`);
+    if (bytesRead === 0) {
+      if (pending !== "") lines.push(pending);
+      yield lines;
+      return;
+    }
+    yield lines;
+  }
+}
+
+function decode(decoder: InstanceType<typeof TextDecoder>, chunk: Buffer, path: string): string {
+  try {
+    return decoder.decode(chunk, { stream: chunk.length > 0 });
+  } catch (error) {
+    throw notText(path, error);
+  }
+}
+
+function notText(path: string, cause?: unknown): AppError {
+  return new AppError("invalid_format", `"${path}" is not UTF-8 text but binary or in another encoding.`, {
+    suggestion: "Only text can be read; list_files shows what else is there.",
+    cause,
+  });
+}
+
+/** How a text file is encoded: as decoders call it, and as people do. */
+export interface Encoding {
+  label: "utf-8" | "utf-16le" | "utf-16be" | "gb18030" | "windows-1252";
+  name: string;
+}
+
+const utf8: Encoding = { label: "utf-8", name: "UTF-8" };
+/** Bytes at the beginning of a file that say how it is encoded. */
+const headLength = 64 * 1024;
+/** Control characters that no text has. */
+const noText = /(?![\t\n\f\r])\p{Cc}/u;
+
+/**
+ * How a text file is encoded: by its byte-order mark, else UTF-8 if its beginning is, else Chinese (GB 18030) if it reads as
+ * such, else Western (Windows-1252). What is none of them counts as UTF-8, which whoever reads it finds it is not.
+ */
+export async function encodingOf(handle: FileHandle): Promise<Encoding> {
+  const buffer = Buffer.alloc(headLength);
+  const { bytesRead } = await handle.read(buffer, 0, headLength, 0);
+  const head = buffer.subarray(0, bytesRead);
+  if (head[0] === 0xff && head[1] === 0xfe) return { label: "utf-16le", name: "UTF-16" };
+  if (head[0] === 0xfe && head[1] === 0xff) return { label: "utf-16be", name: "UTF-16" };
+  if (decoded(head, "utf-8") !== undefined) return utf8;
+  const chinese = decoded(head, "gb18030");
+  if (chinese !== undefined && !noText.test(chinese) && isChinese(chinese))
+    return { label: "gb18030", name: "GB 18030" };
+  const western = decoded(head, "windows-1252") ?? "\0";
+  return noText.test(western) || isCut(head) ? utf8 : { label: "windows-1252", name: "Windows-1252" };
+}
+
+/** The text of a file's beginning; `undefined` when it is not in this encoding. A character may be cut at the end. */
+function decoded(head: Buffer, label: Encoding["label"]): string | undefined {
+  try {
+    return new TextDecoder(label, { fatal: true }).decode(head, { stream: true });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Most bytes beyond ASCII are a Chinese character's; in a text of another language they would be strange pairs. */
+function isChinese(text: string): boolean {
+  const beyond = text.match(/[^\p{ASCII}]/gu)?.length ?? 0;
+  const chinese = text.match(/[\u4e00-\u9fa5，。、；：？！“”‘’（）《》【】…—·]/gu)?.length ?? 0;
+  return beyond > 0 && chinese / beyond > 0.8;
+}
+
+/** UTF-8 with characters of several bytes in it, and something wrong in between, is a damaged file. */
+function isCut(head: Buffer): boolean {
+  return /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}/u.test(head.toString("latin1"));
+}
+
+/** Bytes of a file that is edited or parsed whole. */
+export const largestText = 8 * 1024 * 1024;
+
+/** The whole text of a file, its byte-order mark with it. Throws `too_large`, and `invalid_format` for what is no UTF-8 text. */
+export async function wholeText(context: FileContext, place: Place): Promise<string> {
+  const bytes = await withFile(context, place, async (handle, stats) => {
+    if (stats.size > largestText) {
+      throw new AppError(
+        "too_large",
+        `"${place.path}" has ${stats.size} bytes; at most ${largestText} are taken whole.`,
+        {
+          suggestion: "Read it in parts with read_file.",
+        },
+      );
+    }
+    return await handle.readFile();
+  });
+  try {
+    if (bytes.includes(0)) throw new TypeError("a zero byte");
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw new AppError("invalid_format", `"${place.path}" is not UTF-8 text but binary or in another encoding.`, {
+      suggestion: "Only text can be edited or listed; list_files shows what else is there.",
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Characters a tool of this toolkit puts into one answer. A little below the loop's limit for tool results (5,000
+ * characters), so that the end, which says how to go on, is never cut off.
+ */
+export const answerLimit = 4800;
+
+/** As many lines as fit into the limit, and how many they are. A line is never cut. */
+export function fittingLines(lines: string[], limit = answerLimit): { text: string; shown: number } {
+  let length = 0;
+  let shown = 0;
+  for (const line of lines) {
+    length += line.length + 1;
+    if (length > limit) break;
+    shown += 1;
+  }
+  return { text: lines.slice(0, shown).join("\n"), shown };
+}
