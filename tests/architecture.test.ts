@@ -199,13 +199,45 @@ function withoutComments(text: string): string {
 
 const files = sourceFiles().map(readSource);
 
+/** Files that import one another over any number of steps, each ring as its way. */
+function ringsIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const rings: string[] = [];
+  const follow = (path: string, way: readonly string[]): void => {
+    const at = way.indexOf(path);
+    if (at >= 0) rings.push([...way.slice(at), path].join(" → "));
+    if (at >= 0 || done.has(path)) return;
+    for (const next of imports.get(path) ?? []) follow(next, [...way, path]);
+    done.add(path);
+  };
+  for (const path of imports.keys()) follow(path, []);
+  return rings;
+}
+
 describe("the architecture", () => {
+  it("finds a ring over three files", () => {
+    const imports = new Map([
+      ["a", ["b"]],
+      ["b", ["c", "d"]],
+      ["c", ["a"]],
+      ["d", []],
+    ]);
+    expect(ringsIn(imports)).toEqual(["a → b → c → a"]);
+  });
+
   it("has sources to check", () => {
     expect(files.length).toBeGreaterThan(40);
   });
 
   it("lets imports go down only", () => {
     expect(files.flatMap(importProblems)).toEqual([]);
+  });
+
+  it("has no rings of imports, by types neither", () => {
+    const imports = new Map(
+      files.map((file) => [file.path, file.imports.flatMap((request) => importedFile(file.path, request) ?? [])]),
+    );
+    expect(ringsIn(imports)).toEqual([]);
   });
 
   it("imports only files that exist", () => {

@@ -8,7 +8,7 @@ import { interruptedResult, repairToolPairs } from "@millrace/engine/message-rep
 import { textOf } from "@millrace/engine/message-text";
 import type { PartialAnswer } from "../events.ts";
 import type { StopReason } from "@millrace/engine/run-events";
-import type { ServedGraph } from "@millrace/engine/graphs/load";
+import type { ServedGraph } from "@millrace/engine/graphs/extension";
 import { toToolMessage } from "../loop/tool-call/result-message.ts";
 import { loop } from "../loop/loop.ts";
 import { toPartial } from "../loop/reply/partial-answer.ts";

@@ -13,6 +13,10 @@ import type { GraphState, WorkflowNode } from "../state.ts";
 import { composedContext, composedState, workflowAdditions } from "../toolkits/composition.ts";
 import type { ToolkitNode } from "../toolkits/toolkit.ts";
 
+/** The graph has to know the subgraph of a node that calls the loop. */
+const callsLoop = { subgraphs: [loop] };
+type NamedNode = [name: string, node: WorkflowNode, options?: typeof callsLoop];
+
 /**
  * The workflow: compress when due, find the intent, ask when it is unclear, then reply, work freely, or plan and act;
  * then on to the nodes of toolkits, where they have any. A builder: whoever serves it compiles it with a checkpointer.
@@ -25,13 +29,15 @@ function drawWorkflow() {
   const additions = workflowAdditions();
   const added = Object.entries(Object.assign({}, ...additions.map((one) => one.nodes)) as Record<string, ToolkitNode>);
   const graph = new StateGraph(new StateSchema(composedState()), { context: composedContext() })
-    .addNode("compress", nodes.compress, { subgraphs: [loop] })
-    .addNode("intent", nodes.intent, { subgraphs: [loop] })
-    .addNode("clarify", nodes.clarify)
-    .addNode("plan", nodes.plan, { subgraphs: [loop] })
-    .addNode("free_work", nodes.free_work, { subgraphs: [loop] })
-    .addNode("action", nodes.action, { subgraphs: [loop] })
-    .addNode(added.map(([name, node]) => drawn(name, node)))
+    .addNode([
+      ["compress", nodes.compress, callsLoop],
+      ["intent", nodes.intent, callsLoop],
+      ["clarify", nodes.clarify],
+      ["plan", nodes.plan, callsLoop],
+      ["free_work", nodes.free_work, callsLoop],
+      ["action", nodes.action, callsLoop],
+      ...added.map(([name, node]): NamedNode => [name, node.run, node.callsLoop === true ? callsLoop : undefined]),
+    ])
     .addConditionalEdges(START, (state, config) => (compressionDue(state, config) ? "compress" : "intent"), [
       "compress",
       "intent",
@@ -65,11 +71,6 @@ function drawWorkflow() {
     else graph.addConditionalEdges(name, next.choose, [...next.targets]);
   }
   return graph;
-}
-
-/** A node of a toolkit as the graph takes it. */
-function drawn(name: string, node: ToolkitNode): [string, WorkflowNode, { subgraphs: (typeof loop)[] }] {
-  return [name, node.run, { subgraphs: node.callsLoop === true ? [loop] : [] }];
 }
 
 function hasWork({ task_plan }: GraphState): boolean {

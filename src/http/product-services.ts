@@ -8,9 +8,7 @@ import type { ModelServices } from "../models/resilience/model-services.ts";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { ManualTools } from "../sessions/manual/manual-run.ts";
 import type { Operations } from "../tools/undo/operations.ts";
-import type { Toolkit } from "../toolkits/toolkit.ts";
-import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
-import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
+import type { ToolkitParts } from "../toolkits/route-services.ts";
 import {
   servicesOf,
   type HttpContext,
@@ -19,7 +17,7 @@ import {
 } from "@millrace/engine/http/environment";
 
 /** What the routes of our agent use beside those of the engine, the same for all callers. */
-export interface AgentParts {
+export interface AgentParts extends ToolkitParts {
   /** The prompts that all callers share. */
   prompts: EditablePrompts;
   /** Counts tokens exactly; all callers share it. */
@@ -36,10 +34,6 @@ export interface AgentParts {
   ollama: OllamaService;
   /** What can be changed of the configuration while the server runs. */
   settings: LiveSettings;
-  /** The toolkits that runs may use. */
-  toolkits: readonly Toolkit[];
-  /** What toolkits keep open, for all callers. */
-  toolkitServices: ToolkitServices;
 }
 
 /** What our agent's routes are built with. */
@@ -58,13 +52,4 @@ export interface ProductServices extends HttpServices, AgentParts, OwnProductSer
 export function productServicesOf(context: HttpContext): ProductServices {
   // `agentHttp` has added ours to those of every request.
   return servicesOf(context) as ProductServices;
-}
-
-/** Names of the tools that the caller may use; `undefined`: all there are. */
-export function toolsOfCaller({
-  config,
-  owner,
-  toolkits,
-}: Pick<ProductServices, "config" | "owner" | "toolkits">): ReadonlySet<string> | undefined {
-  return toolsOfOwner(config.ownerTools, owner === "" ? null : owner, toolkits);
 }

@@ -1,7 +1,6 @@
 import { isAIMessage, isToolMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import type { ForcedRound } from "./state.ts";
-import { EndReason } from "./state.ts";
+import { type ForcedRound, EndReason } from "./state.ts";
 
 /** What follows a reply of the model. */
 export type Decision = { kind: "calls" } | { kind: "force"; round: ForcedRound } | { kind: "end"; reason: EndReason };

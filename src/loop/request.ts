@@ -11,11 +11,10 @@ import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, RunContext
 import type { Tool } from "../tools/runtime/tool.ts";
 import type { ContextShares, EditorDocument } from "../user-context.ts";
 import type { SearchResult } from "../web/search-result.ts";
-import type { CallDocuments, ReadingList } from "./view/documentation.ts";
+import type { CallDocuments, ReadingList, Shown } from "./state.ts";
 import type { TurnState } from "./limits/orchestration.ts";
 import type { LoopClock } from "./limits/limits.ts";
 import { addMessages, type LoopRecord } from "./progress.ts";
-import type { Shown } from "./view/shown.ts";
 import { servicesOf, taskPathOf, tellEvent } from "./services.ts";
 
 /**

@@ -1,3 +1,5 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { DocumentKind, LoadedDocument } from "../context/documentation/documentation.ts";
 import { ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { alternativePlans } from "@millrace/engine/errors/error-strategy";
@@ -5,6 +7,34 @@ import { LoopPhase } from "../state.ts";
 import { MessageList } from "@millrace/engine/message-list";
 import { Delegation, DelegationProgress, mergeDelegations } from "./sub-agents/delegation.ts";
 import { Failure } from "./model-call/failure.ts";
+
+/** The conversation as a model call may show it: valid, and pruned. The stored messages stay as they are. */
+export interface Shown {
+  history: BaseMessage[];
+  /** The messages of this call of the loop. */
+  turn: BaseMessage[];
+  /** Estimated tokens of both, as they are shown and as they are stored. */
+  tokens: number;
+  whole: number;
+  deleted: number;
+  cleared: number;
+  /** Why nothing was pruned although it should have been. */
+  problem: unknown;
+}
+
+/** The documents of one loop call, as they were when it began. */
+export interface CallDocuments {
+  documents: readonly LoadedDocument[];
+  /** Files at hand before the model has done anything. */
+  files: readonly string[];
+}
+
+/** What a loop call has its model read before the conversation. */
+export interface ReadingList {
+  kinds: readonly DocumentKind[];
+  /** Files that the session is about, besides those that the request names. */
+  files: readonly (string | null)[];
+}
 
 /** Why the loop ended. */
 export const EndReason = z.enum([

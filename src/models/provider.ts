@@ -3,7 +3,18 @@ import type { Config } from "@millrace/engine/config/config";
 import type { ErrorCode } from "@millrace/engine/errors/errors";
 import type { Advice } from "@millrace/engine/errors/advice";
 import type { ModelProfile } from "./registry/model-profile.ts";
-import type { Timeouts } from "./resilience/timeouts.ts";
+
+/** How long one request to a model may take, in milliseconds. */
+export interface Timeouts {
+  /** Until the connection stands. */
+  connectMs: number;
+  /** Until the first words, reasoning or calls of an answer that is streamed. */
+  firstTokenMs: number;
+  /** Between two pieces of content; what is no content, such as a keep-alive, does not count. */
+  idleMs: number;
+  /** Until the end. */
+  totalMs: number;
+}
 
 /** What a run may choose about a model beside its name. */
 export interface ModelOptions {

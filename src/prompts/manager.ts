@@ -4,9 +4,8 @@ import { checkContent, checkValues, hasError, type PromptProblem } from "./check
 import { identityMinimal } from "./identity/identity-profiles.ts";
 import { nodesOfTemplate, templatesOfNode } from "./node-templates.ts";
 import { OverrideFile, type WarnOfFile } from "./override-file.ts";
-import type { PromptParts } from "./parts.ts";
+import type { PromptParts, Template, Values } from "./template.ts";
 import { compose } from "./prompts.ts";
-import type { Template, Values } from "./template.ts";
 
 /** Where a text comes from: built in, from a user, or built in because the user's cannot be used. */
 export type PromptSource = "builtin" | "custom" | "fallback";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Logger } from "@millrace/engine/logger";
 import { IdentityManager } from "./identity/identity-manager.ts";
 import { PromptManager } from "./manager.ts";
-import type { PromptParts } from "./parts.ts";
+import type { PromptParts } from "./template.ts";
 import type { Prompts } from "./prompts.ts";
 
 /** The prompts of a server with what users may change of them. */

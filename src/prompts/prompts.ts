@@ -1,6 +1,5 @@
 import { builtInIdentities, identityMinimal } from "./identity/identity-profiles.ts";
-import type { PromptParts } from "./parts.ts";
-import { fill, type Template, type Value, type Values } from "./template.ts";
+import { type PromptParts, fill, type Template, type Value, type Values } from "./template.ts";
 
 /** Where prompts come from: the built-in texts, or those that somebody has put in their place. */
 export interface Prompts {

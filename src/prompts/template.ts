@@ -1,3 +1,14 @@
+/** The texts of a server: those of every run, and those of its toolkits. */
+export interface PromptParts {
+  /** By name, in the order in which they are listed. */
+  templates: Readonly<Record<string, Template>>;
+  /** By profile. */
+  identities: Readonly<Record<string, Template>>;
+  /** Variables that every identity may use besides its own. */
+  identityVariables: readonly string[];
+  /** Templates that the node `action` uses for preset actions, by name. */
+  actionTemplates: readonly string[];
+}
 /** What may stand for a variable. Objects and lists become JSON; `null` and a missing optional one become nothing. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [name: string]: Value };
 

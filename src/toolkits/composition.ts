@@ -1,7 +1,7 @@
 import { currentToolkits } from "@millrace/engine/config/config";
 import { z } from "zod";
-import { coreParts, type PromptParts } from "../prompts/parts.ts";
-import type { Template } from "../prompts/template.ts";
+import { coreParts } from "../prompts/parts.ts";
+import type { PromptParts, Template } from "../prompts/template.ts";
 import { RunContext, stateFields } from "../state.ts";
 import { enabledToolkits } from "./enabled-toolkits.ts";
 import { toolkits } from "./index.ts";

@@ -1,5 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import { type WebAnswer, webGet, type WebRules } from "@millrace/engine/net/web-get";
+import type { WebRules } from "@millrace/engine/net/checked-agent";
+import { type WebAnswer, webGet } from "@millrace/engine/net/web-get";
 import { pageText, type PageText } from "./page-text.ts";
 import { createRobotsFiles, type RobotsFiles } from "./robots-files.ts";
 

@@ -2,7 +2,8 @@ import { AppError } from "@millrace/engine/errors/errors";
 import type { SearchSettings } from "@millrace/engine/config/web-settings";
 import { searchEngines } from "./search-engines.ts";
 import { toSearchResults, type SearchResult } from "./search-result.ts";
-import { webGet, type WebAnswer, type WebRules } from "@millrace/engine/net/web-get";
+import { webGet, type WebAnswer } from "@millrace/engine/net/web-get";
+import type { WebRules } from "@millrace/engine/net/checked-agent";
 
 /** Milliseconds that an engine has, bytes of its answer, characters of a query. */
 const [patience, longestAnswer, longestQuery] = [10_000, 2 * 1024 * 1024, 400];

@@ -5,15 +5,20 @@ import {
   AIMessage,
   HumanMessage,
   ToolMessage,
+  type BaseMessage,
 } from "@langchain/core/messages";
-import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compactedHistory } from "../../src/context/compression/compacted.ts";
-import { planCompaction, toleratedRatio, usage, visibleTokens } from "../../src/context/compression/compaction.ts";
+import {
+  planCompaction,
+  toleratedRatio,
+  usage,
+  visibleTokens,
+  type CompactionPlan,
+} from "../../src/context/compression/compaction.ts";
 import { fitSummary, plainSummary } from "../../src/context/compression/compress.ts";
 import { repairToolPairs } from "@millrace/engine/message-repair";
-import type { CompactionPlan } from "../../src/context/compression/compaction.ts";
 import type { ConversationSummary } from "../../src/state.ts";
 import { strictProblems } from "../loop/strict-provider.ts";
 import { systemText } from "../support/system-text.ts";

@@ -1,6 +1,11 @@
 import type { WireAnswer } from "./model-server-openai.ts";
-import type { ModelPiece, ModelRequest, ModelStep, ScriptedToolCall } from "./model-server-script.ts";
-import { usageOf } from "./model-server-script.ts";
+import {
+  type ModelPiece,
+  type ModelRequest,
+  type ModelStep,
+  type ScriptedToolCall,
+  usageOf,
+} from "./model-server-script.ts";
 
 const createdAt = "2026-01-01T00:00:00.000Z";
 

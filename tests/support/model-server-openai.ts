@@ -1,5 +1,4 @@
-import type { ModelPiece, ModelRequest, ModelStep } from "./model-server-script.ts";
-import { argumentText, usageOf } from "./model-server-script.ts";
+import { type ModelPiece, type ModelRequest, type ModelStep, argumentText, usageOf } from "./model-server-script.ts";
 
 /** An answer written out: its lines for a stream (one per piece, then the end), or its body as one. */
 export interface WireAnswer {

@@ -1,7 +1,14 @@
 import { z } from "zod";
 import type { WireAnswer } from "./model-server-openai.ts";
-import { ChatBody, argumentText, usageOf } from "./model-server-script.ts";
-import type { ModelPiece, ModelRequest, ModelStep, WireMessage } from "./model-server-script.ts";
+import {
+  ChatBody,
+  argumentText,
+  usageOf,
+  type ModelPiece,
+  type ModelRequest,
+  type ModelStep,
+  type WireMessage,
+} from "./model-server-script.ts";
 
 const Item = z.looseObject({ type: z.string().default("message") });
 const Message = z.looseObject({ role: z.string(), content: z.unknown() });

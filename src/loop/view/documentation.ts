@@ -1,12 +1,11 @@
+import type { CallDocuments, LoopState } from "../state.ts";
 import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import {
   documentPairs,
   loadDocuments,
   pairsToDrop,
-  type DocumentKind,
   type DocumentPair,
-  type LoadedDocument,
 } from "../../context/documentation/documentation.ts";
 import { textOf } from "@millrace/engine/message-text";
 import { countMessage } from "../../context/tokens/tokens.ts";
@@ -15,21 +14,6 @@ import { builtInPrompts } from "../../prompts/prompts.ts";
 import { filesNamed } from "../../rules/select-rules.ts";
 import { emit, userWords, type LoopCall, type LoopRequest } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
-import type { LoopState } from "../state.ts";
-
-/** What a loop call has its model read before the conversation. */
-export interface ReadingList {
-  kinds: readonly DocumentKind[];
-  /** Files that the session is about, besides those that the request names. */
-  files: readonly (string | null)[];
-}
-
-/** The documents of one loop call, as they were when it began. */
-export interface CallDocuments {
-  documents: readonly LoadedDocument[];
-  /** Files at hand before the model has done anything. */
-  files: readonly string[];
-}
 
 /** Looks the documentation up for a call that wants some: once, so that it stays the same while the model works. */
 export async function documentsFor(

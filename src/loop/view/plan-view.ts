@@ -18,9 +18,9 @@ import { checkView } from "../limits/check-context.ts";
 import { chooseDocumentation } from "./documentation.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { earlyRoom, historyMost, tellRounds } from "./room.ts";
-import { hasHints, shownOf, tellPruning, type Shown } from "./shown.ts";
+import { hasHints, shownOf, tellPruning } from "./shown.ts";
+import type { Shown, LoopState, ViewPlan } from "../state.ts";
 import { profilesOf, servicesOf } from "../services.ts";
-import type { LoopState, ViewPlan } from "../state.ts";
 
 /** Decides what the model sees in this iteration, and tells what it does not see and how full its window is. */
 export function planView(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): ViewPlan {

@@ -5,8 +5,7 @@ import { countMessages } from "../../context/tokens/tokens.ts";
 import { modelOf } from "../model-call/ask-model.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { profilesOf } from "../services.ts";
-import type { Shown } from "./shown.ts";
-import type { LoopState } from "../state.ts";
+import type { Shown, LoopState } from "../state.ts";
 
 /** What a view holds besides messages of the conversation, what each of those takes beside its own, and the window. */
 interface Besides {

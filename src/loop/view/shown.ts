@@ -1,3 +1,4 @@
+import type { Shown, LoopState } from "../state.ts";
 import { isHumanMessage, isSystemMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { deletionList } from "../../context/pruning/deletion-marks.ts";
@@ -13,21 +14,6 @@ import { builtInPrompts } from "../../prompts/prompts.ts";
 import { writeTool } from "../../tools/conversation/deletion-list.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
-import type { LoopState } from "../state.ts";
-
-/** The conversation as a model call may show it: valid, and pruned. The stored messages stay as they are. */
-export interface Shown {
-  history: BaseMessage[];
-  /** The messages of this call of the loop. */
-  turn: BaseMessage[];
-  /** Estimated tokens of both, as they are shown and as they are stored. */
-  tokens: number;
-  whole: number;
-  deleted: number;
-  cleared: number;
-  /** Why nothing was pruned although it should have been. */
-  problem: unknown;
-}
 
 /** What is shown of the conversation when it may take `most` tokens. Worked out once for each state of the messages. */
 export function shownOf({ messages }: Pick<LoopState, "messages">, call: LoopCall, most: number): Shown {

@@ -2,7 +2,7 @@ import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager
 import { AIMessage, AIMessageChunk, isAIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { ChatOllama, type ChatOllamaInput } from "@langchain/ollama";
-import type { Timeouts } from "../resilience/timeouts.ts";
+import type { Timeouts } from "../provider.ts";
 import type { Asked } from "../vendors/request.ts";
 import { hasClosingMark, watchStream } from "../resilience/watch-stream.ts";
 import { noteCut } from "./cut-prompt.ts";

@@ -2,7 +2,8 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { isNamed } from "./known-models.ts";
 import type { ProfilePart } from "./model-profile.ts";
 import type { ProviderSetting } from "./model-settings.ts";
-import type { KnownProvider, ModelRegistry } from "./registry.ts";
+import type { ModelRegistry } from "./registry.ts";
+import type { KnownProvider } from "./verified-models.ts";
 import { modelRoles, type Roles } from "./roles.ts";
 
 /** Says something of a model, or with `*` of many. Throws `conflict` where the file already says something of it. */

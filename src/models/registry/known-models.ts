@@ -2,7 +2,8 @@ import { isIP } from "node:net";
 import { builtInModels } from "./built-in-models.ts";
 import type { ModelProfile, ProfilePart } from "./model-profile.ts";
 import { isOneModel } from "./profiles.ts";
-import type { KnownProvider, ModelRegistry } from "./registry.ts";
+import type { ModelRegistry } from "./registry.ts";
+import type { KnownProvider } from "./verified-models.ts";
 import { modelRoles, type ModelRole } from "./roles.ts";
 
 /** One model as it is now; `own` is what the file of models says of just this one. */

@@ -10,25 +10,10 @@ import { ModelsFile } from "./models-file.ts";
 import { openAiCompatible } from "../openai-compatible.ts";
 import { profileOf, type ProfileRows } from "./profiles.ts";
 import type { Connection, ModelOptions, Provider } from "../provider.ts";
+import { type KnownProvider, VerifiedModels } from "./verified-models.ts";
 import type { ServerRoles } from "./roles.ts";
 import { timeoutsOf } from "../resilience/timeouts.ts";
 import { compatibleQuirks } from "../vendors/quirks.ts";
-import { VerifiedModels } from "./verified-models.ts";
-
-/** A provider as it is now. `key` holds a secret: never log, trace or send this object. */
-export interface KnownProvider {
-  name: string;
-  isBuiltIn: boolean;
-  maker: Provider;
-  /** `undefined` where nothing is reached. */
-  address: string | undefined;
-  /** At the vendor's own address a key is needed, elsewhere it is sent where there is one. */
-  needsKey: boolean;
-  keyName: string | undefined;
-  key: { value: string; source: "file" | "environment" } | undefined;
-  /** What the user says of its requests. */
-  limits: Pick<ProviderSetting, "timeout_seconds" | "max_concurrent" | "requests_per_second">;
-}
 
 /** A model that can be asked: whose it is, its name there, and the way to it. */
 export interface ReachedModel {

@@ -2,7 +2,23 @@ import { createHmac, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
 import { OverrideFile, type WarnOfFile } from "../../prompts/override-file.ts";
-import type { KnownProvider } from "./registry.ts";
+import type { ProviderSetting } from "./model-settings.ts";
+import type { Provider } from "../provider.ts";
+
+/** A provider as it is now. `key` holds a secret: never log, trace or send this object. */
+export interface KnownProvider {
+  name: string;
+  isBuiltIn: boolean;
+  maker: Provider;
+  /** `undefined` where nothing is reached. */
+  address: string | undefined;
+  /** At the vendor's own address a key is needed, elsewhere it is sent where there is one. */
+  needsKey: boolean;
+  keyName: string | undefined;
+  key: { value: string; source: "file" | "environment" } | undefined;
+  /** What the user says of its requests. */
+  limits: Pick<ProviderSetting, "timeout_seconds" | "max_concurrent" | "requests_per_second">;
+}
 
 /** Models that are remembered; names come from requests. */
 const remembered = 500;

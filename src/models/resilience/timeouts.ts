@@ -1,18 +1,6 @@
+import type { Timeouts, ModelOptions } from "../provider.ts";
 import { thinksFirst } from "../call-defaults.ts";
 import type { ModelProfile } from "../registry/model-profile.ts";
-import type { ModelOptions } from "../provider.ts";
-
-/** How long one request to a model may take, in milliseconds. */
-export interface Timeouts {
-  /** Until the connection stands. */
-  connectMs: number;
-  /** Until the first words, reasoning or calls of an answer that is streamed. */
-  firstTokenMs: number;
-  /** Between two pieces of content; what is no content, such as a keep-alive, does not count. */
-  idleMs: number;
-  /** Until the end. */
-  totalMs: number;
-}
 
 /** What a profile or a provider states of them, in seconds; null leaves it to `timeoutsOf`. */
 export type StatedTimeouts = Partial<

@@ -1,7 +1,7 @@
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { AppError } from "@millrace/engine/errors/errors";
 import { noteStreamFailure } from "./stream-failure.ts";
-import type { Timeouts } from "./timeouts.ts";
+import type { Timeouts } from "../provider.ts";
 
 /** Longer than what any model writes in one answer: text, reasoning and arguments together. */
 export const mostCharacters = 2_000_000;

@@ -4,7 +4,7 @@ import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import { ChatOpenAIResponses, type ChatOpenAIFields } from "@langchain/openai";
 import { z } from "zod";
 import { thinksFirst } from "../call-defaults.ts";
-import type { Timeouts } from "../resilience/timeouts.ts";
+import type { Timeouts } from "../provider.ts";
 import { watchStream } from "../resilience/watch-stream.ts";
 import type { Asked } from "./request.ts";
 import { plainPiece, plainWhole, readEvent, readWhole } from "./response.ts";

@@ -4,9 +4,8 @@ import { checkContent, checkValues, hasError, type PromptProblem } from "../chec
 import { AppError } from "@millrace/engine/errors/errors";
 import { messagesOf, refused, type PromptSource, type PromptVerdict } from "../manager.ts";
 import { OverrideFile, type Found, type WarnOfFile } from "../override-file.ts";
-import type { PromptParts } from "../parts.ts";
+import { type PromptParts, variableName, type Template, type Value } from "../template.ts";
 import { identityText } from "../prompts.ts";
-import { variableName, type Template, type Value } from "../template.ts";
 
 const names = z.array(z.string()).max(100);
 

@@ -10,7 +10,7 @@ import { ConversationSummary, WorkMode } from "../../state.ts";
 import { JsonObject, type Session } from "@millrace/engine/storage/records";
 import { putValues, type NewValues } from "@millrace/engine/sessions/state/checkpoint-chain";
 import { validList } from "@millrace/engine/sessions/messages/conversation";
-import type { SessionStorage } from "@millrace/engine/sessions/scope/owner-scope";
+import type { SessionStorage } from "@millrace/engine/sessions/scope/session-storage";
 import { exportFormat } from "./export.ts";
 import { createSession } from "@millrace/engine/sessions/sessions";
 import {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SessionQuery } from "@millrace/engine/storage/storage";
 import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
-import type { SessionStorage } from "@millrace/engine/sessions/scope/owner-scope";
+import type { SessionStorage } from "@millrace/engine/sessions/scope/session-storage";
 import { toInfo, type SessionInfo } from "./info.ts";
 import { wordsOf } from "@millrace/engine/sessions/messages/message-fields";
 import { readValues } from "@millrace/engine/sessions/sessions";

@@ -6,7 +6,7 @@ import type { Prompts } from "../../prompts/prompts.ts";
 import { titlePrompt } from "../../prompts/templates/title.ts";
 import type { Run } from "@millrace/engine/storage/records";
 import { readMessages } from "@millrace/engine/sessions/messages/conversation";
-import type { SessionStorage } from "@millrace/engine/sessions/scope/owner-scope";
+import type { SessionStorage } from "@millrace/engine/sessions/scope/session-storage";
 import { roleOf, splitReasoning, wordsOf } from "@millrace/engine/sessions/messages/message-fields";
 import { nameOf, shorten } from "@millrace/engine/sessions/messages/title";
 

@@ -1,6 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import type { OperationRecord } from "@millrace/engine/storage/records";
-import type { OperationStore, Page } from "@millrace/engine/storage/storage";
+import type { OperationRecord, Page } from "@millrace/engine/storage/records";
+import type { OperationStore } from "@millrace/engine/storage/storage";
 import { undoChange } from "./undo-change.ts";
 import type { DiffLine } from "./line-diff.ts";
 import type { Locks } from "../runtime/locks.ts";

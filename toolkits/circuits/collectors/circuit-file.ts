@@ -2,10 +2,7 @@ import { fenced } from "../../../src/context/layers.ts";
 import { netlistFacts, readNetlist } from "../netlist/netlist.ts";
 import { readWorkspaceText } from "../../../src/context/workspace/workspace-text.ts";
 import { priorities, type Collector } from "../../../src/context/collector.ts";
-import type { CircuitPlace } from "./circuit-place.ts";
-
-/** How the names of circuits end. */
-export const circuitEndings = /\.(cir|sp|spice|sub|inc)$/iu;
+import { circuitEndings, type CircuitPlace } from "./circuit-place.ts";
 
 /** The circuit that the session works on, whole and with line numbers, and what it is made of. */
 export const circuitFile: Collector<CircuitPlace> = {

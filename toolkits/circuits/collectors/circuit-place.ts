@@ -1,7 +1,9 @@
 import type { CollectionContext, Collector } from "../../../src/context/collector.ts";
 import { circuitState } from "../state.ts";
-import { circuitEndings } from "./circuit-file.ts";
 import { searchWorkspace, type SearchText } from "./search-workspace.ts";
+
+/** How the names of circuits end. */
+export const circuitEndings = /\.(cir|sp|spice|sub|inc)$/iu;
 
 /** Where collectors of circuits look. Paths are relative to the workspace. */
 export interface CircuitPlace {

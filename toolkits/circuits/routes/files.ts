@@ -4,7 +4,7 @@ import { fileWatchKey } from "../open.ts";
 import type { FileWatch } from "../watching/file-watch.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
-import { productServicesOf, toolsOfCaller, type ProductServices } from "../../../src/http/product-services.ts";
+import { routeServicesOf, toolsOfCaller, type RouteServices } from "../../../src/toolkits/route-services.ts";
 import { newsFrame, sendNews } from "@millrace/engine/http/answers/news";
 
 /** `/files/stream`: `file_watch` and `file_changed`, for whoever shows the files of the workspace. */
@@ -22,7 +22,7 @@ export function fileRoutes(): HttpApp {
       },
     }),
     (context) => {
-      const services = productServicesOf(context);
+      const services = routeServicesOf(context);
       requireListing(services);
       const files = requireWatch(services.toolkitServices.find(fileWatchKey));
       return sendNews(context, {
@@ -37,7 +37,7 @@ export function fileRoutes(): HttpApp {
 }
 
 /** Names of files are told to those who may list them. */
-function requireListing(services: ProductServices): void {
+function requireListing(services: RouteServices): void {
   const allowed = toolsOfCaller(services);
   if (allowed === undefined || allowed.has("list_files")) return;
   throw new AppError("permission", "The files of the workspace may not be seen with this key.", {

@@ -13,7 +13,7 @@ import { chatFrame, createChatReader, questionItem, type ChatItem } from "./chat
 import { ChatBody, toRunBody, type ChatPlace } from "./chat-request.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
-import { productServicesOf, toolsOfCaller, type ProductServices } from "../../../src/http/product-services.ts";
+import { routeServicesOf, toolsOfCaller, type RouteServices } from "../../../src/toolkits/route-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
 import { frameLength, gapFrame } from "@millrace/engine/http/answers/frames";
 import { answerJson } from "@millrace/engine/http/answers/json";
@@ -72,7 +72,7 @@ export function chatRoutes(): HttpApp {
     }),
     path(z.object({ run_id: Id })),
     async (context) => {
-      const run = await productServicesOf(context).runs.get(context.req.valid("param").run_id);
+      const run = await routeServicesOf(context).runs.get(context.req.valid("param").run_id);
       if (run === undefined) throw notFound("Run not found");
       return streamChat(context, run, { after: lastEventId(context), cancels: false });
     },
@@ -83,7 +83,7 @@ export function chatRoutes(): HttpApp {
     describe({ tag, summary: "Say something and wait for the answer", answer: ChatAnswer, ...starting }),
     jsonBody(ChatBody),
     async (context) => {
-      const services = productServicesOf(context);
+      const services = routeServicesOf(context);
       const body = context.req.valid("json");
       if (body.stream === true) throw wrongStream("stream is true: a stream comes from POST /api/ai/chat/stream.");
       const begun = performance.now();
@@ -108,7 +108,7 @@ function wrongStream(message: string): AppError {
 
 /** Starts the run of a chat: in the conversation it names, or in a new one, which stays. */
 async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
-  const services = productServicesOf(context);
+  const services = routeServicesOf(context);
   const { storage, owner } = services;
   const submission = submissionOf(context, body);
   const session = body.thread_id
@@ -123,7 +123,7 @@ async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
   return run;
 }
 
-async function placeOf(services: ProductServices, session: Session, body: ChatBody): Promise<ChatPlace> {
+async function placeOf(services: RouteServices, session: Session, body: ChatBody): Promise<ChatPlace> {
   const { storage, runs } = services;
   const { session_id } = session;
   const isKnown = body.thread_id !== null && body.thread_id !== undefined;
@@ -152,7 +152,7 @@ async function streamChat(
   run: Run,
   { after, cancels }: { after: number; cancels: boolean },
 ): Promise<Response> {
-  const services = productServicesOf(context);
+  const services = routeServicesOf(context);
   const gap = await services.runs.findGap(run, after);
   const read = createChatReader(languageOf(context));
   const from = gap?.after ?? after;
@@ -178,7 +178,7 @@ async function streamChat(
 }
 
 async function* chatEvents(
-  services: ProductServices,
+  services: RouteServices,
   context: HttpContext,
   run: Run,
   signal: AbortSignal,
@@ -192,7 +192,7 @@ async function* chatEvents(
 }
 
 /** What the conversation waits for, in words too: a client that knows no questions shows at least those. */
-async function questionsOf({ storage, runs }: ProductServices, context: HttpContext, run: Run): Promise<ChatItem[]> {
+async function questionsOf({ storage, runs }: RouteServices, context: HttpContext, run: Run): Promise<ChatItem[]> {
   const waiting = await storage.approvals.pending(run.session_id);
   if (waiting.length === 0) return [];
   // Of an answer that is read again, what a later one asks is no part.
@@ -206,7 +206,7 @@ async function questionsOf({ storage, runs }: ProductServices, context: HttpCont
 }
 
 /** The model that gave the answer; where no message says so, the one that was to be asked. */
-async function modelOf({ storage, models }: ProductServices, run: Run): Promise<string> {
+async function modelOf({ storage, models }: RouteServices, run: Run): Promise<string> {
   const messages = messagesIn(await readValues(storage, run.session_id));
   const told = messages.findLast(({ additional_kwargs }) => additional_kwargs["llm_metadata"] !== undefined);
   const { model_name } = LlmMetadata.safeParse(told?.additional_kwargs["llm_metadata"]).data ?? {};

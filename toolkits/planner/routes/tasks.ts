@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { Task } from "@millrace/engine/storage/records";
-import { productServicesOf, toolsOfCaller } from "../../../src/http/product-services.ts";
+import { routeServicesOf, toolsOfCaller } from "../../../src/toolkits/route-services.ts";
 import { stableId } from "../tasks/stable-id.ts";
 import {
   AreaId,
@@ -62,7 +62,7 @@ export function taskRoutes(): HttpApp {
 
 /** The caller's tasks. Throws `permission` where the planner's tool for the same work is not there for the caller. */
 function tasksFor(context: HttpContext, tool: string): HttpServices["storage"]["tasks"] {
-  const services = productServicesOf(context);
+  const services = routeServicesOf(context);
   const allowed = toolsOfCaller(services);
   const isThere = services.toolkits.some(({ tools }) => tools.some(({ name }) => name === tool));
   if (isThere && (allowed === undefined || allowed.has(tool))) return services.storage.tasks;

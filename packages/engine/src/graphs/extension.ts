@@ -1,5 +1,8 @@
+import type { CompiledGraph } from "@langchain/langgraph/web";
 import type { StateSnapshot } from "@langchain/langgraph";
-import type { ServedGraph } from "./load.ts";
+
+/** A compiled graph with the server's checkpointer. */
+export type ServedGraph = CompiledGraph<string>;
 
 /** Whose state it is. */
 export interface StatePlace {

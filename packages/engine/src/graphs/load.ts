@@ -1,6 +1,5 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { StateSnapshot } from "@langchain/langgraph";
-import type { CompiledGraph } from "@langchain/langgraph/web";
 import { AppError } from "../errors/errors.ts";
 import { applyEnvironment } from "../manifest/environment.ts";
 import { noDefaults, readGraphDefaults, type GraphDefaults } from "../manifest/graph-defaults.ts";
@@ -10,16 +9,13 @@ import { openUserModules } from "../module-loading/hooks.ts";
 import { loadProblem } from "../module-loading/load-problem.ts";
 import { JsonObject, type Assistant, type Run } from "../storage/records.ts";
 import { systemAssistant } from "./assistants.ts";
-import type { GraphExtension, StatePlace } from "./extension.ts";
+import type { GraphExtension, ServedGraph, StatePlace } from "./extension.ts";
 import { Descriptions, type GraphSource, type Reading } from "./schemas/descriptions.ts";
 import type { GraphSchemas } from "./schemas/graph-schemas.ts";
 import type { TypeSchemas } from "./schemas/type-schemas.ts";
 import { loadUserGraph, type AccessContext, type LoadedGraph } from "./user-graph.ts";
 
 const noNodes: ReadonlySet<string> = new Set();
-
-/** A compiled graph with the server's checkpointer. */
-export type ServedGraph = CompiledGraph<string>;
 
 /** A graph that `langgraph.json` names and that is not served, and why; `module` is as it is named there. */
 export interface GraphProblem {

@@ -8,7 +8,16 @@ import type { Interfaces } from "../manifest/interfaces.ts";
 import type { Logger } from "../logger.ts";
 import type { AuthContext } from "../manifest/auth.ts";
 import type { OwnerScope } from "../sessions/scope/owner-scope.ts";
-import type { Caller } from "./middleware/identify.ts";
+
+/**
+ * Who sends a request: the owner of its key, `anyone` where no key is asked for, a `user` of the rules of `auth.path`,
+ * `nobody` on a path that is open to all.
+ */
+export type Caller =
+  | { kind: "anyone" }
+  | { kind: "owner"; name: string }
+  | { kind: "user"; context: AuthContext }
+  | { kind: "nobody" };
 
 /** What routes use of the server that does not depend on the caller. */
 export interface SharedServices {

@@ -1,8 +1,16 @@
 import { isIP, type LookupFunction } from "node:net";
 import type { Agent, buildConnector } from "undici";
-import { findAddresses, resolveHost } from "./resolve-host.ts";
+import { findAddresses, resolveHost, type FindAddresses } from "./resolve-host.ts";
 import type { WebAddress } from "./web-address.ts";
-import type { WebRules } from "./web-get.ts";
+
+/** What stands around every request to the web. */
+export interface WebRules {
+  /** Hosts, or `host:port`, that the operator has named: they may be in a private network. */
+  allowed: readonly string[];
+  /** How names and connections are found; by itself, as this machine does it. */
+  find?: FindAddresses | undefined;
+  connectTo?: ((addresses: readonly string[]) => buildConnector.connector) | undefined;
+}
 
 /**
  * An agent that connects to addresses of the host which were checked, and to nothing else: the name is not resolved

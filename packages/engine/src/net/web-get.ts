@@ -1,18 +1,8 @@
-import type { Agent, buildConnector, Response } from "undici";
+import type { Agent, Response } from "undici";
 import { AppError, isAppError } from "../errors/errors.ts";
-import { openAgent } from "./checked-agent.ts";
+import { openAgent, type WebRules } from "./checked-agent.ts";
 import { requestFailure } from "./request-failure.ts";
-import type { FindAddresses } from "./resolve-host.ts";
 import { readWebAddress, type WebAddress } from "./web-address.ts";
-
-/** What stands around every request to the web. */
-export interface WebRules {
-  /** Hosts, or `host:port`, that the operator has named: they may be in a private network. */
-  allowed: readonly string[];
-  /** How names and connections are found; by itself, as this machine does it. */
-  find?: FindAddresses | undefined;
-  connectTo?: ((addresses: readonly string[]) => buildConnector.connector) | undefined;
-}
 
 /** One request. */
 export interface WebRequest {

@@ -1,8 +1,7 @@
 import { AppError } from "../errors/errors.ts";
-import { openAgent } from "./checked-agent.ts";
+import { openAgent, type WebRules } from "./checked-agent.ts";
 import { requestFailure } from "./request-failure.ts";
 import { readWebAddress } from "./web-address.ts";
-import type { WebRules } from "./web-get.ts";
 
 /** What is told to an address of the web. */
 export interface WebMessage {

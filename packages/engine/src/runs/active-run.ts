@@ -1,6 +1,6 @@
 import type { JsonObject, Run } from "../storage/records.ts";
 import type { EventStore } from "../storage/storage.ts";
-import type { RunCompanion } from "./extension.ts";
+import type { RunCompanion } from "./companion.ts";
 import type { Fence } from "./attempt/fence.ts";
 import { RunLog } from "./events/log.ts";
 import { Stop } from "./attempt/stop.ts";

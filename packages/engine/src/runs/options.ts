@@ -7,7 +7,13 @@ import type { Storage } from "../storage/storage.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { RunExtension } from "./extension.ts";
 import type { Project } from "./events/to-events.ts";
-import type { RunEnd } from "./attempt/write-end.ts";
+
+/** How a run ended, for whoever is told of it. Dates are ISO-8601. */
+export interface RunEnd {
+  values: Record<string, unknown> | null;
+  started_at: string;
+  ended_at: string;
+}
 
 /** What the attempts of runs need of the server. */
 export interface RunnerDeps {

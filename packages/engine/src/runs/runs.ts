@@ -4,8 +4,8 @@ import type { RunEvent, SessionNews } from "../run-events.ts";
 import { findAssistant } from "../graphs/find-assistant.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
-import type { Run, RunStatus, Session } from "../storage/records.ts";
-import type { Admission, Page, Storage } from "../storage/storage.ts";
+import type { Run, RunStatus, Session, Page } from "../storage/records.ts";
+import type { Admission, Storage } from "../storage/storage.ts";
 import type { ActiveRun } from "./active-run.ts";
 import {
   cancelBehind,
@@ -18,7 +18,8 @@ import {
 } from "./cancel.ts";
 import { Dispatch } from "./dispatch.ts";
 import { draftRun, noAssistant, withPausedContext, type RunRequest, requireOrigin } from "./admission/draft.ts";
-import type { RunCompanion, RunStarter } from "./extension.ts";
+import type { RunStarter } from "./extension.ts";
+import type { RunCompanion } from "./companion.ts";
 import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow/follow.ts";
 import { followRecord, type RecordItem } from "./follow/follow-record.ts";
 import { followSession, type SessionEvent, type SessionPlace } from "./follow/follow-session.ts";

@@ -4,7 +4,7 @@ import { AppError, errorMessage, isAppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
 import type { WebhookSettings } from "../config/webhook-settings.ts";
 import type { BusyReceivers, Webhook, WebhookStore } from "../storage/webhooks.ts";
-import type { WebRules } from "../net/web-get.ts";
+import type { WebRules } from "../net/checked-agent.ts";
 import { webPost } from "../net/web-post.ts";
 import { Alarm } from "./events/alarm.ts";
 

@@ -5,7 +5,7 @@ import type { Graphs } from "../graphs/load.ts";
 import type { AssistantPatch, AssistantStore, AssistantVersion } from "../storage/assistants.ts";
 import { contains } from "../storage/items/contains.ts";
 import type { Assistant } from "../storage/records.ts";
-import type { SessionRuns, SessionStorage } from "./scope/owner-scope.ts";
+import type { SessionRuns, SessionStorage } from "./scope/session-storage.ts";
 import { deleteSession, isDone } from "./sessions.ts";
 
 /** What assistants are made of: those that are stored, as the caller sees them, and the graphs that are served. */

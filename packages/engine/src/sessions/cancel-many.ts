@@ -1,6 +1,6 @@
 import { AppError } from "../errors/errors.ts";
 import type { Run } from "../storage/records.ts";
-import type { SessionRuns, SessionStorage } from "./scope/owner-scope.ts";
+import type { SessionRuns, SessionStorage } from "./scope/session-storage.ts";
 import { requireSession } from "./sessions.ts";
 
 /** Which runs are to be stopped at once; see `runsToCancel`. */

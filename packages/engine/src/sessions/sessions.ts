@@ -4,7 +4,7 @@ import { Refusal } from "../manifest/refusal.ts";
 import { readNewest } from "../runs/follow/newest-state.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { noSession } from "./scope/access.ts";
-import type { SessionRuns, SessionStorage } from "./scope/owner-scope.ts";
+import type { SessionRuns, SessionStorage } from "./scope/session-storage.ts";
 
 /** What a new session is given. `metadata` stays as given: names and searches live there. */
 export interface NewSession {

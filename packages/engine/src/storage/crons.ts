@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { Page } from "./storage.ts";
-import { JsonObject } from "./records.ts";
+import { type Page, JsonObject } from "./records.ts";
 
 /** Runs that the clock starts. Dates are ISO-8601 UTC. */
 export const Cron = z.object({

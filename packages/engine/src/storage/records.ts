@@ -1,5 +1,11 @@
 import { z } from "zod";
 
+/** Which rows of a list, newest first unless said otherwise. */
+export interface Page {
+  limit: number;
+  offset: number;
+}
+
 /** Any JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;

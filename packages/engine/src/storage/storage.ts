@@ -1,10 +1,5 @@
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { RunEvent } from "../run-events.ts";
-import type { Webhook, WebhookStore } from "./webhooks.ts";
-import type { CronStore, CronTurn } from "./crons.ts";
-import type { AssistantStore } from "./assistants.ts";
-import type { ModelRequestStore } from "./model-requests.ts";
 import type {
+  Page,
   Approval,
   EffectClass,
   Grant,
@@ -19,15 +14,15 @@ import type {
   StopAction,
   ToolCallRecord,
 } from "./records.ts";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { RunEvent } from "../run-events.ts";
+import type { Webhook, WebhookStore } from "./webhooks.ts";
+import type { CronStore, CronTurn } from "./crons.ts";
+import type { AssistantStore } from "./assistants.ts";
+import type { ModelRequestStore } from "./model-requests.ts";
 import type { TaskStore } from "./task-store.ts";
 import type { SessionTtlStore } from "./session-ttls.ts";
 import type { ItemStore } from "./items/store-items.ts";
-
-/** Which rows of a list, newest first unless said otherwise. */
-export interface Page {
-  limit: number;
-  offset: number;
-}
 
 /** Which sessions a search wants, and in which order. */
 export interface SessionQuery extends Page {

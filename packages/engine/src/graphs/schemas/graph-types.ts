@@ -5,8 +5,15 @@ import {
   isStringLiteral,
 } from "typescript/unstable/ast/is";
 import type { CallExpression, Node } from "typescript/unstable/ast";
-import { SignatureKind, SymbolFlags, TypeFlags } from "typescript/unstable/sync";
-import type { Checker, Program, Symbol as TypeSymbol, Type } from "typescript/unstable/sync";
+import {
+  SignatureKind,
+  SymbolFlags,
+  TypeFlags,
+  type Checker,
+  type Program,
+  type Symbol as TypeSymbol,
+  type Type,
+} from "typescript/unstable/sync";
 import { unlessPanic } from "./unless-panic.ts";
 
 /** The types that say what goes into a graph, what it keeps, what comes out, and what a run gives beside. */

@@ -1,5 +1,12 @@
-import { SignatureKind, SymbolFlags, TypeFlags } from "typescript/unstable/sync";
-import type { Checker, Symbol as TypeSymbol, TupleType, Type } from "typescript/unstable/sync";
+import {
+  SignatureKind,
+  SymbolFlags,
+  TypeFlags,
+  type Checker,
+  type Symbol as TypeSymbol,
+  type TupleType,
+  type Type,
+} from "typescript/unstable/sync";
 import { dialect, message, messageList } from "./message-list.ts";
 import { unlessPanic } from "./unless-panic.ts";
 

@@ -2,20 +2,10 @@ import { createHash } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { AppError } from "../../errors/errors.ts";
-import { studioUser, type AuthContext, type CustomAuth } from "../../manifest/auth.ts";
+import { studioUser, type CustomAuth } from "../../manifest/auth.ts";
 import type { ApiKey } from "../../config/api-keys.ts";
 import type { HttpContext, HttpEnvironment } from "../environment.ts";
 import { isLoopbackHost, isLoopbackName, studioOrigin } from "./gate.ts";
-
-/**
- * Who sends a request: the owner of its key, `anyone` where no key is asked for, a `user` of the rules of `auth.path`,
- * `nobody` on a path that is open to all.
- */
-export type Caller =
-  | { kind: "anyone" }
-  | { kind: "owner"; name: string }
-  | { kind: "user"; context: AuthContext }
-  | { kind: "nobody" };
 
 /** By what callers are told apart. */
 interface IdentifyOptions {

@@ -1,4 +1,4 @@
-import type { RunEnd } from "../../runs/attempt/write-end.ts";
+import type { RunEnd } from "../../runs/options.ts";
 import type { Run } from "../../storage/records.ts";
 import { toWireRun } from "./runs.ts";
 import { toWireJson } from "../answers/wire.ts";

@@ -1,5 +1,4 @@
-import type { Run } from "../../storage/records.ts";
-import type { Page } from "../../storage/storage.ts";
+import type { Run, Page } from "../../storage/records.ts";
 import { isOver } from "../status.ts";
 
 const runsAtOnce = 20;

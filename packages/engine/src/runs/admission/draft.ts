@@ -4,7 +4,8 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
 import { isFormerGraph } from "../../graphs/former-graph.ts";
-import type { Graphs, ServedGraph } from "../../graphs/load.ts";
+import type { Graphs } from "../../graphs/load.ts";
+import type { ServedGraph } from "../../graphs/extension.ts";
 import type { CronTurn } from "../../storage/crons.ts";
 import {
   JsonObject,

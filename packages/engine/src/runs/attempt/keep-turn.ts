@@ -2,7 +2,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { Run } from "../../storage/records.ts";
 import type { ActiveRun } from "../active-run.ts";
 import { askingRun } from "../admission/asking-run.ts";
-import type { KeptTurn } from "../extension.ts";
+import type { KeptTurn } from "../companion.ts";
 import type { Fence } from "./fence.ts";
 import type { RunnerDeps } from "../options.ts";
 import { crashLoop } from "../status.ts";

@@ -55,13 +55,6 @@ function unwritten(run: Run, outcome: RunOutcome): Run {
   return { ...run, status: outcome.status, error: outcome.error ?? null };
 }
 
-/** How a run ended, for whoever is told of it. Dates are ISO-8601. */
-export interface RunEnd {
-  values: Record<string, unknown> | null;
-  started_at: string;
-  ended_at: string;
-}
-
 /**
  * What is to be told of a run's end, when somebody asked for it; it is written with that end, so that no crash comes between. Never throws: without its values, a run has ended all the same.
  */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { isBaseMessage } from "../../message-kinds.ts";
 import { repairToolPairs } from "../../message-repair.ts";
 import { AppError } from "../../errors/errors.ts";
-import type { SessionStorage } from "../scope/owner-scope.ts";
+import type { SessionStorage } from "../scope/session-storage.ts";
 import { readValues } from "../sessions.ts";
 
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });

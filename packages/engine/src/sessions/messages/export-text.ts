@@ -1,8 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../message-kinds.ts";
 import type { Language } from "../../language.ts";
-import type { MessageRole } from "./message-fields.ts";
-import { readExtras, roleOf, wordsOf } from "./message-fields.ts";
+import { type MessageRole, readExtras, roleOf, wordsOf } from "./message-fields.ts";
 import { isHidden } from "./stored-message.ts";
 
 /** What an export for readers may choose. Without `tools` the results of tools are left out. */

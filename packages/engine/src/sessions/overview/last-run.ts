@@ -1,7 +1,7 @@
 import { AppError } from "../../errors/errors.ts";
 import { askingRun, lastWorkedRun } from "../../runs/admission/asking-run.ts";
 import { JsonObject, type Run, type Session } from "../../storage/records.ts";
-import type { SessionRuns } from "../scope/owner-scope.ts";
+import type { SessionRuns } from "../scope/session-storage.ts";
 
 /** With what a session's next run goes on where the last one ended. */
 export interface LastRun {

@@ -6,7 +6,7 @@ import type { RunRequest } from "../../runs/runs.ts";
 import { notPending } from "../../storage/approvals.ts";
 import { JsonObject, type Approval, type Session } from "../../storage/records.ts";
 import type { ApprovalAnswer } from "../../storage/storage.ts";
-import type { SessionRuns, SessionStorage } from "../scope/owner-scope.ts";
+import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
 import { lastRunOf } from "../overview/last-run.ts";
 import { readQuestion, resumeValue, type ApprovalDecision } from "./questions.ts";
 import { requireSession } from "../sessions.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "../../errors/errors.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { SessionStorage } from "./owner-scope.ts";
+import type { SessionStorage } from "./session-storage.ts";
 import { guardedSession, type Guard } from "./guard.ts";
 
 /** What a caller may do with what hangs on a session. Who owns a session may do both; the rules of `auth.path` may part them. */

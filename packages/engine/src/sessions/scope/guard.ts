@@ -5,7 +5,7 @@ import { withoutUserKeys } from "../../runs/admission/user-of-run.ts";
 import { contains } from "../../storage/items/contains.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { SessionStorage } from "./owner-scope.ts";
+import type { SessionStorage } from "./session-storage.ts";
 
 /** One user behind the rules of `auth.path`. */
 export interface Guard {

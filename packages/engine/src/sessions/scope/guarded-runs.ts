@@ -2,7 +2,7 @@ import type { RunRequest } from "../../runs/admission/draft.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { noSession } from "./access.ts";
-import type { SessionRuns } from "./owner-scope.ts";
+import type { SessionRuns } from "./session-storage.ts";
 import { ask, guardedOwner, guardedSession, isAllowed, withUser, type Guard } from "./guard.ts";
 
 /** The runs as the rules show them: started, stopped and removed only where a handler allows it. `runs` checks reading. */

@@ -1,7 +1,7 @@
 import type { Session } from "../../storage/records.ts";
 import type { SessionTtl, SessionTtlStore } from "../../storage/session-ttls.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
+import type { SessionRuns, SessionStorage } from "./session-storage.ts";
 
 /** What a session's row and states are written with. */
 export interface FillParts {

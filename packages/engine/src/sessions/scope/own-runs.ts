@@ -3,7 +3,7 @@ import { noAssistant } from "../../runs/admission/draft.ts";
 import type { Runs } from "../../runs/runs.ts";
 import type { AssistantStore } from "../../storage/assistants.ts";
 import type { Run } from "../../storage/records.ts";
-import type { SessionRuns, SessionStorage } from "./owner-scope.ts";
+import type { SessionRuns, SessionStorage } from "./session-storage.ts";
 
 /**
  * The runs of an owner's sessions, by the owner's door; `everyAssistant` tells another's assistant from one that does

@@ -1,10 +1,9 @@
+import type { SessionRuns, SessionStorage } from "./session-storage.ts";
 import type { Runs } from "../../runs/runs.ts";
 import { adminName, ownerOfItems } from "../../config/api-keys.ts";
 import type { AssistantStore } from "../../storage/assistants.ts";
 import type { Assistant, Namespace, Session } from "../../storage/records.ts";
-import type { ModelRequestStore } from "../../storage/model-requests.ts";
-import type { SessionTtlStore } from "../../storage/session-ttls.ts";
-import type { Ledger, Storage } from "../../storage/storage.ts";
+import type { Storage } from "../../storage/storage.ts";
 import { accessTo, requireAccess, type Access } from "./access.ts";
 import type { CurrentChanges } from "./current-changes.ts";
 import { trackNewSessions, type NewSessions } from "./new-sessions.ts";
@@ -15,40 +14,6 @@ import { guardedRuns } from "./guarded-runs.ts";
 import type { SharedLocks } from "./shared-locks.ts";
 import { ownItems, type OwnItems } from "./own-items.ts";
 import { ownRuns } from "./own-runs.ts";
-
-/** What the protocol may reach of the storage. Everything else hangs on a session and is reached through it. */
-export type SessionStorage = Pick<Storage, "approvals" | "assistants" | "checkpointer" | "tasks"> & {
-  sessions: Omit<Storage["sessions"], "deleteUnfinished" | "deleteUnused">;
-  ledger: Pick<Ledger, "list" | "get">;
-  requests: Pick<ModelRequestStore, "last">;
-  ttls: Pick<SessionTtlStore, "get" | "set">;
-};
-
-/** What the protocol may do with runs. */
-export type SessionRuns = Pick<
-  Runs,
-  | "start"
-  | "followBatches"
-  | "findGap"
-  | "tail"
-  | "wait"
-  | "lastValues"
-  | "get"
-  | "list"
-  | "position"
-  | "stopOf"
-  | "companionOf"
-  | "followSession"
-  | "followRecord"
-  | "cancel"
-  | "cancelSession"
-  | "delete"
-  | "removeOfAssistant"
-  | "unfinished"
-> & {
-  /** As `between` of `Runs`. `to` says what the work does to the session: the rules of `auth.path` are asked about that. */
-  between<Result>(sessionId: string, work: () => Promise<Result>, to?: "change" | "delete"): Promise<Result>;
-};
 
 /** The namespaces of one caller. */
 export interface OwnNamespaces {

@@ -4,7 +4,7 @@ import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langch
 import type { Graphs } from "../../graphs/load.ts";
 import { readPause } from "../../runs/status.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
-import type { SessionRuns, SessionStorage } from "../scope/owner-scope.ts";
+import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
 import { copiedConfig } from "../overview/last-run.ts";
 import { createSession, requireSession } from "../sessions.ts";
 import { graphOf } from "./state.ts";

@@ -5,7 +5,7 @@ import type { Graphs } from "../../graphs/load.ts";
 import { JsonObject, type Session } from "../../storage/records.ts";
 import { newestState, putValues } from "./checkpoint-chain.ts";
 import { indexOfMessage, messagesIn, validList } from "../messages/conversation.ts";
-import type { SessionRuns, SessionStorage } from "../scope/owner-scope.ts";
+import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
 import { LlmMetadata, roleOf } from "../messages/message-fields.ts";
 import { requireSession } from "../sessions.ts";
 import { fromStored, repeatedId, StoredMessage, toStored } from "../messages/stored-message.ts";

@@ -8,7 +8,7 @@ import type { JsonObject, Session } from "../../storage/records.ts";
 import { isPrefix, putValues, readChain } from "./checkpoint-chain.ts";
 import { indexOfMessage, messagesIn, readMessages, validList } from "../messages/conversation.ts";
 import { copyCheckpoint } from "./copy.ts";
-import type { SessionRuns, SessionStorage } from "../scope/owner-scope.ts";
+import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
 import { copiedConfig } from "../overview/last-run.ts";
 import { createSession, requireSession } from "../sessions.ts";
 import { toStored } from "../messages/stored-message.ts";

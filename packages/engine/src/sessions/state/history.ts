@@ -2,7 +2,7 @@ import type { StateSnapshot } from "@langchain/langgraph";
 import type { Graphs } from "../../graphs/load.ts";
 import { contains } from "../../storage/items/contains.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
-import type { SessionRuns } from "../scope/owner-scope.ts";
+import type { SessionRuns } from "../scope/session-storage.ts";
 import { createRunMetadata } from "./run-metadata.ts";
 import { checkpointConfig, graphOf, type CheckpointReference } from "./state.ts";
 

@@ -1,4 +1,4 @@
-import type { SessionRuns, SessionStorage } from "../scope/owner-scope.ts";
+import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
 import { deleteSession, isDone } from "../sessions.ts";
 
 /** What a checkpointer may be able to do beside LangGraph's contract, as ours is. */

@@ -1,6 +1,6 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { JsonObject } from "../../storage/records.ts";
-import type { SessionRuns } from "../scope/owner-scope.ts";
+import type { SessionRuns } from "../scope/session-storage.ts";
 
 /** Puts the metadata of the run that wrote a state beside the state's own. */
 export type WithRunMetadata = (state: StateSnapshot) => Promise<StateSnapshot>;

@@ -1,14 +1,15 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import { AppError, errorMessage } from "../../errors/errors.ts";
-import type { Graphs, ServedGraph } from "../../graphs/load.ts";
+import type { Graphs } from "../../graphs/load.ts";
+import type { ServedGraph } from "../../graphs/extension.ts";
 import { lastWorkedRun } from "../../runs/admission/asking-run.ts";
 import { readPause } from "../../runs/status.ts";
 import { requireCheckpoint } from "../../runs/admission/draft.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
 import { keptConfigurable } from "../configuration.ts";
 import type { EditParts } from "./edit-messages.ts";
-import type { SessionRuns } from "../scope/owner-scope.ts";
+import type { SessionRuns } from "../scope/session-storage.ts";
 import { createRunMetadata } from "./run-metadata.ts";
 import { readInputMessages } from "./run-input.ts";
 import { requireSession } from "../sessions.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
-import type { Run, RunStatus, Session, SessionStatus, StopAction } from "../../records.ts";
-import type { Admission, Page } from "../../storage.ts";
+import type { Run, RunStatus, Session, SessionStatus, StopAction, Page } from "../../records.ts";
+import type { Admission } from "../../storage.ts";
 import { isConstraint, type Database } from "../database/database.ts";
 import { CountRow, parseRow, readRow, readRows, RunRow, SubmissionRow } from "../database/rows.ts";
 

@@ -1,0 +1,44 @@
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { ServedGraph } from "../graphs/extension.ts";
+import type { StopReason } from "../run-events.ts";
+import type { JsonObject, Run } from "../storage/records.ts";
+import type { EventBody } from "./events/log.ts";
+import type { GraphChunk } from "./events/to-events.ts";
+import type { Ending } from "./status.ts";
+
+/** What goes with one run. Its methods are called in this order; a run that is stopped before it begins is only stopped. */
+export interface RunCompanion {
+  /** An attempt begins; `resumes`: it goes on from a checkpoint. */
+  begins(resumes: boolean): void;
+  /** The graph is about to walk. */
+  walks(graph: ServedGraph, resumes: boolean): void;
+  /** What the graph finds in its `configurable` beside what the client has said. */
+  lend(signal: AbortSignal): Promise<JsonObject>;
+  /** What replaces chunks of the graph's stream; `undefined` where none is replaced. */
+  replaces(graph: ServedGraph, saver: BaseCheckpointSaver, resume: boolean): ReplaceChunk | undefined;
+  /** An event of the graph as it is told. */
+  asTold(event: EventBody): EventBody;
+  /** Hears a chunk of the graph's stream that readers were told. */
+  heard(mode: string, payload: unknown): void;
+  stopRequested(reason: StopReason): void;
+  /** Keeps what a stopped run has done; without a turn there is nothing to keep. Throws what the store throws. */
+  stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<KeptTurn>;
+  /** Tells readers the end of what was going on. */
+  ended(ending: Ending, values: Record<string, unknown> | undefined): void;
+  /** The run's end is on disk. */
+  over(run: Run): void;
+}
+
+/** What of a stopped turn was kept. */
+export interface KeptTurn {
+  /** The session's state, where it was changed. */
+  values: Record<string, unknown> | undefined;
+  /** Tells the run's readers; there has to be room in its log. */
+  tell(): void;
+}
+
+/** Puts chunks in the place of one, `undefined` where it stays. `values` are the root's last ones. */
+export type ReplaceChunk = (
+  chunk: GraphChunk,
+  values: Record<string, unknown> | undefined,
+) => Promise<GraphChunk[]> | undefined;

@@ -1,0 +1,33 @@
+import { servicesOf, type HttpContext, type HttpServices } from "@millrace/engine/http/environment";
+import type { ModelRegistry } from "../models/registry/registry.ts";
+import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
+import type { Toolkit } from "./toolkit.ts";
+import { toolsOfOwner } from "./tools-of-owner.ts";
+
+/** What routes of toolkits work with beside what the engine gives every route. */
+export interface ToolkitParts {
+  /** The toolkits that runs may use. */
+  toolkits: readonly Toolkit[];
+  /** What toolkits keep open, for all callers. */
+  toolkitServices: ToolkitServices;
+  /** What is known of models; all callers share it. */
+  models: Pick<ModelRegistry, "roles">;
+}
+
+/** The services of a request to a route of a toolkit, in its caller's scope. */
+export interface RouteServices extends HttpServices, ToolkitParts {}
+
+/** The services of a request. */
+export function routeServicesOf(context: HttpContext): RouteServices {
+  // The agent adds these to the services of every request.
+  return servicesOf(context) as RouteServices;
+}
+
+/** Names of the tools that the caller may use; `undefined`: all there are. */
+export function toolsOfCaller({
+  config,
+  owner,
+  toolkits,
+}: Pick<RouteServices, "config" | "owner" | "toolkits">): ReadonlySet<string> | undefined {
+  return toolsOfOwner(config.ownerTools, owner === "" ? null : owner, toolkits);
+}
