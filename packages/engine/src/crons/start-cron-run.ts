@@ -1,7 +1,8 @@
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
-import type { RunRequest, Runs } from "../runs/runs.ts";
+import type { Runs } from "../runs/runs.ts";
+import type { RunRequest } from "../runs/admission/draft.ts";
 import { createSession } from "../sessions/sessions.ts";
 import { isUser, ownerOfUser } from "../config/api-keys.ts";
 import type { Cron } from "../storage/crons.ts";

@@ -31,8 +31,6 @@ import type { Stop } from "./attempt/stop.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { wholeUser } from "./admission/user-of-run.ts";
 
-export type { RunRequest };
-
 /**
  * All runs of this server: admits them, queues them per session, walks them, lets anybody follow them, stops them and
  * takes them up again after a restart. A run is a row; what is in memory only speeds it up.

@@ -1,4 +1,4 @@
-import type { RunRequest } from "../../runs/runs.ts";
+import type { RunRequest } from "../../runs/admission/draft.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
 import { RunBody, toRunRequest } from "./run-request.ts";
 import { checkedBody } from "./runs.ts";

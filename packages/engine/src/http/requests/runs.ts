@@ -4,7 +4,7 @@ import { AppError, isAppError } from "../../errors/errors.ts";
 import type { StreamMode } from "../../run-events.ts";
 import { findAssistant } from "../../graphs/find-assistant.ts";
 import { noAssistant } from "../../runs/admission/draft.ts";
-import type { RunRequest } from "../../runs/runs.ts";
+import type { RunRequest } from "../../runs/admission/draft.ts";
 import { expireSession } from "../../sessions/questions/approvals.ts";
 import { keptConfigurable, lastingKeys } from "../../sessions/configuration.ts";
 import { readCommandMessages, readInputMessages } from "../../sessions/state/run-input.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { HTTPException } from "hono/http-exception";
-import type { RunRequest } from "../../runs/runs.ts";
+import type { RunRequest } from "../../runs/admission/draft.ts";
 import type { HttpContext } from "../environment.ts";
 
 /** A client's key and a hash of what it sent. */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError } from "../../errors/errors.ts";
 import { sessionsOfAgents } from "../../runs/background-sessions.ts";
-import type { RunRequest } from "../../runs/runs.ts";
+import type { RunRequest } from "../../runs/admission/draft.ts";
 import { notPending } from "../../storage/approvals.ts";
 import { JsonObject, type Approval, type Session } from "../../storage/records.ts";
 import type { ApprovalAnswer } from "../../storage/storage.ts";
