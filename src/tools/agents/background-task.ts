@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { backgroundText, type BackgroundAgent, type BackgroundAgents } from "../../agents/background.ts";
-import { answering, failure, success } from "../runtime/result.ts";
+import { failure, success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";
 
 /** Characters that are shown of what one agent says. */
@@ -18,22 +18,17 @@ export const backgroundTask = defineTool({
   }),
   // Stopping what is stopped, and putting away what is put away, changes nothing.
   effect: "idempotent",
-  timeoutSeconds: 60,
-  resources: () => [],
-  kinds: ["Query"],
   polling: true,
   forCallers: true,
-  operation: async () => ({ type: "Query" }),
-  run: ({ action, session_id }, { background }) =>
-    answering(async () => {
-      if (background === undefined) return failure("unavailable_tool_mode", "No agents work in the background here.");
-      const agents = await background.list();
-      if (action === "list") return listed(agents);
-      if (action === "cleanup") return await putAway(agents, background);
-      const agent = agents.find((known) => known.session_id === session_id);
-      if (agent === undefined) return unknown(action, session_id, agents);
-      return action === "kill" ? await stopped(agent, background) : watched(agent, background);
-    }),
+  run: async ({ action, session_id }, { background }) => {
+    if (background === undefined) return failure("unavailable_tool_mode", "No agents work in the background here.");
+    const agents = await background.list();
+    if (action === "list") return listed(agents);
+    if (action === "cleanup") return await putAway(agents, background);
+    const agent = agents.find((known) => known.session_id === session_id);
+    if (agent === undefined) return unknown(action, session_id, agents);
+    return action === "kill" ? await stopped(agent, background) : watched(agent, background);
+  },
   example: { title: "What there is", body: '{"action": "list"}' },
 });
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { backgroundText } from "../../agents/background.ts";
-import { answering, failure, success } from "../runtime/result.ts";
+import { failure, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 
 /** Characters of all replies together, of the length that a result may have. */
@@ -20,23 +20,18 @@ export const readSubagentResults = defineTool({
       .describe("only these agents, by the session_id that they were begun with; default all"),
   }),
   effect: "pure",
-  timeoutSeconds: 60,
-  resources: () => [],
-  kinds: ["Query"],
   polling: true,
   forCallers: true,
-  operation: async () => ({ type: "Query" }),
-  run: ({ session_ids }, { background }) =>
-    answering(async () => {
-      if (background === undefined) return failure("unavailable_tool_mode", "No agents work in the background here.");
-      const all = await background.list();
-      const agents = all.filter(({ session_id }) => session_ids === undefined || session_ids.includes(session_id));
-      if (agents.length === 0) return success("There are no such agents in the background.", { data: [] });
-      const share = Math.max(100, Math.floor(shownLength / agents.length) - 200);
-      const finished = agents.filter(({ report }) => report !== null).length;
-      const message = `${finished} of ${agents.length} background agents have finished.`;
-      const content = [message, ...agents.map((agent) => backgroundText(agent, share))].join("\n\n");
-      return success(message, { content, data: agents });
-    }),
+  run: async ({ session_ids }, { background }) => {
+    if (background === undefined) return failure("unavailable_tool_mode", "No agents work in the background here.");
+    const all = await background.list();
+    const agents = all.filter(({ session_id }) => session_ids === undefined || session_ids.includes(session_id));
+    if (agents.length === 0) return success("There are no such agents in the background.", { data: [] });
+    const share = Math.max(100, Math.floor(shownLength / agents.length) - 200);
+    const finished = agents.filter(({ report }) => report !== null).length;
+    const message = `${finished} of ${agents.length} background agents have finished.`;
+    const content = [message, ...agents.map((agent) => backgroundText(agent, share))].join("\n\n");
+    return success(message, { content, data: agents });
+  },
   example: { title: "One agent", body: '{"session_ids": ["0192d1c4-7d5e-7000-8000-000000000001"]}' },
 });

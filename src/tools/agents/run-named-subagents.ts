@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Assignment, CallMode, mostAgents, readDelegation } from "../../agents/delegation.ts";
-import { answering, failure, success } from "../runtime/result.ts";
+import { failure, success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 
 /** A text that holds the list, as models write it that have only text for arguments. */
@@ -33,17 +33,13 @@ export const runNamedSubagents = defineTool({
   // Sending to the background again finds whom the same call has sent already.
   effect: "idempotent",
   // What the agents do has limits of its own; this is only for sending them to the background.
-  timeoutSeconds: 60,
   forCallers: true,
-  resources: () => [],
   // Each call that an agent makes is checked for itself.
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
   delegates: (input) => {
     const { mode, ...work } = workOf(input);
     return mode === "background" ? undefined : { mode, ...work };
   },
-  run: (input, context) => answering(() => sendToBackground(workOf(input), context)),
+  run: (input, context) => sendToBackground(workOf(input), context),
   example: {
     title: "Two at a time",
     body: '{"mode": "parallel", "subagents": [{"name": "reviewer", "task": "Review src/a.ts"}, {"name": "writer", "task": "Describe src/b.ts in b.md"}]}',

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { breathing } from "@millrace/engine/concurrency/breathing";
 import { hasCode } from "@millrace/engine/errors/system-code";
-import { answering, success } from "../runtime/result.ts";
+import { success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { answerLimit, fittingLines, wholeText } from "../workspace/text-lines.ts";
 import { fileSeconds, reading } from "../workspace/file-checks.ts";
@@ -35,9 +35,7 @@ export const listCodeDefinitionNames = defineTool({
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [reading(context.workspace, input.path)],
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
-  run: (input, context) => answering(() => list(input.path, context)),
+  run: (input, context) => list(input.path, context),
   example: { title: "What a folder defines", body: '{"path": "src"}' },
 });
 

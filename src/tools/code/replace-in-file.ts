@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { expectedFailure, answering, success } from "../runtime/result.ts";
+import { expectedFailure, success } from "../runtime/result.ts";
 import { defineTool, type Reconciled, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { replaceFile } from "../workspace/file-access.ts";
-import { fileSeconds, leadsToCritical, look, writing } from "../workspace/file-checks.ts";
 import { reconcileWrite } from "../workspace/reconcile.ts";
 import { locate } from "../workspace/workspace-path.ts";
 import { type AppliedBlock, applyBlocks, linesHeldBy, readBlocks } from "./search-replace.ts";
 import { wholeText } from "../workspace/text-lines.ts";
+import { changeOperation, changesPath } from "../workspace/file-checks.ts";
 
 const ReplaceInput = z.object({
   path: z.string().describe("path of the file, relative to the workspace"),
@@ -29,16 +29,10 @@ export const replaceInFile = defineTool({
     "blank; the first place after the block before is replaced. When one block does not fit, nothing is changed and the " +
     "answer names the block and the nearest text. To move lines, delete them in one block and insert them in another.",
   schema: ReplaceInput,
-  effect: "reconcilable",
-  timeoutSeconds: fileSeconds,
-  resources: (input, context) => [writing(context.workspace, input.path)],
+  ...changesPath("follow"),
   kinds: ["SimpleModify", "ModifyCriticalFile"],
-  async operation({ path }, { workspace }) {
-    const place = await look(workspace, path, "follow");
-    return leadsToCritical(workspace, path, place) ? { type: "ModifyCriticalFile", path } : { type: "SimpleModify" };
-  },
-  run: (input, context) => answering(() => replace(input, context)),
-  touches: ({ path }) => ({ kind: "write", path, lastLink: "follow" }),
+  operation: changeOperation,
+  run: (input, context) => replace(input, context),
   reconcile,
   example: {
     title: "Another limit",

@@ -1,10 +1,8 @@
 import { z } from "zod";
-import { fileContent, isWritten } from "../documents/file-content.ts";
-import { answering, success } from "../runtime/result.ts";
+import { wroteFile, reconcileContent, fileContent } from "../documents/file-content.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
-import { fileSeconds, isInCriticalFolder, leadsToCritical, look, writing } from "../workspace/file-checks.ts";
+import { changesPath, isInCriticalFolder, leadsToCritical, look } from "../workspace/file-checks.ts";
 import { replaceFile, writeNewFile } from "../workspace/file-access.ts";
-import { reconcileWrite } from "../workspace/reconcile.ts";
 import { locate, ownName, parsePath } from "../workspace/workspace-path.ts";
 
 const WriteInput = z.object({
@@ -19,9 +17,7 @@ export const writeToFile = defineTool({
     "Writes a text file whole: a new one with its missing folders, or in place of the one that is there. To change parts of " +
     "a file use replace_in_file.",
   schema: WriteInput,
-  effect: "reconcilable",
-  timeoutSeconds: fileSeconds,
-  resources: (input, context) => [writing(context.workspace, input.path)],
+  ...changesPath("follow"),
   kinds: ["Create", "SimpleModify", "ModifyCriticalFile"],
   async operation({ path }, { workspace }) {
     const place = await look(workspace, path, "follow");
@@ -29,16 +25,11 @@ export const writeToFile = defineTool({
     if (isNew && !isInCriticalFolder(path)) return { type: "Create" };
     return leadsToCritical(workspace, path, place) ? { type: "ModifyCriticalFile", path } : { type: "SimpleModify" };
   },
-  run: (input, context) => answering(() => write(input, context)),
-  touches: ({ path }) => ({ kind: "write", path, lastLink: "follow" }),
-  reconcile: async ({ path, content }, context) => {
-    const isDone = await isWritten(context, { path, lastLink: "follow" }, content);
-    return reconcileWrite(
-      context,
-      { path, lastLink: "follow" },
-      { isDone: ({ now }) => isDone(now), result: () => written(parsePath(path).join("/"), content) },
-    );
-  },
+  run: (input, context) => write(input, context),
+  reconcile: ({ path, content }, context) =>
+    reconcileContent(context, { path, lastLink: "follow" }, content, {
+      result: () => wroteFile("Wrote", parsePath(path).join("/"), content),
+    }),
   example: {
     title: "A page",
     body: '{"path": "site/index.html", "content": "<!doctype html>\\n<title>Hello</title>\\n"}',
@@ -51,10 +42,5 @@ async function write({ path, content }: z.infer<typeof WriteInput>, context: Too
   const made = await fileContent(place, content, context.signal);
   if (place.kind === "missing") await writeNewFile(context, place, made.content);
   else await replaceFile(context, place, made.content);
-  return written(place.path, made.content, made.told);
-}
-
-function written(path: string, content: string | Uint8Array, told = ""): ToolResult {
-  const bytes = Buffer.byteLength(content);
-  return success(`Wrote ${path} (${bytes} bytes)${told}.`, { data: { path, bytes } });
+  return wroteFile("Wrote", place.path, made.content, made.told);
 }

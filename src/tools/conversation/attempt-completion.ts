@@ -18,10 +18,6 @@ export const attemptCompletion = defineTool({
       .describe("a command that demonstrates the result; it is shown to the user, never run"),
   }),
   effect: "pure",
-  timeoutSeconds: 60,
-  resources: () => [],
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
   run: async ({ result, command }) => {
     const content = command === undefined ? result : `${result}\n\n\`\`\`sh\n${command}\n\`\`\``;
     return success("The task is complete.", { content, data: { result, command: command ?? null } });

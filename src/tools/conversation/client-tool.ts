@@ -1,7 +1,7 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { ClientTool } from "../../user-context.ts";
 import { readArgumentSchema } from "../mcp/argument-schema.ts";
-import type { Tool } from "../runtime/tool.ts";
+import { defineTool, type Tool } from "../runtime/tool.ts";
 import { onlyInConversation } from "../runtime/result.ts";
 
 /**
@@ -18,14 +18,12 @@ export function clientTools(given: readonly ClientTool[]): Tool[] {
 function toTool({ name, description, parameters }: ClientTool): Tool {
   const read = readArgumentSchema(parameters ?? { type: "object", properties: {} });
   if (typeof read === "string") throw wrong(`The client's tool ${name} cannot be offered: ${read}.`);
-  return {
+  return defineTool({
     name,
     description: description ?? name,
     ...read,
     // What the client does with it is not known: it is no tool for planning.
     effect: "unsafe",
-    timeoutSeconds: 60,
-    resources: () => [],
     operation: async () => ({ type: "Query" }),
     run: async () => onlyInConversation(name),
     asks: (args) => ({
@@ -34,7 +32,7 @@ function toTool({ name, description, parameters }: ClientTool): Tool {
       options: [],
       args,
     }),
-  };
+  });
 }
 
 function wrong(message: string): AppError {

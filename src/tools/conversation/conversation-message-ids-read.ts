@@ -9,10 +9,6 @@ export const conversationMessageIdsRead = defineTool({
   description: "Shows the list of messages that you have left out of what you see, by the 8 characters of their hints.",
   schema: z.object({}),
   effect: "pure",
-  timeoutSeconds: 60,
-  resources: () => [],
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
   run: async () =>
     failure("unavailable_tool_mode", "The list belongs to a conversation, and can only be read in a turn of it."),
   reads: (_input, conversation) => listResult(conversation.deletions, conversation),

@@ -11,10 +11,6 @@ export const conversationMessageIdsWrite = defineTool({
     "stay stored, and the action delete shows them again. A call and its results go together; the current request stays.",
   schema: DeletionChange,
   effect: "pure",
-  timeoutSeconds: 60,
-  resources: () => [],
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
   run: async () => success("Noted."),
   reads: (change, conversation) => {
     const list = new Set(conversation.deletions);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { diffLines, nearChanges, type DiffLine } from "../undo/line-diff.ts";
-import { answering, success } from "../runtime/result.ts";
+import { success } from "../runtime/result.ts";
 import { defineTool, type EditorBuffer, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 
 /** Characters of the text that the tool can give an editor. */
@@ -39,7 +39,7 @@ export const editCurrentEditorDocument = defineTool({
     const preview = [...shown, ...(more > 0 ? [`[${more} further lines]`] : [])].join("\n");
     return { type: "EditDocument", path: document.path, lines_added: added, lines_removed: removed, preview };
   },
-  run: (input, context) => answering(() => edit(input, context)),
+  run: (input, context) => edit(input, context),
   touches: ({ content }) => ({ kind: "document", content }),
   example: { title: "A new ending", body: '{"content": "# Letter\\n\\nDear all,\\n\\nSee you soon.\\n"}' },
   guideline: "Keep what the user did not ask to change as it is, to the letter.",

@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { FileState } from "@millrace/engine/storage/records";
 import { withFile, type FileContext } from "../workspace/file-access.ts";
-import { holdsText } from "../workspace/reconcile.ts";
+import { holdsText, reconcileWrite } from "../workspace/reconcile.ts";
 import { locate, type Place } from "../workspace/workspace-path.ts";
 import { isMadeByPrograms, isWordDocument } from "./document-format.ts";
+import { success } from "../runtime/result.ts";
+import type { Reconciled, ToolContext, ToolResult } from "../runtime/tool.ts";
 import { textOfDocument } from "./read-document.ts";
 import { wordDocument } from "./write/write-document.ts";
 
@@ -52,7 +54,7 @@ export async function holdsContent(context: FileContext, place: Place, text: str
  * Whether what lies at a path after a crash is what a call has written for a text. A Word document never has the same
  * bytes twice, so it is known by what it says.
  */
-export async function isWritten(
+async function isWritten(
   context: FileContext,
   at: { path: string; lastLink: "follow" | "keep" },
   text: string,
@@ -64,6 +66,23 @@ export async function isWritten(
   const hash = createHash("sha256").update(bytes).digest("hex");
   const holds = await holdsContent(context, place, text).catch(unreadable);
   return (now) => holds && now.kind === "file" && now.hash === hash;
+}
+
+/** Whether a call had its effect that has written a text to a file; `isBegun` as in `reconcileWrite`. */
+export async function reconcileContent(
+  context: ToolContext,
+  at: { path: string; lastLink: "follow" | "keep" },
+  text: string,
+  expected: Pick<Parameters<typeof reconcileWrite>[2], "isBegun" | "result">,
+): Promise<Reconciled> {
+  const isDone = await isWritten(context, at, text);
+  return reconcileWrite(context, at, { ...expected, isDone: ({ now }) => isDone(now) });
+}
+
+/** The result of a call that has written a file whole. */
+export function wroteFile(verb: string, path: string, content: string | Uint8Array, told = ""): ToolResult {
+  const bytes = Buffer.byteLength(content);
+  return success(`${verb} ${path} (${bytes} bytes)${told}.`, { data: { path, bytes } });
 }
 
 /** What cannot be read is not what was written. */

@@ -1,11 +1,9 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { fileContent, holdsContent, isWritten } from "../documents/file-content.ts";
-import { answering, success } from "../runtime/result.ts";
-import { defineTool, type ToolResult } from "../runtime/tool.ts";
-import { fileSeconds, isInCriticalFolder, writing } from "../workspace/file-checks.ts";
+import { wroteFile, reconcileContent, fileContent, holdsContent } from "../documents/file-content.ts";
+import { defineTool } from "../runtime/tool.ts";
+import { changesPath, isInCriticalFolder } from "../workspace/file-checks.ts";
 import { writeNewFile } from "../workspace/file-access.ts";
-import { reconcileWrite } from "../workspace/reconcile.ts";
 import { locate, ownName, parsePath, type Place } from "../workspace/workspace-path.ts";
 
 /** Makes a new file with its folders and never touches an existing one. */
@@ -19,46 +17,29 @@ export const createFile = defineTool({
     path: z.string().describe("path of the new file, relative to the workspace"),
     content: z.string().describe("the whole content of the file; HTML or Markdown for a Word document"),
   }),
-  // Repeated after a crash it finds its own file, knows it by its content and leaves it alone.
-  effect: "reconcilable",
-  timeoutSeconds: fileSeconds,
-  resources: (input, context) => [writing(context.workspace, input.path)],
+  ...changesPath("keep"),
   kinds: ["Create", "ModifyCriticalFile"],
   operation: async (input) =>
     isInCriticalFolder(input.path) ? { type: "ModifyCriticalFile", path: input.path } : { type: "Create" },
-  run: (input, context) =>
-    answering(async () => {
-      const place = await locate(context.workspace, input.path, "keep");
-      ownName(context.workspace, place);
-      if (place.kind !== "missing") {
-        if (context.repeated && (await holdsContent(context, place, input.content)))
-          return created(place.path, input.content);
-        throw exists(place);
-      }
-      const { content, told } = await fileContent(place, input.content, context.signal);
-      await writeNewFile(context, place, content);
-      return created(place.path, content, told);
-    }),
-  touches: ({ path }) => ({ kind: "write", path, lastLink: "keep" }),
-  reconcile: async ({ path, content }, context) => {
-    const isDone = await isWritten(context, { path, lastLink: "keep" }, content);
-    return reconcileWrite(
-      context,
-      { path, lastLink: "keep" },
-      {
-        isDone: ({ now }) => isDone(now),
-        isBegun: ({ now }) => now.kind === "absent",
-        result: () => created(parsePath(path).join("/"), content),
-      },
-    );
+  run: async (input, context) => {
+    const place = await locate(context.workspace, input.path, "keep");
+    ownName(context.workspace, place);
+    if (place.kind !== "missing") {
+      if (context.repeated && (await holdsContent(context, place, input.content)))
+        return wroteFile("Created", place.path, input.content);
+      throw exists(place);
+    }
+    const { content, told } = await fileContent(place, input.content, context.signal);
+    await writeNewFile(context, place, content);
+    return wroteFile("Created", place.path, content, told);
   },
+  reconcile: ({ path, content }, context) =>
+    reconcileContent(context, { path, lastLink: "keep" }, content, {
+      isBegun: ({ now }) => now.kind === "absent",
+      result: () => wroteFile("Created", parsePath(path).join("/"), content),
+    }),
   example: { title: "A note", body: '{"path": "notes/today.md", "content": "# Today\\n"}' },
 });
-
-function created(path: string, content: string | Uint8Array, told = ""): ToolResult {
-  const bytes = Buffer.byteLength(content);
-  return success(`Created ${path} (${bytes} bytes)${told}.`, { data: { path, bytes } });
-}
 
 function exists(place: Place): AppError {
   const suggestion =

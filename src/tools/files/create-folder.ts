@@ -1,36 +1,32 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { answering, success } from "../runtime/result.ts";
+import { success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { makeFolders } from "../workspace/file-access.ts";
-import { fileSeconds, writing } from "../workspace/file-checks.ts";
 import { reconcileWrite } from "../workspace/reconcile.ts";
 import { locate, parsePath } from "../workspace/workspace-path.ts";
+import { changesPath } from "../workspace/file-checks.ts";
 
 /** Makes a folder with the levels above it. */
 export const createFolder = defineTool({
   name: "create_folder",
   description: "Creates a folder in the workspace, with the folders above it. Fails if anything of that name exists.",
   schema: z.object({ path: z.string().describe("path of the new folder, relative to the workspace") }),
-  effect: "reconcilable",
-  timeoutSeconds: fileSeconds,
-  resources: (input, context) => [writing(context.workspace, input.path)],
+  ...changesPath("keep"),
   kinds: ["Create"],
   operation: async () => ({ type: "Create" }),
-  run: (input, context) =>
-    answering(async () => {
-      const place = await locate(context.workspace, input.path, "keep");
-      const isOwn = context.repeated && place.kind === "folder";
-      const made = place.kind === "missing" ? await makeFolders(context, place.existing, place.missing) : [];
-      // Nothing made: it was there before, or another came first.
-      if (!isOwn && made.at(-1) !== place.real) {
-        throw new AppError("conflict", `"${place.path}" exists already.`, {
-          suggestion: "Use it as it is, or choose another name.",
-        });
-      }
-      return created(place.path);
-    }),
-  touches: ({ path }) => ({ kind: "write", path, lastLink: "keep" }),
+  run: async (input, context) => {
+    const place = await locate(context.workspace, input.path, "keep");
+    const isOwn = context.repeated && place.kind === "folder";
+    const made = place.kind === "missing" ? await makeFolders(context, place.existing, place.missing) : [];
+    // Nothing made: it was there before, or another came first.
+    if (!isOwn && made.at(-1) !== place.real) {
+      throw new AppError("conflict", `"${place.path}" exists already.`, {
+        suggestion: "Use it as it is, or choose another name.",
+      });
+    }
+    return created(place.path);
+  },
   reconcile: ({ path }, context) =>
     reconcileWrite(
       context,

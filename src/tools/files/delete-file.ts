@@ -1,9 +1,9 @@
 import { lstat, readdir, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { answering, success } from "../runtime/result.ts";
+import { success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
-import { fileSeconds, leadsToCritical, look, writing } from "../workspace/file-checks.ts";
+import { changesPath, leadsToCritical, look } from "../workspace/file-checks.ts";
 import { notFound } from "../workspace/file-access.ts";
 import { isRestOf, reconcileWrite } from "../workspace/reconcile.ts";
 import { walk } from "../workspace/walk.ts";
@@ -17,9 +17,7 @@ export const deleteFile = defineTool({
   name: "delete_file",
   description: "Deletes a file of the workspace, or a folder with everything in it. The user is asked first.",
   schema: z.object({ path: z.string().describe("path of the file or folder, relative to the workspace") }),
-  effect: "reconcilable",
-  timeoutSeconds: fileSeconds,
-  resources: (input, context) => [writing(context.workspace, input.path)],
+  ...changesPath("keep"),
   kinds: ["DeleteFile", "DeleteFolder", "ModifyCriticalFile", "Query"],
   async operation(input, context) {
     const place = await look(context.workspace, input.path, "keep");
@@ -33,19 +31,17 @@ export const deleteFile = defineTool({
     // Also when it is missing now: another call of the same turn may put something there first.
     return { type: "DeleteFile", path: input.path };
   },
-  run: (input, context) =>
-    answering(async () => {
-      const place = await locate(context.workspace, input.path, "keep");
-      const { folder, name } = ownName(context.workspace, place);
-      if (place.kind === "missing") {
-        if (!context.repeated) throw await notFound(context.workspace, place);
-        return deleted(place.path);
-      }
-      if (place.kind === "folder") await deleteFolder(context, folder, name);
-      else await withFolder(context.workspace, folder, (at) => unlink(at(name)));
-      return deleted(place.path, place.kind === "folder");
-    }),
-  touches: ({ path }) => ({ kind: "write", path, lastLink: "keep" }),
+  run: async (input, context) => {
+    const place = await locate(context.workspace, input.path, "keep");
+    const { folder, name } = ownName(context.workspace, place);
+    if (place.kind === "missing") {
+      if (!context.repeated) throw await notFound(context.workspace, place);
+      return deleted(place.path);
+    }
+    if (place.kind === "folder") await deleteFolder(context, folder, name);
+    else await withFolder(context.workspace, folder, (at) => unlink(at(name)));
+    return deleted(place.path, place.kind === "folder");
+  },
   // What came to this name between a crash and the restart is not deleted.
   reconcile: ({ path }, context) =>
     reconcileWrite(

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { answering, success } from "../runtime/result.ts";
+import { success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { fittingLines } from "../workspace/text-lines.ts";
 import { fileSeconds, reading } from "../workspace/file-checks.ts";
@@ -23,33 +23,30 @@ export const listFiles = defineTool({
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [reading(context.workspace, input.path ?? ".")],
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
-  run: (input, context) =>
-    answering(async () => {
-      const place = await locate(context.workspace, input.path?.trim() || ".");
-      if (place.kind === "missing") throw await notFound(context.workspace, place);
-      if (place.kind !== "folder") {
-        throw new AppError("invalid_parameter", `"${place.path}" is not a folder.`, {
-          suggestion: "Use read_file to read a file.",
-        });
-      }
-      const marks = { file: "", folder: "/", link: "@", other: "", unreadable: "/ (cannot be opened)" };
-      const entries: string[] = [];
-      let total = 0;
-      for await (const entry of walk(context, place)) {
-        total += 1;
-        if (entries.length < givenEntries) entries.push(entry.path + marks[entry.kind]);
-        if (total >= countedEntries) break;
-      }
-      const data = { path: place.path, entries, total };
-      if (total === 0) return success(`${place.path === "." ? "The workspace" : place.path} is empty.`, { data });
-      const { shown } = fittingLines(entries, 4500);
-      const text = entries.slice(0, shown).toSorted(inTreeOrder).join("\n");
-      const more = total >= countedEntries ? `more than ${total - shown}` : String(total - shown);
-      const note = shown === total ? "" : `\n[${more} further entries are not shown; list a folder by its path]`;
-      return success(`${total} ${total === 1 ? "entry" : "entries"} in ${place.path}.`, { content: text + note, data });
-    }),
+  run: async (input, context) => {
+    const place = await locate(context.workspace, input.path?.trim() || ".");
+    if (place.kind === "missing") throw await notFound(context.workspace, place);
+    if (place.kind !== "folder") {
+      throw new AppError("invalid_parameter", `"${place.path}" is not a folder.`, {
+        suggestion: "Use read_file to read a file.",
+      });
+    }
+    const marks = { file: "", folder: "/", link: "@", other: "", unreadable: "/ (cannot be opened)" };
+    const entries: string[] = [];
+    let total = 0;
+    for await (const entry of walk(context, place)) {
+      total += 1;
+      if (entries.length < givenEntries) entries.push(entry.path + marks[entry.kind]);
+      if (total >= countedEntries) break;
+    }
+    const data = { path: place.path, entries, total };
+    if (total === 0) return success(`${place.path === "." ? "The workspace" : place.path} is empty.`, { data });
+    const { shown } = fittingLines(entries, 4500);
+    const text = entries.slice(0, shown).toSorted(inTreeOrder).join("\n");
+    const more = total >= countedEntries ? `more than ${total - shown}` : String(total - shown);
+    const note = shown === total ? "" : `\n[${more} further entries are not shown; list a folder by its path]`;
+    return success(`${total} ${total === 1 ? "entry" : "entries"} in ${place.path}.`, { content: text + note, data });
+  },
   example: { title: "One folder", body: '{"path": "src"}' },
 });
 

@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { hasCode } from "@millrace/engine/errors/system-code";
-import { answering, success } from "../runtime/result.ts";
+import { success } from "../runtime/result.ts";
 import { defineTool, type Operation, type ToolResult } from "../runtime/tool.ts";
 import { fileSeconds, isInCriticalFolder, leadsToCritical, look, writing } from "../workspace/file-checks.ts";
 import { reconcileMove } from "../workspace/reconcile.ts";
@@ -28,11 +28,10 @@ export const moveFile = defineTool({
   ],
   kinds: ["SimpleModify", "IrreversibleOperation", "ModifyCriticalFile"],
   operation: (input, context) => moveOperation(context.workspace, input.source, input.destination),
-  run: (input, context) =>
-    answering(async () => {
-      const [from, to] = await moveEntry(context, input.source, input.destination);
-      return moved(from.path, to.path);
-    }),
+  run: async (input, context) => {
+    const [from, to] = await moveEntry(context, input.source, input.destination);
+    return moved(from.path, to.path);
+  },
   touches: ({ source, destination }) => ({ kind: "move", from: source, to: destination }),
   reconcile: ({ source, destination }, context) =>
     reconcileMove(context, () => moved(parsePath(source).join("/"), parsePath(destination).join("/"))),

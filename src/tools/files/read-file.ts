@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { formatOf, isOldFormat, nameOf } from "../documents/document-format.ts";
 import { readDocument } from "../documents/read-document.ts";
-import { answering, success } from "../runtime/result.ts";
+import { success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { answerLimit, encodingOf, textLines } from "../workspace/text-lines.ts";
 import { withFile } from "../workspace/file-access.ts";
@@ -32,9 +32,7 @@ export const readFile = defineTool({
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [reading(context.workspace, input.path)],
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
-  run: (input, context) => answering(() => read(input, context)),
+  run: (input, context) => read(input, context),
   example: { title: "Read the first 20 lines", body: '{"path": "src/main.ts", "start_line": 1, "end_line": 20}' },
   guideline: "Read a file before changing it.",
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { answering, success } from "../runtime/result.ts";
+import { success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { fileSeconds, writing } from "../workspace/file-checks.ts";
 import { moveEntry, moveOperation } from "./move-file.ts";
@@ -25,25 +25,20 @@ export const renameFile = defineTool({
   ],
   kinds: ["SimpleModify", "IrreversibleOperation", "ModifyCriticalFile"],
   operation: (input, context) => moveOperation(context.workspace, input.path, sibling(input.path, input.new_name)),
-  run: (input, context) =>
-    answering(async () => {
-      const names = parsePath(input.path);
-      if (names.length === 0) throw new AppError("permission", "Refused: the workspace itself cannot be renamed.");
-      if (/[/\\]/.test(input.new_name) || parsePath(input.new_name).length !== 1) {
-        throw new AppError(
-          "invalid_parameter",
-          `new_name is a name alone, without folders; "${input.new_name}" came.`,
-          {
-            suggestion: "Use move_file to move it to another folder.",
-          },
-        );
-      }
-      if (names.at(-1) === input.new_name) {
-        throw new AppError("invalid_parameter", `"${names.join("/")}" has this name already.`);
-      }
-      const [from, to] = await moveEntry(context, input.path, sibling(input.path, input.new_name));
-      return renamed(from.path, input.new_name, to.path);
-    }),
+  run: async (input, context) => {
+    const names = parsePath(input.path);
+    if (names.length === 0) throw new AppError("permission", "Refused: the workspace itself cannot be renamed.");
+    if (/[/\\]/.test(input.new_name) || parsePath(input.new_name).length !== 1) {
+      throw new AppError("invalid_parameter", `new_name is a name alone, without folders; "${input.new_name}" came.`, {
+        suggestion: "Use move_file to move it to another folder.",
+      });
+    }
+    if (names.at(-1) === input.new_name) {
+      throw new AppError("invalid_parameter", `"${names.join("/")}" has this name already.`);
+    }
+    const [from, to] = await moveEntry(context, input.path, sibling(input.path, input.new_name));
+    return renamed(from.path, input.new_name, to.path);
+  },
   touches: ({ path, new_name }) => ({ kind: "move", from: path, to: sibling(path, new_name) }),
   reconcile: ({ path, new_name }, context) =>
     reconcileMove(context, () => renamed(parsePath(path).join("/"), new_name, sibling(path, new_name))),

@@ -1,7 +1,7 @@
 import { RE2JS } from "re2js";
 import { z } from "zod";
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
-import { answering, success } from "../runtime/result.ts";
+import { success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { answerLimit, textLines } from "../workspace/text-lines.ts";
 import { breathing } from "@millrace/engine/concurrency/breathing";
@@ -47,9 +47,7 @@ export const searchContent = defineTool({
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [reading(context.workspace, input.path)],
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
-  run: (input, context) => answering(() => search(input, context)),
+  run: (input, context) => search(input, context),
   example: {
     title: "Where a function is used",
     body: '{"path": "src", "regex": "loadConfig\\\\(", "file_pattern": "*.ts"}',

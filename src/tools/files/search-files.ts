@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { answering, success } from "../runtime/result.ts";
+import { success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { fittingLines } from "../workspace/text-lines.ts";
 import { toGlob } from "@millrace/engine/glob";
@@ -23,33 +23,30 @@ export const searchFiles = defineTool({
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (_, context) => [reading(context.workspace, ".")],
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
-  run: (input, context) =>
-    answering(async () => {
-      const query = input.query.trim().normalize("NFC");
-      if (query === "") {
-        throw new AppError("invalid_parameter", "The query is empty.", {
-          suggestion: "Use list_files to see everything.",
-        });
-      }
-      const matches = /[*?{[]/.test(query) ? toGlob(query) : containing(query);
-      const hits: string[] = [];
-      let total = 0;
-      for await (const entry of walk(context, await locate(context.workspace, "."))) {
-        if (entry.kind === "unreadable" || !matches(entry.path.normalize("NFC"))) continue;
-        total += 1;
-        if (hits.length < givenHits) hits.push(entry.kind === "folder" ? `${entry.path}/` : entry.path);
-      }
-      const data = { query, hits, total };
-      if (total === 0) {
-        const content = `No file or folder has "${query}" in its name or path. Try a shorter part of the name.`;
-        return success(`Nothing found for "${query}".`, { content, data });
-      }
-      const { text, shown } = fittingLines(hits, 4500);
-      const note = shown === total ? "" : `\n[${total - shown} further hits are not shown; use a longer query]`;
-      return success(`${total} found for "${query}".`, { content: text + note, data });
-    }),
+  run: async (input, context) => {
+    const query = input.query.trim().normalize("NFC");
+    if (query === "") {
+      throw new AppError("invalid_parameter", "The query is empty.", {
+        suggestion: "Use list_files to see everything.",
+      });
+    }
+    const matches = /[*?{[]/.test(query) ? toGlob(query) : containing(query);
+    const hits: string[] = [];
+    let total = 0;
+    for await (const entry of walk(context, await locate(context.workspace, "."))) {
+      if (entry.kind === "unreadable" || !matches(entry.path.normalize("NFC"))) continue;
+      total += 1;
+      if (hits.length < givenHits) hits.push(entry.kind === "folder" ? `${entry.path}/` : entry.path);
+    }
+    const data = { query, hits, total };
+    if (total === 0) {
+      const content = `No file or folder has "${query}" in its name or path. Try a shorter part of the name.`;
+      return success(`Nothing found for "${query}".`, { content, data });
+    }
+    const { text, shown } = fittingLines(hits, 4500);
+    const note = shown === total ? "" : `\n[${total - shown} further hits are not shown; use a longer query]`;
+    return success(`${total} found for "${query}".`, { content: text + note, data });
+  },
   example: { title: "By a part of the name", body: '{"query": "report"}' },
 });
 

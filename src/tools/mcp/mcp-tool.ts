@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { answering, failure, success } from "../runtime/result.ts";
-import type { Tool, ToolResult } from "../runtime/tool.ts";
+import { failure, success } from "../runtime/result.ts";
+import { defineTool, type Tool, type ToolResult } from "../runtime/tool.ts";
 import { readArgumentSchema } from "./argument-schema.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 
@@ -65,7 +65,7 @@ function toTool(server: McpServerConfig, listed: z.infer<typeof Listed>, call: C
   const what = `call the tool "${listed.name}" of the MCP server "${server.name}"`;
   const what_zh = `调用 MCP 服务器“${server.name}”的工具“${listed.name}”`;
   const kind = approval === "ask" ? "HighRiskOperation" : effect === "pure" ? "Query" : "SimpleModify";
-  return {
+  return defineTool({
     name,
     description: shown(listed.description ?? listed.title ?? `${listed.name} of ${server.name}`, descriptionLength),
     schema: read.schema,
@@ -76,8 +76,8 @@ function toTool(server: McpServerConfig, listed: z.infer<typeof Listed>, call: C
     resources: () => (effect === "pure" ? [] : [`mcp:${server.name}`]),
     operation: async () => (kind === "HighRiskOperation" ? { type: kind, what, what_zh } : { type: kind }),
     kinds: [kind],
-    run: (input, { signal }) => answering(() => call(listed.name, input, effect, signal)),
-  };
+    run: (input, { signal }) => call(listed.name, input, effect, signal),
+  });
 }
 
 /** A server's words, without characters that a person does not see and a model reads. */

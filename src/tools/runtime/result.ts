@@ -67,17 +67,6 @@ export function toFailure(error: unknown): ToolResult {
   return expectedFailure(error) ?? failure("execution_failed", `The tool failed: ${errorMessage(error)}`);
 }
 
-/** Runs the work of a tool: its expected failures become results, a bug or an abort goes on as an exception. */
-export async function answering(work: () => Promise<ToolResult>): Promise<ToolResult> {
-  try {
-    return await work();
-  } catch (error) {
-    const result = expectedFailure(error);
-    if (result) return result;
-    throw error;
-  }
-}
-
 /** The result of a call that only a person can answer, where none is asked: a tool run by hand. */
 export function onlyInConversation(tool: string): ToolResult {
   return failure(

@@ -7,6 +7,7 @@ import type { Assignment, DelegationMode } from "../../agents/delegation.ts";
 import type { ResultMode } from "../../state.ts";
 import type { Web } from "../../web/open-web.ts";
 import type { DiffLine } from "../undo/line-diff.ts";
+import { expectedFailure } from "./result.ts";
 import type { Shell } from "../shell/shell.ts";
 import type { ToolkitServices } from "./toolkit-services.ts";
 
@@ -158,19 +159,21 @@ export interface Conversation {
 export type Resource = string;
 
 /**
- * One tool, whole. `run` never sees unvalidated arguments; it answers with a result, and throws only for bugs.
- * `operation` looks without touching: it decides whether a person is asked.
+ * A tool as it is written down. `run` never sees unvalidated arguments; what it throws is a failure where it is an
+ * expected one (an `AppError`, a code of the operating system), else a bug.
  */
-export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
+interface ToolDefinition<Schema extends z.ZodObject> {
   name: string;
   /** For the model: what it does, when to use it, limits. */
   description: string;
   schema: Schema;
   effect: EffectClass;
-  /** By default files 30 s, the editor 5 s, network 10 s, other 60 s. */
-  timeoutSeconds: number;
-  resources(input: z.infer<Schema>, context: ToolContext): Resource[];
-  operation(input: z.infer<Schema>, context: ToolContext): Promise<Operation>;
+  /** Default 60; files have 30, the editor 5, the network 10 for each request. */
+  timeoutSeconds?: number;
+  /** Default none. */
+  resources?(input: z.infer<Schema>, context: ToolContext): Resource[];
+  /** What a call would do, which decides whether a person is asked. It looks without touching. Default a query. */
+  operation?(input: z.infer<Schema>, context: ToolContext): Promise<Operation>;
   /** The kinds of work that `operation` may find, for who looks at the tool; left out: not known. */
   kinds?: readonly Operation["type"][];
   run(input: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
@@ -206,9 +209,32 @@ export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
   forCallers?: true;
 }
 
-/** Gives a tool its argument types from its schema. */
-export function defineTool<Schema extends z.ZodObject>(tool: Tool<Schema>): Tool<Schema> {
-  return tool;
+/** One tool, whole. */
+export interface Tool<Schema extends z.ZodObject = z.ZodObject> extends ToolDefinition<Schema> {
+  timeoutSeconds: number;
+  resources(input: z.infer<Schema>, context: ToolContext): Resource[];
+  operation(input: z.infer<Schema>, context: ToolContext): Promise<Operation>;
+}
+
+/** A tool with what its definition leaves out; expected failures of `run` become results. */
+export function defineTool<Schema extends z.ZodObject>(tool: ToolDefinition<Schema>): Tool<Schema> {
+  const kinds = tool.operation === undefined ? (["Query"] as const) : tool.kinds;
+  return {
+    timeoutSeconds: 60,
+    resources: () => [],
+    operation: async () => ({ type: "Query" }),
+    ...tool,
+    kinds,
+    async run(input, context) {
+      try {
+        return await tool.run(input, context);
+      } catch (error) {
+        const result = expectedFailure(error);
+        if (result !== undefined) return result;
+        throw error;
+      }
+    },
+  };
 }
 
 /** Where tools come from that are not of the house and may come and go, such as MCP servers. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { answering, failure, success } from "../runtime/result.ts";
+import { failure, success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import type { BackgroundCommand, Shell } from "./shell.ts";
 
@@ -23,12 +23,8 @@ export const backgroundCommands = defineTool({
     "It does not wait: go on with other work, and look again later. The end of a command is told to you by itself.",
   schema: CommandsInput,
   effect: "idempotent",
-  timeoutSeconds: 60,
-  resources: () => [],
   polling: true,
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
-  run: (input, context) => answering(() => attend(input, context)),
+  run: (input, context) => attend(input, context),
   example: { title: "How far is it", body: '{"action": "monitor", "command_id": "command-3f9a1c2e"}' },
 });
 

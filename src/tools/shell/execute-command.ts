@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { answering, expectedFailure, failure, success } from "../runtime/result.ts";
+import { expectedFailure, failure, success } from "../runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
 import { replaceFile, writeNewFile } from "../workspace/file-access.ts";
 import { locate } from "../workspace/workspace-path.ts";
@@ -36,11 +36,10 @@ export const executeCommand = defineTool({
     "signs such as | > && * make it run through sh. Harmful commands are refused. For files use the file tools.",
   schema: CommandInput,
   effect: "unsafe",
-  timeoutSeconds: 60,
   resources: (input, { workspace }) => (input.background === true ? [] : [`write:${workspace}`]),
   kinds: ["Query", "HighRiskOperation"],
   operation: (input, context) => operationOf(input, context),
-  run: (input, context) => answering(() => execute(input, context)),
+  run: (input, context) => execute(input, context),
   example: { title: "Run the tests", body: '{"command": "npm test", "requires_approval": false}' },
 });
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { WebPage, WebPages } from "../../web/read-page.ts";
-import { answering, failure, success } from "../runtime/result.ts";
+import { failure, success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { dataFromOutside, opening } from "./web-text.ts";
 
@@ -29,20 +29,17 @@ export const webCrawl = defineTool({
   timeoutSeconds: crawlSeconds,
   needs: "web_pages",
   resources: (_, context) => opening(context),
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
-  run: ({ url, max_pages = usualPages, path_prefix = "/" }, { web, runId, callId, signal }) =>
-    answering(async () => {
-      if (web?.pages === undefined) {
-        return failure(
-          "config",
-          "Pages of the web are not opened here.",
-          "Tell the user; MILLRACE_WEB_FETCH decides about it.",
-        );
-      }
-      const wanted = { url, most: max_pages, prefix: path_prefix, run: runId ?? callId };
-      return shown(await crawl(web.pages, wanted, signal));
-    }),
+  run: async ({ url, max_pages = usualPages, path_prefix = "/" }, { web, runId, callId, signal }) => {
+    if (web?.pages === undefined) {
+      return failure(
+        "config",
+        "Pages of the web are not opened here.",
+        "Tell the user; MILLRACE_WEB_FETCH decides about it.",
+      );
+    }
+    const wanted = { url, most: max_pages, prefix: path_prefix, run: runId ?? callId };
+    return shown(await crawl(web.pages, wanted, signal));
+  },
   example: { title: "Several pages", body: '{"url": "https://example.com/docs/", "max_pages": 3}' },
 });
 

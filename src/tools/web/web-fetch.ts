@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { WebPage } from "../../web/read-page.ts";
-import { answering, failure, success } from "../runtime/result.ts";
+import { failure, success } from "../runtime/result.ts";
 import { defineTool, type ToolResult } from "../runtime/tool.ts";
 import { dataFromOutside, opening, webSeconds } from "./web-text.ts";
 
@@ -15,10 +15,8 @@ export const webFetch = defineTool({
   timeoutSeconds: webSeconds,
   needs: "web_pages",
   resources: (_, context) => opening(context),
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
-  run: ({ url }, { web, signal }) =>
-    answering(async () => (web?.pages === undefined ? noPages() : shown(await web.pages.read(url, signal)))),
+  run: async ({ url }, { web, signal }) =>
+    web?.pages === undefined ? noPages() : shown(await web.pages.read(url, signal)),
   example: { title: "Read a page", body: '{"url": "https://example.com/news"}' },
 });
 

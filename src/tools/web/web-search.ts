@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { searchResultsText } from "../../web/search-result.ts";
 import { mostPages, usualPages } from "../../web/web-search.ts";
-import { answering, failure, success } from "../runtime/result.ts";
+import { failure, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { dataFromOutside, searching, webSeconds } from "./web-text.ts";
 
@@ -24,27 +24,24 @@ export const webSearch = defineTool({
   timeoutSeconds: webSeconds,
   needs: "web_search",
   resources: (_, context) => searching(context),
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
-  run: ({ query, max_results }, { web, signal }) =>
-    answering(async () => {
-      if (web?.search === undefined) {
-        return failure(
-          "config",
-          "No search engine is set up here.",
-          "Tell the user; GET /web-search says how it is done.",
-        );
-      }
-      const results = await web.search.search(query, signal, max_results);
-      if (results.length === 0) {
-        return failure(
-          "empty_result",
-          `${web.search.title} found nothing for "${query}".`,
-          "Search with other keywords.",
-        );
-      }
-      const content = `${dataFromOutside}\n\n${searchResultsText(results)}`;
-      return success(`${results.length} pages for "${query}"`, { content, data: { results } });
-    }),
+  run: async ({ query, max_results }, { web, signal }) => {
+    if (web?.search === undefined) {
+      return failure(
+        "config",
+        "No search engine is set up here.",
+        "Tell the user; GET /web-search says how it is done.",
+      );
+    }
+    const results = await web.search.search(query, signal, max_results);
+    if (results.length === 0) {
+      return failure(
+        "empty_result",
+        `${web.search.title} found nothing for "${query}".`,
+        "Search with other keywords.",
+      );
+    }
+    const content = `${dataFromOutside}\n\n${searchResultsText(results)}`;
+    return success(`${results.length} pages for "${query}"`, { content, data: { results } });
+  },
   example: { title: "What is new", body: '{"query": "LangGraph.js release notes", "max_results": 3}' },
 });

@@ -1,9 +1,29 @@
 import { relative, sep } from "node:path";
 import { expectedFailure } from "../runtime/result.ts";
+import type { Operation, ToolContext, Touched } from "../runtime/tool.ts";
 import { locate, parsePath, type Place } from "./workspace-path.ts";
 
 /** Time limit of every file tool, in seconds. */
 export const fileSeconds = 30;
+
+/**
+ * What all tools have in common that change what lies at their `path`: the link itself (`keep`), or what it leads to.
+ * They may be repeated after a crash, since each can tell whether it has had its effect.
+ */
+export function changesPath(lastLink: "follow" | "keep") {
+  return {
+    effect: "reconcilable" as const,
+    timeoutSeconds: fileSeconds,
+    resources: ({ path }: { path: string }, { workspace }: ToolContext) => [writing(workspace, path)],
+    touches: ({ path }: { path: string }): Touched => ({ kind: "write", path, lastLink }),
+  };
+}
+
+/** What changing a file comes to, for confirmation. */
+export async function changeOperation({ path }: { path: string }, { workspace }: ToolContext): Promise<Operation> {
+  const place = await look(workspace, path, "follow");
+  return leadsToCritical(workspace, path, place) ? { type: "ModifyCriticalFile", path } : { type: "SimpleModify" };
+}
 
 /** The lock of something that is only read. Paths are taken by their form: no file is touched for a lock. */
 export function reading(workspace: string, path: string): string {

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { replaceFile } from "../../../src/tools/workspace/file-access.ts";
-import { leadsToCritical, look, writing } from "../../../src/tools/workspace/file-checks.ts";
 import { reconcileWrite } from "../../../src/tools/workspace/reconcile.ts";
 import { locate } from "../../../src/tools/workspace/workspace-path.ts";
-import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { applyChanges } from "./apply-changes.ts";
 import { readText } from "./deck-file.ts";
+import { changeOperation, changesPath } from "../../../src/tools/workspace/file-checks.ts";
 
 const Change = z.object({
   find: z.string().min(1).describe("the text as it stands in the file, whole lines, in exactly one place"),
@@ -24,30 +24,21 @@ export const patchFile = defineTool({
     path: z.string().describe("path of the file, relative to the workspace"),
     changes: z.array(Change).min(1).max(100).describe("the changes, each with what is found and what replaces it"),
   }),
-  effect: "reconcilable",
-  timeoutSeconds: 30,
-  resources: ({ path }, { workspace }) => [writing(workspace, path)],
+  ...changesPath("follow"),
   kinds: ["SimpleModify", "ModifyCriticalFile"],
-  async operation({ path }, context) {
-    const place = await look(context.workspace, path, "follow");
-    return leadsToCritical(context.workspace, path, place)
-      ? { type: "ModifyCriticalFile", path }
-      : { type: "SimpleModify" };
+  operation: changeOperation,
+  run: async ({ path, changes }, context) => {
+    const before = await readText(context, path);
+    const after = applyChanges(before, changes, path);
+    if (after === before) {
+      throw new AppError("invalid_parameter", `The changes leave "${path}" as it is.`, {
+        suggestion: "Give another text to replace with.",
+      });
+    }
+    const place = await locate(context.workspace, path);
+    await replaceFile(context, place, after);
+    return patched(place.path, changes.length);
   },
-  run: ({ path, changes }, context) =>
-    answering(async () => {
-      const before = await readText(context, path);
-      const after = applyChanges(before, changes, path);
-      if (after === before) {
-        throw new AppError("invalid_parameter", `The changes leave "${path}" as it is.`, {
-          suggestion: "Give another text to replace with.",
-        });
-      }
-      const place = await locate(context.workspace, path);
-      await replaceFile(context, place, after);
-      return patched(place.path, changes.length);
-    }),
-  touches: ({ path }) => ({ kind: "write", path, lastLink: "follow" }),
   // What the file held is not known any more, only whether it is still as it was.
   reconcile: ({ path, changes }, context) =>
     reconcileWrite(

@@ -4,7 +4,7 @@ import { plotPng } from "../simulation/plot/plot-png.ts";
 import { plotSvg } from "../simulation/plot/plot-svg.ts";
 import { Waveform } from "../simulation/waveforms.ts";
 import { reading, writing } from "../../../src/tools/workspace/file-checks.ts";
-import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolContext, type ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { besideCircuit, readText } from "./deck-file.ts";
 import { writeOperation, writeText } from "./write-text.ts";
@@ -43,7 +43,7 @@ export const plotSimulation = defineTool({
   kinds: ["Create", "SimpleModify", "ModifyCriticalFile"],
   operation: (input, context) => writeOperation(context, pictureOf(input)),
   touches: (input) => ({ kind: "write", path: pictureOf(input), lastLink: "follow" }),
-  run: (input, context) => answering(() => draw(input, context)),
+  run: (input, context) => draw(input, context),
   example: { title: "Gain and phase", body: '{"circuit": "amp.cir", "analysis": "ac", "signals": ["v(out)"]}' },
 });
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { writing } from "../../../src/tools/workspace/file-checks.ts";
 import { holdsText, reconcileWrite } from "../../../src/tools/workspace/reconcile.ts";
 import { parsePath } from "../../../src/tools/workspace/workspace-path.ts";
-import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { writeOperation, writeText } from "./write-text.ts";
+import { changesPath } from "../../../src/tools/workspace/file-checks.ts";
 
 /** Writes a whole file anew, whether it is there or not. */
 export const rewriteFile = defineTool({
@@ -16,14 +16,10 @@ export const rewriteFile = defineTool({
     path: z.string().describe("path of the file, relative to the workspace"),
     content: z.string().describe("the whole content of the file"),
   }),
-  effect: "reconcilable",
-  timeoutSeconds: 30,
-  resources: ({ path }, { workspace }) => [writing(workspace, path)],
+  ...changesPath("follow"),
   kinds: ["Create", "SimpleModify", "ModifyCriticalFile"],
   operation: ({ path }, context) => writeOperation(context, path),
-  run: ({ path, content }, context) =>
-    answering(async () => rewritten(await writeText(context, path, content), content)),
-  touches: ({ path }) => ({ kind: "write", path, lastLink: "follow" }),
+  run: async ({ path, content }, context) => rewritten(await writeText(context, path, content), content),
   reconcile: ({ path, content }, context) =>
     reconcileWrite(
       context,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { Day, noTask, scheduleData, taskData, TaskId, taskLine } from "../tasks/task-form.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
@@ -10,19 +10,17 @@ export const createSchedule = defineTool({
   description: "Plans an existing planner task for a day. A task may be planned for several days.",
   schema: z.object({ task_id: TaskId, scheduled_date: Day.describe("the day, YYYY-MM-DD") }),
   effect: "idempotent",
-  timeoutSeconds: 60,
   resources: () => ["tasks"],
   kinds: ["SimpleModify"],
   operation: async () => ({ type: "SimpleModify" }),
-  run: ({ task_id, scheduled_date }, context) =>
-    answering(async () => {
-      const task = await tasksOf(context).schedule(task_id, scheduled_date, context.signal);
-      if (task === undefined) throw noTask(task_id);
-      return success(`Task "${task.title}" is scheduled for ${scheduled_date}.`, {
-        content: `Scheduled: ${taskLine(task)}`,
-        data: { ...scheduleData(task_id, scheduled_date), task: taskData(task) },
-      });
-    }),
+  run: async ({ task_id, scheduled_date }, context) => {
+    const task = await tasksOf(context).schedule(task_id, scheduled_date, context.signal);
+    if (task === undefined) throw noTask(task_id);
+    return success(`Task "${task.title}" is scheduled for ${scheduled_date}.`, {
+      content: `Scheduled: ${taskLine(task)}`,
+      data: { ...scheduleData(task_id, scheduled_date), task: taskData(task) },
+    });
+  },
   example: {
     title: "Plan for a day",
     body: '{"task_id": "019c0b6e-5b6c-7c3e-8d5a-2f6f0a4c9b11", "scheduled_date": "2026-03-02"}',

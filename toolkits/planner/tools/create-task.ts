@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
 import type { Task } from "@millrace/engine/storage/records";
 import { defineTool, type ToolContext, type ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { stableId } from "../tasks/stable-id.ts";
@@ -18,12 +18,11 @@ export const createTask = defineTool({
   }),
   // The id comes from the call, so a task that it has made already is found again.
   effect: "reconcilable",
-  timeoutSeconds: 60,
   resources: () => ["tasks"],
   kinds: ["Create"],
   operation: async () => ({ type: "Create" }),
-  run: (input, context) =>
-    answering(async () => created(await tasksOf(context).create(newTask(taskIdOf(context), input), context.signal))),
+  run: async (input, context) =>
+    created(await tasksOf(context).create(newTask(taskIdOf(context), input), context.signal)),
   async reconcile(_, context) {
     if (!tasksOf(context).keepsIds) return { kind: "unknown" };
     const task = await tasksOf(context).get(taskIdOf(context), context.signal);

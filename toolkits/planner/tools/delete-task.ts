@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { noTask, TaskId } from "../tasks/task-form.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
@@ -10,7 +10,6 @@ export const deleteTask = defineTool({
   description: "Deletes one task from the planner, with its dates.",
   schema: z.object({ task_id: TaskId }),
   effect: "idempotent",
-  timeoutSeconds: 60,
   resources: () => ["tasks"],
   kinds: ["SimpleModify", "HighRiskOperation"],
   async operation({ task_id }, context) {
@@ -23,12 +22,11 @@ export const deleteTask = defineTool({
       what_zh: `删除任务“${task?.title ?? "未知"}”（${task_id}）`,
     };
   },
-  run: (input, context) =>
-    answering(async () => {
-      const task = await tasksOf(context).get(input.task_id, context.signal);
-      const isDeleted = await tasksOf(context).delete(input.task_id, context.signal);
-      if (!isDeleted && !context.repeated) throw noTask(input.task_id);
-      return success(task ? `Task deleted: "${task.title}".` : "Task deleted.", { data: null });
-    }),
+  run: async (input, context) => {
+    const task = await tasksOf(context).get(input.task_id, context.signal);
+    const isDeleted = await tasksOf(context).delete(input.task_id, context.signal);
+    if (!isDeleted && !context.repeated) throw noTask(input.task_id);
+    return success(task ? `Task deleted: "${task.title}".` : "Task deleted.", { data: null });
+  },
   example: { title: "Delete", body: '{"task_id": "019c0b6e-5b6c-7c3e-8d5a-2f6f0a4c9b11"}' },
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { taskData, taskLine } from "../tasks/task-form.ts";
 import { ViewContext, viewOf } from "../tasks/view-context.ts";
@@ -16,19 +16,14 @@ export const readTasks = defineTool({
     "area::<uuid> for an area.",
   schema: z.object({ view_context: ViewContext }),
   effect: "pure",
-  timeoutSeconds: 60,
-  resources: () => [],
-  kinds: ["Query"],
-  operation: async () => ({ type: "Query" }),
-  run: (input, context) =>
-    answering(async () => {
-      const tasks = await tasksOf(context).find(viewOf(input.view_context), context.signal);
-      const data = { tasks: tasks.map(taskData) };
-      const message = tasks.length === 1 ? "1 task found." : `${tasks.length} tasks found.`;
-      if (tasks.length === 0) return success(`No tasks in ${input.view_context}.`, { data });
-      const lines = tasks.slice(0, shownTasks).map(taskLine);
-      const more = tasks.length > shownTasks ? [`[${tasks.length - shownTasks} more are not shown]`] : [];
-      return success(message, { content: [message, ...lines, ...more].join("\n"), data });
-    }),
+  run: async (input, context) => {
+    const tasks = await tasksOf(context).find(viewOf(input.view_context), context.signal);
+    const data = { tasks: tasks.map(taskData) };
+    const message = tasks.length === 1 ? "1 task found." : `${tasks.length} tasks found.`;
+    if (tasks.length === 0) return success(`No tasks in ${input.view_context}.`, { data });
+    const lines = tasks.slice(0, shownTasks).map(taskLine);
+    const more = tasks.length > shownTasks ? [`[${tasks.length - shownTasks} more are not shown]`] : [];
+    return success(message, { content: [message, ...lines, ...more].join("\n"), data });
+  },
   example: { title: "One day", body: '{"view_context": "daily::2026-03-02"}' },
 });

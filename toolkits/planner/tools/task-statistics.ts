@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Task } from "@millrace/engine/storage/records";
-import { answering, success } from "../../../src/tools/runtime/result.ts";
+import { success } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { Day } from "../tasks/task-form.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
@@ -45,21 +45,16 @@ export const taskStatistics = defineTool({
     today: Day.optional().describe("the day to count for, YYYY-MM-DD; left out: today by the server's clock (UTC)"),
   }),
   effect: "pure",
-  timeoutSeconds: 60,
-  resources: () => [],
-  kinds: ["Query"],
   // Few requests are about numbers, and every tool that is told makes every request longer.
   isDefault: false,
-  operation: async () => ({ type: "Query" }),
-  run: ({ today = new Date().toISOString().slice(0, 10) }, context) =>
-    answering(async () => {
-      const data = countTasks(await tasksOf(context).find({}, context.signal), today);
-      const { total, open, completed, overdue, without_date, areas } = data;
-      const message = `${total} tasks: ${open} open, ${completed} completed; ${overdue} overdue, ${without_date} without a date.`;
-      const lines = areas.map(
-        ({ area_id, total: all, completed: done }) => `- ${area_id ?? "no area"}: ${all} tasks, ${done} completed`,
-      );
-      return success(message, { content: [message, ...lines].join("\n"), data });
-    }),
+  run: async ({ today = new Date().toISOString().slice(0, 10) }, context) => {
+    const data = countTasks(await tasksOf(context).find({}, context.signal), today);
+    const { total, open, completed, overdue, without_date, areas } = data;
+    const message = `${total} tasks: ${open} open, ${completed} completed; ${overdue} overdue, ${without_date} without a date.`;
+    const lines = areas.map(
+      ({ area_id, total: all, completed: done }) => `- ${area_id ?? "no area"}: ${all} tasks, ${done} completed`,
+    );
+    return success(message, { content: [message, ...lines].join("\n"), data });
+  },
   example: { title: "Today", body: "{}" },
 });
