@@ -1,8 +1,10 @@
 import { availableParallelism, loadavg } from "node:os";
+import { glob } from "node:fs/promises";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { measureRest } from "./at-rest.ts";
 import { measureContext } from "./context-cost.ts";
-import { printSections, type Section } from "./figures.ts";
+import { printSections, type Section, type ToolkitMeasures } from "./figures.ts";
 import { measureInProcess } from "./in-process.ts";
 import { measureLongSession } from "./long-session.ts";
 import { measureLoopCost } from "./loop-cost.ts";
@@ -11,7 +13,6 @@ import { measureOwners } from "./owners.ts";
 import { measurePolicies } from "./policy-cost.ts";
 import { measureRuns, measureTokens } from "./runs.ts";
 import { measureSearch } from "./search.ts";
-import { measureSimulationStop } from "./simulation-stop.ts";
 import { startMillrace, startModel, startPeer, type ServerUnderTest } from "./servers.ts";
 import { measureTextCalls } from "./text-calls.ts";
 
@@ -96,6 +97,17 @@ if (options.help || (options.peer && options["peer-dir"] === undefined)) {
   printSections(await measure(amounts, options.peer ? options["peer-dir"] : undefined, options.only?.split(",")));
 }
 
+/** What toolkits add, by its name. */
+async function toolkitMeasures(): Promise<[string, ToolkitMeasures[string]][]> {
+  const project = join(import.meta.dirname, "..", "..");
+  const files = await Array.fromAsync(glob("toolkits/*/tests/bench.ts", { cwd: project }));
+  const modules = await Promise.all(
+    // Such a file exports `measures`, as its type says.
+    files.toSorted().map((file) => import(join(project, file)) as Promise<{ measures: ToolkitMeasures }>),
+  );
+  return modules.flatMap(({ measures }) => Object.entries(measures));
+}
+
 async function measure(
   amounts: Amounts,
   peerFolder: string | undefined,
@@ -112,7 +124,7 @@ async function measure(
   await add("loop", () => measureLoopCost(5 * amounts.turns));
   await add("context", () => measureContext());
   await add("search", () => measureSearch(amounts.searched, amounts.starts));
-  await add("stops", () => measureSimulationStop(amounts.stops));
+  for (const [part, measure] of await toolkitMeasures()) await add(part, () => measure(amounts.stops));
   const model = await startModel();
   try {
     await add("policies", () => measurePolicies(model.url, amounts.policies));

@@ -90,3 +90,6 @@ function printTable(rows: string[][]): void {
   console.log(`|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`);
   for (const row of body) console.log(line(row));
 }
+
+/** Figures that a toolkit adds: `toolkits/<name>/tests/bench.ts` exports them as `measures`. They take how often to try. */
+export type ToolkitMeasures = Readonly<Record<string, (times: number) => Promise<Section>>>;

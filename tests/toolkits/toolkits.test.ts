@@ -32,7 +32,15 @@ function toolkit(name: string, parts: Partial<Toolkit> = {}): Toolkit {
 
 describe("the list of toolkits", () => {
   it("names every file of the folder, each by its name", () => {
-    const machinery = ["composition", "enabled-toolkits", "index", "open-toolkits", "toolkit", "tools-of-owner"];
+    const machinery = [
+      "composition",
+      "enabled-toolkits",
+      "index",
+      "open-toolkits",
+      "route-services",
+      "toolkit",
+      "tools-of-owner",
+    ];
     const files = filesBelow("src/toolkits").map((path) => (path.split("/").at(-1) ?? "").replace(".ts", ""));
     const folders = readdirSync(join(projectFolder, "toolkits"));
     const names = [...files.filter((name) => !machinery.includes(name)), ...folders];

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { readAnalysis } from "../../toolkits/circuits/simulation/deck/analysis.ts";
-import { prepareDeck } from "../../toolkits/circuits/simulation/deck/deck.ts";
-import { createEngine } from "../../toolkits/circuits/simulation/engine.ts";
-import type { Section } from "./figures.ts";
-import { percentile } from "./load.ts";
+import { readAnalysis } from "../simulation/deck/analysis.ts";
+import { prepareDeck } from "../simulation/deck/deck.ts";
+import { createEngine } from "../simulation/engine.ts";
+import type { Section, ToolkitMeasures } from "../../../tests/bench/figures.ts";
+import { percentile } from "../../../tests/bench/load.ts";
 
 /** Milliseconds after which a simulation is stopped at the latest, and that a stop may take. */
 const [latest, limit] = [1000, 500];
@@ -16,7 +16,7 @@ const [point, transient] = [readAnalysis(".op", "bench"), readAnalysis(".tran 1n
  * How long a stop of a running simulation takes, at random moments of a long transient: from the signal until the simulation has
  * ended with its thread, as `Engine.run` promises. Each begins with a thread that is loaded and has simulated.
  */
-export async function measureSimulationStop(stops: number): Promise<Section> {
+async function measureSimulationStop(stops: number): Promise<Section> {
   const deck = await prepareDeck("endless.cir", async () => circuit);
   const engine = createEngine({ seconds: 60, threads: 1 });
   const times: number[] = [];
@@ -49,3 +49,6 @@ export async function measureSimulationStop(stops: number): Promise<Section> {
     ],
   };
 }
+
+/** What this toolkit adds to the benchmark, by the names that `--only` takes. */
+export const measures: ToolkitMeasures = { stops: measureSimulationStop };
