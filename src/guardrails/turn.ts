@@ -75,7 +75,7 @@ export function callInTurn(name: string, args: Record<string, unknown>, tools: r
     tool: name,
     args,
     path: pathOf(args),
-    polling: tool?.polling ?? false,
+    polling: tool?.inTurn?.polling ?? false,
     changes: tool !== undefined && tool.effect !== "pure",
   };
 }

@@ -65,7 +65,7 @@ export function tellResult(call: AnsweredCall, result: ToolResult, config: LangG
     result,
     maxLength,
     end,
-    tools.some(({ forHidden }) => forHidden),
+    tools.some(({ offered }) => offered?.onlyWhenHistoryCut),
   );
   note(config, [message]);
   emit(config, {
@@ -92,8 +92,8 @@ export function tellResult(call: AnsweredCall, result: ToolResult, config: LangG
 /** Why this result ends the turn, if it does: what the run says counts before what the tool says. */
 function endOf(tool: Tool, { success }: ToolResult, ofRun: ResultMode | undefined): EndReason | undefined {
   if (!success) return undefined;
-  if (tool.completes === true) return "completed";
-  return (ofRun ?? tool.resultMode) === "show" ? "answered" : undefined;
+  if (tool.inTurn?.completes === true) return "completed";
+  return (ofRun ?? tool.inTurn?.resultMode) === "show" ? "answered" : undefined;
 }
 
 async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promise<ToolResult> {

@@ -74,13 +74,13 @@ export async function afterModel(
 /** A call that is allowed and only reads the conversation has its result at once, for here the conversation is known. */
 function readOff(ruling: Ruling, { call, ledger_id }: RequestedCall, messages: BaseMessage[], loop: LoopCall): Ruling {
   const tool = loop.tools.find(({ name }) => name === call.name);
-  if (ruling.kind !== "run" || tool?.reads === undefined) return ruling;
+  if (ruling.kind !== "run" || tool?.inTurn?.reads === undefined) return ruling;
   const prepared = prepareCall(tool, writtenArguments(call.args));
   if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
   const all = [...loop.history, ...messages];
   const place = Number(ledger_id.slice(ledger_id.lastIndexOf("/") + 1));
   const conversation = { deletions: deletionList(all, place), known: new Set(shortIds(all).values()) };
-  return { kind: "answer", result: tool.reads(prepared.input, conversation) };
+  return { kind: "answer", result: tool.inTurn.reads(prepared.input, conversation) };
 }
 
 function tellStatus({ call }: RequestedCall, status: ToolCallStatus, config: LangGraphRunnableConfig): void {
@@ -89,7 +89,9 @@ function tellStatus({ call }: RequestedCall, status: ToolCallStatus, config: Lan
 
 /** Whether one of a reply's calls may ask for agents: then they are sent once all its calls are through. */
 function asksAgents({ tool_calls = [] }: AIMessage, { tools }: LoopCall): boolean {
-  return tool_calls.some(({ name }) => tools.some((tool) => tool.name === name && tool.delegates !== undefined));
+  return tool_calls.some(({ name }) =>
+    tools.some((tool) => tool.name === name && tool.inTurn?.delegates !== undefined),
+  );
 }
 
 /** The calls that a reply asks for, up to the number that one reply may hold. */

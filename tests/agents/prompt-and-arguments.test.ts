@@ -55,7 +55,7 @@ describe("the arguments of run_named_subagents", () => {
   ])("may be %s", (_, given) => {
     const call = prepareCall(runNamedSubagents, given);
     expect(call.kind).toBe("ready");
-    if (call.kind === "ready") expect(runNamedSubagents.delegates?.(call.input as never)).toEqual(wanted);
+    if (call.kind === "ready") expect(runNamedSubagents.inTurn?.delegates?.(call.input as never)).toEqual(wanted);
   });
 
   it.each([

@@ -15,7 +15,7 @@ const aTool = (name: string, isDefault?: boolean) =>
     resources: () => [],
     operation: async () => ({ type: "Query" }),
     run: async () => success("done"),
-    ...(isDefault === undefined ? {} : { isDefault }),
+    ...(isDefault === undefined ? {} : { offered: { isDefault } }),
   });
 
 describe("registry", () => {

@@ -131,7 +131,7 @@ export function priceOf(
 export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
   if (state.closing !== null || state.alternative === "without_tools") return [];
   const usable = callableTools(call, isForcedNow(state.messages, call));
-  return hidesSome(state, call) ? usable : usable.filter(({ forHidden }) => forHidden !== true);
+  return hidesSome(state, call) ? usable : usable.filter(({ offered }) => offered?.onlyWhenHistoryCut !== true);
 }
 
 const hasCutResult = overGrowingList(false, (found, message) => found || isCutResult(message));

@@ -67,7 +67,7 @@ export function backgroundAgents(config: LangGraphRunnableConfig, callId: string
 function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: number): RunContext {
   const { price, ...limits } = caller.limits;
   const tools = caller.tools.filter(
-    (tool) => tool.forCallers !== true && (agent.tools === null || agent.tools.includes(tool.name)),
+    (tool) => tool.offered?.mayDelegate !== true && (agent.tools === null || agent.tools.includes(tool.name)),
   );
   return {
     mode: "free_work",

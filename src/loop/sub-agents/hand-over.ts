@@ -19,10 +19,10 @@ export function handOver(task: ToolTask, config: LangGraphRunnableConfig): Hande
   const { call, outcome } = task;
   const caller = loopCall(config);
   const tool = caller.tools.find(({ name }) => name === call.name);
-  if (outcome.kind !== "run" || tool?.delegates === undefined) return undefined;
+  if (outcome.kind !== "run" || tool?.inTurn?.delegates === undefined) return undefined;
   const prepared = prepareCall(tool, outcome.edited ?? writtenArguments(call.args));
   if (prepared.kind === "invalid") return { kind: "result", result: prepared.result };
-  const asked = tool.delegates(prepared.input);
+  const asked = tool.inTurn.delegates(prepared.input);
   if (asked === undefined) return undefined;
   const { mode, subagents, timeout_seconds } = asked;
   let agents: AssignedAgent[];

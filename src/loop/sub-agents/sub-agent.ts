@@ -85,7 +85,7 @@ function requestFor(task: AgentTask, caller: LoopCall, config: LangGraphRunnable
     userRequest: userWords(caller),
     summary: null,
     tools: caller.tools.filter(
-      (tool) => tool.forCallers !== true && (agent.tools === null || agent.tools.includes(tool.name)),
+      (tool) => tool.offered?.mayDelegate !== true && (agent.tools === null || agent.tools.includes(tool.name)),
     ),
     limits: {
       ...limits,

@@ -36,7 +36,7 @@ export function isChained(
     agent,
   }: Pick<LoopRequest, "toolPolicy" | "forcedTool" | "history" | "tools" | "agent">,
 ): boolean {
-  if (tool.completes === true) return false;
+  if (tool.inTurn?.completes === true) return false;
   // Besides the tool that the user has chosen, nothing runs without their word.
   if (forcedTool !== undefined && tool.name !== forcedTool) return true;
   if (toolPolicy !== "guarded") return false;
@@ -57,7 +57,7 @@ function hasRun({ outcome, result }: PastCall): boolean {
 /** A question to the user and the end of the turn are no tools of a chain. */
 function isPart(name: string, tools: readonly Tool[]): boolean {
   const known = tools.find((candidate) => candidate.name === name);
-  return known?.asks === undefined && known?.completes === undefined;
+  return known?.inTurn?.asks === undefined && known?.inTurn?.completes === undefined;
 }
 
 /** Builds the question for one call. */

@@ -56,7 +56,7 @@ export async function lookAtCall(
 async function operationOf(tool: Tool, input: Record<string, unknown>, context: ToolContext): Promise<Operation> {
   const { workspace, criticalFiles = [] } = context;
   // What ends a turn shows its command and runs nothing; our own tool for commands says more. Another one may bear its name.
-  const saysMore = tool.completes === true || tool.operation === executeCommand.operation;
+  const saysMore = tool.inTurn?.completes === true || tool.operation === executeCommand.operation;
   const risk = saysMore ? undefined : riskyCommand(input);
   const found = risk ?? (await tool.operation(input, context));
   return criticalFiles.length === 0

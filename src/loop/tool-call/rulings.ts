@@ -44,7 +44,7 @@ export async function ruleOn(
   const prepared = prepareCall(tool, writtenArguments(call.args));
   if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
   if (turn !== undefined) {
-    const problem = tool.completes === true ? completionProblem(turn, call.id, completing(tools)) : null;
+    const problem = tool.inTurn?.completes === true ? completionProblem(turn, call.id, completing(tools)) : null;
     if (problem !== null) return { kind: "refuse", code: "NOT_COMPLETE", errorType: "blocked", reason: problem };
     const finding = reviewCall(turn, callInTurn(call.name, call.args, tools), limits);
     if (finding !== null) {
@@ -52,14 +52,14 @@ export async function ruleOn(
       return { kind: "answer", result: blocked(finding) };
     }
   }
-  if (tool.asks !== undefined) return { kind: "question", asked: tool.asks(prepared.input) };
+  if (tool.inTurn?.asks !== undefined) return { kind: "question", asked: tool.inTurn.asks(prepared.input) };
   const ruling = await ruleOnInput(tool, prepared.input, config);
   // A call that is asked about anyway gets its yes there.
   return ruling.kind === "run" && isChained(tool, turn, loopCall(config)) ? { kind: "chain" } : ruling;
 }
 
 function completing(tools: readonly Tool[]): ReadonlySet<string> {
-  return new Set(tools.filter(({ completes }) => completes === true).map(({ name }) => name));
+  return new Set(tools.filter(({ inTurn }) => inTurn?.completes === true).map(({ name }) => name));
 }
 
 /** What the model reads instead of the result of a blocked call. */

@@ -12,7 +12,7 @@ export function isPlanning({ chat_mode }: Pick<GraphState, "chat_mode">, context
  * plan. A tool of a server counts as one that changes something unless its configuration says that it only reads.
  */
 export function planningTools(tools: readonly Tool[]): Tool[] {
-  const reading = tools.filter(({ effect, completes }) => effect === "pure" && completes !== true);
+  const reading = tools.filter(({ effect, inTurn }) => effect === "pure" && inTurn?.completes !== true);
   return tools.length === 0 || reading.some(({ name }) => name === planModeRespond.name)
     ? reading
     : [...reading, planModeRespond];

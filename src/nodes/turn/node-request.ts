@@ -70,12 +70,12 @@ export function offeredTools(context: RunContext, config: LangGraphRunnableConfi
   const offered = [...named.filter((tool) => !isReplaced(tool, context) && !isOfClient(tool)), ...own];
   if (agentsOf(config).length > 0) return offered;
   // Without agents there is nobody to hand work to; a user who has chosen the tool is told so by its result.
-  return offered.filter((tool) => tool.forCallers !== true || tool.name === context.selected_tool);
+  return offered.filter((tool) => tool.offered?.mayDelegate !== true || tool.name === context.selected_tool);
 }
 
 /** The document of the editor can be changed where its whole text has come with the run; it is the user's, not an agent's. */
-function hasDocument({ needs }: Tool, { document, agent }: RunContext): boolean {
-  return needs !== "open_document" || (document?.content !== undefined && agent === undefined);
+function hasDocument({ offered }: Tool, { document, agent }: RunContext): boolean {
+  return offered?.needs !== "open_document" || (document?.content !== undefined && agent === undefined);
 }
 
 function agentsOf(config: LangGraphRunnableConfig): readonly Agent[] {
@@ -219,7 +219,7 @@ function taskText(
   if (usable.length > 0) parts.push(prompts.text(confirmation, { keywords: confirmingWords.join(", ") }));
   const chosen = usable.find(({ name }) => name === context.selected_tool);
   if (chosen !== undefined) parts.push(prompts.text(forcedTool, { tool: chosen.name }));
-  const hasAgents = usable.some((tool) => tool.delegates !== undefined);
+  const hasAgents = usable.some((tool) => tool.inTurn?.delegates !== undefined);
   const agents = hasAgents ? subAgentsSection(agentsOf(config), prompts) : "";
   if (agents !== "") parts.push(agents);
   return parts.join("\n\n");

@@ -51,7 +51,10 @@ async function everyTool(
   const added = await Promise.all(toolSources.map((source) => source.tools(signal)));
   const own = toolkits.flatMap(({ tools }) => tools);
   // What the server has not for it, no run gets by itself.
-  const all = [...own.map((tool) => (hasWeb(tool, web) ? tool : { ...tool, isDefault: false })), ...added.flat()];
+  const all = [
+    ...own.map((tool) => (hasWeb(tool, web) ? tool : { ...tool, offered: { ...tool.offered, isDefault: false } })),
+    ...added.flat(),
+  ];
   const allowed = toolsOfOwner(ownerTools, owner, toolkits);
   return allowed === undefined ? all : all.filter(({ name }) => allowed.has(name));
 }

@@ -18,8 +18,8 @@ export const backgroundTask = defineTool({
   }),
   // Stopping what is stopped, and putting away what is put away, changes nothing.
   effect: "idempotent",
-  polling: true,
-  forCallers: true,
+  offered: { mayDelegate: true },
+  inTurn: { polling: true },
   run: async ({ action, session_id }, { background }) => {
     if (background === undefined) return failure("unavailable_tool_mode", "No agents work in the background here.");
     const agents = await background.list();

@@ -20,8 +20,8 @@ export const readSubagentResults = defineTool({
       .describe("only these agents, by the session_id that they were begun with; default all"),
   }),
   effect: "pure",
-  polling: true,
-  forCallers: true,
+  offered: { mayDelegate: true },
+  inTurn: { polling: true },
   run: async ({ session_ids }, { background }) => {
     if (background === undefined) return failure("unavailable_tool_mode", "No agents work in the background here.");
     const all = await background.list();

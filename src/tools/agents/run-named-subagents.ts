@@ -33,11 +33,13 @@ export const runNamedSubagents = defineTool({
   // Sending to the background again finds whom the same call has sent already.
   effect: "idempotent",
   // What the agents do has limits of its own; this is only for sending them to the background.
-  forCallers: true,
+  offered: { mayDelegate: true },
   // Each call that an agent makes is checked for itself.
-  delegates: (input) => {
-    const { mode, ...work } = workOf(input);
-    return mode === "background" ? undefined : { mode, ...work };
+  inTurn: {
+    delegates: (input) => {
+      const { mode, ...work } = workOf(input);
+      return mode === "background" ? undefined : { mode, ...work };
+    },
   },
   run: (input, context) => sendToBackground(workOf(input), context),
   example: {

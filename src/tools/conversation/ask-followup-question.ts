@@ -18,6 +18,6 @@ export const askFollowupQuestion = defineTool({
   }),
   effect: "pure",
   run: async () => onlyInConversation("ask_followup_question"),
-  asks: ({ question, options }) => ({ kind: "followup", question, options: options ?? [] }),
+  inTurn: { asks: ({ question, options }) => ({ kind: "followup", question, options: options ?? [] }) },
   example: { title: "With options", body: '{"question": "Which report do you mean?", "options": ["May", "June"]}' },
 });

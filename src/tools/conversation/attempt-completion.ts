@@ -22,7 +22,6 @@ export const attemptCompletion = defineTool({
     const content = command === undefined ? result : `${result}\n\n\`\`\`sh\n${command}\n\`\`\``;
     return success("The task is complete.", { content, data: { result, command: command ?? null } });
   },
-  resultMode: "show",
-  completes: true,
+  inTurn: { resultMode: "show", completes: true },
   example: { title: "With a demonstration", body: '{"result": "The page is ready.", "command": "open index.html"}' },
 });

@@ -26,12 +26,14 @@ function toTool({ name, description, parameters }: ClientTool): Tool {
     effect: "unsafe",
     operation: async () => ({ type: "Query" }),
     run: async () => onlyInConversation(name),
-    asks: (args) => ({
-      kind: "client_tool",
-      question: `Waiting for the client's result of ${name}.`,
-      options: [],
-      args,
-    }),
+    inTurn: {
+      asks: (args) => ({
+        kind: "client_tool",
+        question: `Waiting for the client's result of ${name}.`,
+        options: [],
+        args,
+      }),
+    },
   });
 }
 

@@ -11,7 +11,7 @@ export const conversationMessageIdsRead = defineTool({
   effect: "pure",
   run: async () =>
     failure("unavailable_tool_mode", "The list belongs to a conversation, and can only be read in a turn of it."),
-  reads: (_input, conversation) => listResult(conversation.deletions, conversation),
-  isDefault: false,
+  inTurn: { reads: (_input, conversation) => listResult(conversation.deletions, conversation) },
+  offered: { isDefault: false },
   example: { title: "What is left out", body: "{}" },
 });

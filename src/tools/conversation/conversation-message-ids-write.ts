@@ -12,11 +12,13 @@ export const conversationMessageIdsWrite = defineTool({
   schema: DeletionChange,
   effect: "pure",
   run: async () => success("Noted."),
-  reads: (change, conversation) => {
-    const list = new Set(conversation.deletions);
-    changeDeletionList(list, change);
-    return listResult([...list], conversation);
+  inTurn: {
+    reads: (change, conversation) => {
+      const list = new Set(conversation.deletions);
+      changeDeletionList(list, change);
+      return listResult([...list], conversation);
+    },
   },
-  isDefault: false,
+  offered: { isDefault: false },
   example: { title: "Two messages", body: '{"message_ids": "9226b3a4,204e1cd8", "action": "append"}' },
 });

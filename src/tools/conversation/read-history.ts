@@ -38,7 +38,7 @@ export const readHistory = defineTool({
     `result_id, or first and last (numbers of messages). It shows up to ${shownLength} characters; offset reads on.`,
   schema: Input,
   effect: "pure",
-  forHidden: true,
+  offered: { onlyWhenHistoryCut: true },
   run: async (input, { history, signal }) => {
     if (history === undefined) return failure("unavailable_tool_mode", "There is no conversation to read here.");
     return await read(input, history, signal);

@@ -28,7 +28,7 @@ export const editCurrentEditorDocument = defineTool({
   timeoutSeconds: 5,
   resources: (_, { sessionId }) => [`editor:${sessionId}`],
   kinds: ["Query", "EditDocument"],
-  needs: "open_document",
+  offered: { needs: "open_document" },
   async operation({ content }, { document }) {
     if (document === undefined || !document.isEditable) return { type: "Query" };
     const before = await document.text();

@@ -54,7 +54,7 @@ export function createRegistry(tools: Iterable<Tool> = []): Registry {
       byName.set(tool.name, tool);
     },
     unregister: (name) => byName.delete(name),
-    defaults: () => [...byName.values()].filter((tool) => tool.isDefault ?? true),
+    defaults: () => [...byName.values()].filter((tool) => tool.offered?.isDefault ?? true),
     restrict(names) {
       return [...new Set(names)].map((name) => {
         const tool = byName.get(name);
@@ -112,7 +112,7 @@ export function describeTool(tool: Tool): ToolDescription {
     parameters: parameterSchema(tool),
     effect: tool.effect,
     timeout_seconds: tool.timeoutSeconds,
-    is_default: tool.isDefault ?? true,
+    is_default: tool.offered?.isDefault ?? true,
     example: tool.example ?? null,
     guideline: tool.guideline ?? null,
   };

@@ -185,28 +185,36 @@ interface ToolDefinition<Schema extends z.ZodObject> {
   guideline?: string;
   /** The JSON Schema of its arguments where it came as one; without it `schema` is written as one. */
   parameters?: Record<string, unknown>;
+  offered?: Offer;
+  inTurn?: InTurn<Schema>;
+}
+
+/** When a run is offered a tool. */
+export interface Offer {
   /** Whether a run gets it without naming it. Default true. */
   isDefault?: boolean;
   /** What the server, or the run, has to have for it: a run without gets it only by name, and it says what is missing. */
   needs?: "web_search" | "web_pages" | "open_document";
-  /** Offered to the model only while something of the conversation is not shown to it. */
-  forHidden?: true;
+  /** Only while something of the conversation is not shown to the model. */
+  onlyWhenHistoryCut?: true;
+  /** It hands work to agents: agents have it never, and a run without agents only by name. */
+  mayDelegate?: true;
+}
+
+/** What the loop does with a call in a turn. Where it asks, reads or delegates, `run` is not called. */
+export interface InTurn<Schema extends z.ZodObject = z.ZodObject> {
   /** Asking it again and again with the same arguments is its purpose: such calls are no loop. */
   polling?: true;
   /** What becomes of a success: the model reads it and goes on (default), or it is the reply that ends the turn. */
   resultMode?: ResultMode;
   /** A success says that the whole task is done; it is refused while other calls are open or have failed. */
   completes?: true;
-  /** The question that this call puts to the user; the answer is its result, and `run` is not called. */
+  /** The question that a call puts to the user; the answer is its result. */
   asks?(input: z.infer<Schema>): UserQuestion;
-  /** The result where it can be read off the conversation: in a turn, `run` is not called. It has no effects. */
+  /** The result where it can be read off the conversation. It has no effects. */
   reads?(input: z.infer<Schema>, conversation: Conversation): ToolResult;
-  /**
-   * The work that this call hands to agents within the turn; their reports are its result, and `run` is not called. `undefined` when it hands over none, but runs like any other.
-   */
+  /** The work for agents, whose reports are the result; `undefined` where the call hands over none, but runs. */
   delegates?(input: z.infer<Schema>): Delegation | undefined;
-  /** Only for who hands work to agents: agents have it never, and a run without agents only by name. */
-  forCallers?: true;
 }
 
 /** One tool, whole. */

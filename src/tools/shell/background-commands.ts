@@ -23,7 +23,7 @@ export const backgroundCommands = defineTool({
     "It does not wait: go on with other work, and look again later. The end of a command is told to you by itself.",
   schema: CommandsInput,
   effect: "idempotent",
-  polling: true,
+  inTurn: { polling: true },
   run: (input, context) => attend(input, context),
   example: { title: "How far is it", body: '{"action": "monitor", "command_id": "command-3f9a1c2e"}' },
 });

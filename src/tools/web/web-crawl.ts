@@ -27,7 +27,7 @@ export const webCrawl = defineTool({
   }),
   effect: "pure",
   timeoutSeconds: crawlSeconds,
-  needs: "web_pages",
+  offered: { needs: "web_pages" },
   resources: (_, context) => opening(context),
   run: async ({ url, max_pages = usualPages, path_prefix = "/" }, { web, runId, callId, signal }) => {
     if (web?.pages === undefined) {

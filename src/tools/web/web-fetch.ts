@@ -13,7 +13,7 @@ export const webFetch = defineTool({
   schema: z.object({ url: z.string().trim().min(1).max(2000).describe("the whole address, with http:// or https://") }),
   effect: "pure",
   timeoutSeconds: webSeconds,
-  needs: "web_pages",
+  offered: { needs: "web_pages" },
   resources: (_, context) => opening(context),
   run: async ({ url }, { web, signal }) =>
     web?.pages === undefined ? noPages() : shown(await web.pages.read(url, signal)),

@@ -22,7 +22,7 @@ export const webSearch = defineTool({
   }),
   effect: "pure",
   timeoutSeconds: webSeconds,
-  needs: "web_search",
+  offered: { needs: "web_search" },
   resources: (_, context) => searching(context),
   run: async ({ query, max_results }, { web, signal }) => {
     if (web?.search === undefined) {

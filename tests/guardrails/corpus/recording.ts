@@ -60,7 +60,7 @@ function madeUp(name: string, effect: Tool["effect"], polling: boolean): Tool {
     resources: () => [],
     operation: async () => ({ type: "Query" }),
     run: async () => success(""),
-    ...(polling ? { polling: true } : {}),
+    ...(polling ? { inTurn: { polling: true } } : {}),
   });
 }
 

@@ -46,7 +46,7 @@ export const taskStatistics = defineTool({
   }),
   effect: "pure",
   // Few requests are about numbers, and every tool that is told makes every request longer.
-  isDefault: false,
+  offered: { isDefault: false },
   run: async ({ today = new Date().toISOString().slice(0, 10) }, context) => {
     const data = countTasks(await tasksOf(context).find({}, context.signal), today);
     const { total, open, completed, overdue, without_date, areas } = data;
