@@ -50,7 +50,7 @@ describe("background_task (TOOL-16)", () => {
   };
   const run = async (input: object, agents: BackgroundAgents | undefined = background) => {
     await using workspace = await aWorkspace();
-    const context = { ...workspace.context, ...(agents === undefined ? {} : { background: agents }) };
+    const context = { ...workspace.context, server: { background: agents } };
     return await backgroundTask.run(backgroundTask.schema.parse(input), context);
   };
 

@@ -5,6 +5,7 @@ import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { prepareCall, runTool } from "../../src/tools/runtime/run-tool.ts";
 import type { Tool, ToolContext, ToolResult } from "../../src/tools/runtime/tool.ts";
 import { toolkitParts } from "./toolkit-services.ts";
+import { plainContext } from "../../src/tools/runtime/tool.ts";
 
 export interface Workspace extends AsyncDisposable {
   /** The workspace lies in `outside`, next to whatever a test puts there. */
@@ -22,14 +23,13 @@ export async function aWorkspace(): Promise<Workspace> {
   const outside = await realpath(await mkdtemp(join(tmpdir(), "millrace-tools-")));
   const root = join(outside, "workspace");
   await mkdir(root);
-  const context: ToolContext = {
+  const context = plainContext({
     workspace: root,
     toolkitServices: toolkitParts(root).toolkitServices,
     sessionId: "session",
     callId: "call",
-    repeated: false,
     signal: new AbortController().signal,
-  };
+  });
   let calls = 0;
   return {
     root,

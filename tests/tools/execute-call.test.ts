@@ -9,6 +9,7 @@ import { failure, success } from "../../src/tools/runtime/result.ts";
 import type { Reconciled, Tool, ToolContext } from "../../src/tools/runtime/tool.ts";
 import { createLogger } from "@millrace/engine/logger";
 import { toolkitParts } from "../support/toolkit-services.ts";
+import { plainContext } from "../../src/tools/runtime/tool.ts";
 
 const aTool = (run: Tool["run"], change: Partial<Tool> = {}): Tool => ({
   name: "probe",
@@ -22,14 +23,14 @@ const aTool = (run: Tool["run"], change: Partial<Tool> = {}): Tool => ({
   ...change,
 });
 
-const aContext = (callId: string, signal = new AbortController().signal): ToolContext => ({
-  workspace: "/nowhere",
-  toolkitServices: toolkitParts("/nowhere").toolkitServices,
-  sessionId: "s",
-  callId,
-  repeated: false,
-  signal,
-});
+const aContext = (callId: string, signal = new AbortController().signal): ToolContext =>
+  plainContext({
+    workspace: "/nowhere",
+    toolkitServices: toolkitParts("/nowhere").toolkitServices,
+    sessionId: "s",
+    callId,
+    signal,
+  });
 
 function aCall(tool: Tool, callId: string, more: Partial<ToolCall> = {}): ToolCall {
   return { tool, input: {}, context: aContext(callId), run_id: "r", message_id: "m", ...more };

@@ -35,10 +35,12 @@ describe("the kinds of work that a tool names", () => {
       await workspace.fill(files);
       expect(tool.kinds?.length).toBeGreaterThan(0);
       const found = new Set<Operation["type"]>();
-      for (const confirmTasks of [false, true]) {
+      for (const isAllowed of [false, true]) {
         for (const input of inputs) {
-          const document = { path: "a.md", turn: "m", isEditable: confirmTasks, text: async () => "y" };
-          found.add((await tool.operation(input, { ...workspace.context, confirmTasks, document })).type);
+          const document = { path: "a.md", turn: "m", isEditable: isAllowed, text: async () => "y" };
+          const askAbout = { criticalFiles: [], deletedTasks: isAllowed };
+          const context = { ...workspace.context, askAbout, conversation: { document } };
+          found.add((await tool.operation(input, context)).type);
         }
       }
       expect([...found].filter((kind) => tool.kinds?.includes(kind) !== true)).toEqual([]);

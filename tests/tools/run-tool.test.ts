@@ -4,7 +4,13 @@ import { AppError, type ErrorCode } from "@millrace/engine/errors/errors";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { failure, success } from "../../src/tools/runtime/result.ts";
 import { prepareCall, runTool } from "../../src/tools/runtime/run-tool.ts";
-import { defineTool, type Tool, type ToolContext, type ToolResult } from "../../src/tools/runtime/tool.ts";
+import {
+  plainContext,
+  defineTool,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from "../../src/tools/runtime/tool.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 
 const schema = z.object({
@@ -37,14 +43,13 @@ const probe = aTool(async () => success("done"));
 const pure = aTool(async () => success("done"), { effect: "pure" });
 
 function aContext(signal = new AbortController().signal): ToolContext {
-  return {
+  return plainContext({
     workspace: "/nowhere",
     toolkitServices: toolkitParts("/nowhere").toolkitServices,
     sessionId: "s",
     callId: "c",
-    repeated: false,
     signal,
-  };
+  });
 }
 
 describe("prepareCall", () => {

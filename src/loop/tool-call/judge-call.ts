@@ -54,14 +54,14 @@ export async function lookAtCall(
 }
 
 async function operationOf(tool: Tool, input: Record<string, unknown>, context: ToolContext): Promise<Operation> {
-  const { workspace, criticalFiles = [] } = context;
+  const { workspace, askAbout } = context;
   // What ends a turn shows its command and runs nothing; our own tool for commands says more. Another one may bear its name.
   const saysMore = tool.inTurn?.completes === true || tool.operation === executeCommand.operation;
   const risk = saysMore ? undefined : riskyCommand(input);
   const found = risk ?? (await tool.operation(input, context));
-  return criticalFiles.length === 0
+  return askAbout.criticalFiles.length === 0
     ? found
-    : withMarks(found, await touchedPaths(tool, input, workspace), criticalFiles);
+    : withMarks(found, await touchedPaths(tool, input, workspace), askAbout.criticalFiles);
 }
 
 /** Every name of what a call would change: as written, and where its links lead. */

@@ -2,7 +2,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { reviewCall, type Finding } from "../../guardrails/manager.ts";
 import { callInTurn, type Turn } from "../../guardrails/turn.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
-import type { Operation, Tool, ToolContext, ToolResult } from "../../tools/runtime/tool.ts";
+import type { AskAbout, Operation, Tool, ToolContext, ToolResult } from "../../tools/runtime/tool.ts";
 import { backgroundAgents } from "../sub-agents/background.ts";
 import { callableTools } from "../model-call/callable-tools.ts";
 import { isChained } from "./chain.ts";
@@ -89,35 +89,30 @@ export async function lookAt(
   return lookAtCall(tool, input, toolContext(config));
 }
 
-/** What the operator wants to be asked about besides the rules, and who runs commands. */
-export function askedBesides(services: RunServices): Pick<ToolContext, "criticalFiles" | "confirmTasks" | "shell"> {
-  const { criticalFiles = [], confirmTasks = false, shell } = services;
-  return {
-    criticalFiles,
-    confirmTasks,
-    ...(shell === undefined ? {} : { shell }),
-  };
+/** What the operator wants people to be asked about besides what the rules say. */
+export function askAbout({ criticalFiles = [], confirmTasks = false }: RunServices): AskAbout {
+  return { criticalFiles, deletedTasks: confirmTasks };
 }
 
 /** What a tool may touch in this run. `callId` names the call that runs; none while one only looks. */
 export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolContext {
   const services = servicesOf(config);
-  const background = backgroundAgents(config, callId);
-  const document = editorBuffer(config);
+  const { shell, web } = services;
   return {
     workspace: services.workspace,
     toolkitServices: services.toolkitServices,
-    ...askedBesides(services),
-    ...(background === undefined ? {} : { background }),
-    ...(document === undefined ? {} : { document }),
-    web: services.web,
+    askAbout: askAbout(services),
+    server: { shell, web, background: backgroundAgents(config, callId) },
     sessionId: sessionIdOf(config),
     runId: runIdOf(config),
-    history: {
-      messages: loopCall(config).history,
-      // The ledger stores what finish() wrote: a ToolResult.
-      result: async (id) =>
-        ((await services.ledger.get(sessionIdOf(config), id))?.result as ToolResult | null | undefined) ?? undefined,
+    conversation: {
+      document: editorBuffer(config),
+      history: {
+        messages: loopCall(config).history,
+        // The ledger stores what finish() wrote: a ToolResult.
+        result: async (id) =>
+          ((await services.ledger.get(sessionIdOf(config), id))?.result as ToolResult | null | undefined) ?? undefined,
+      },
     },
     callId,
     repeated: false,

@@ -1,7 +1,7 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError } from "@millrace/engine/errors/errors";
 import { notApproved } from "../../loop/tool-call/judge-call.ts";
-import { askedBesides } from "../../loop/tool-call/rulings.ts";
+import { askAbout } from "../../loop/tool-call/rulings.ts";
 import type { RunServices } from "../../loop/services.ts";
 import { hasWeb } from "../../nodes/turn/web-tools.ts";
 import type { Session } from "@millrace/engine/storage/records";
@@ -19,6 +19,7 @@ import { graphOf, tell, tellOnce, type Told } from "./manual-history.ts";
 import { earlierResult, idOfKey, prefixOf } from "./manual-key.ts";
 import { questionAbout, refuseUnless } from "./manual-question.ts";
 import { requireSession } from "@millrace/engine/sessions/sessions";
+import { plainContext } from "../../tools/runtime/tool.ts";
 
 /** The tools as a person sees and runs them. */
 export interface ManualTools {
@@ -139,7 +140,8 @@ function contextOf(
   { callId, owner }: { callId: string; owner: string | undefined },
   signal: AbortSignal,
 ): ToolContext {
-  const { workspace, web } = services;
+  const { workspace, shell, web } = services;
   const toolkitServices = services.toolkitServices.forSession({ sessionId, owner });
-  return { workspace, toolkitServices, web, ...askedBesides(services), sessionId, callId, repeated: false, signal };
+  const given = { askAbout: askAbout(services), server: { shell, web } };
+  return plainContext({ ...given, workspace, toolkitServices, sessionId, callId, signal });
 }

@@ -20,7 +20,7 @@ export const backgroundTask = defineTool({
   effect: "idempotent",
   offered: { mayDelegate: true },
   inTurn: { polling: true },
-  run: async ({ action, session_id }, { background }) => {
+  run: async ({ action, session_id }, { server: { background } }) => {
     if (background === undefined) return failure("unavailable_tool_mode", "No agents work in the background here.");
     const agents = await background.list();
     if (action === "list") return listed(agents);

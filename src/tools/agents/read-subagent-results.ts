@@ -22,7 +22,7 @@ export const readSubagentResults = defineTool({
   effect: "pure",
   offered: { mayDelegate: true },
   inTurn: { polling: true },
-  run: async ({ session_ids }, { background }) => {
+  run: async ({ session_ids }, { server: { background } }) => {
     if (background === undefined) return failure("unavailable_tool_mode", "No agents work in the background here.");
     const all = await background.list();
     const agents = all.filter(({ session_id }) => session_ids === undefined || session_ids.includes(session_id));

@@ -66,7 +66,7 @@ function workOf(input: {
   return { mode: mode ?? written ?? "parallel", subagents: assignments, timeout_seconds };
 }
 
-async function sendToBackground(work: Work, { background }: ToolContext): Promise<ToolResult> {
+async function sendToBackground(work: Work, { server: { background } }: ToolContext): Promise<ToolResult> {
   if (work.mode !== "background") {
     return failure(
       "unavailable_tool_mode",

@@ -39,7 +39,7 @@ export const readHistory = defineTool({
   schema: Input,
   effect: "pure",
   offered: { onlyWhenHistoryCut: true },
-  run: async (input, { history, signal }) => {
+  run: async (input, { conversation: { history }, signal }) => {
     if (history === undefined) return failure("unavailable_tool_mode", "There is no conversation to read here.");
     return await read(input, history, signal);
   },

@@ -29,7 +29,7 @@ export const editCurrentEditorDocument = defineTool({
   resources: (_, { sessionId }) => [`editor:${sessionId}`],
   kinds: ["Query", "EditDocument"],
   offered: { needs: "open_document" },
-  async operation({ content }, { document }) {
+  async operation({ content }, { conversation: { document } }) {
     if (document === undefined || !document.isEditable) return { type: "Query" };
     const before = await document.text();
     if (before === content) return { type: "Query" };
@@ -48,7 +48,7 @@ export const editCurrentEditorDocument = defineTool({
 const signs: Record<DiffLine["kind"], string> = { same: " ", removed: "-", added: "+" };
 
 async function edit({ content, instruction }: z.infer<typeof EditInput>, context: ToolContext): Promise<ToolResult> {
-  const document = requireDocument(context.document);
+  const document = requireDocument(context.conversation.document);
   const before = await document.text();
   const { path } = document;
   const name = path === "" ? "the open document" : path;

@@ -68,35 +68,61 @@ export type Operation =
   | { type: "EditDocument"; path: string; lines_added: number; lines_removed: number; preview: string }
   | { type: "Query" | "Create" | "SimpleModify" };
 
-/** What a tool may touch: the workspace folder (an absolute path, links resolved), what its toolkit keeps open, the signal. */
+/** A call and what it may touch. */
 export interface ToolContext {
+  /** The folder that tools work in: an absolute path, links resolved. */
   workspace: string;
   sessionId: string;
   /** The run that the call belongs to; absent for a call by hand. */
   runId?: string;
   /** Names this very call in its session, the same after a crash; empty while `operation` looks. */
   callId: string;
-  /** Patterns of files that the operator has marked as critical. Default none. */
-  criticalFiles?: readonly string[];
-  /** The operator wants to be asked before a task is deleted. Default no. */
-  confirmTasks?: boolean;
   /** A crash came between an earlier start of this very call and its end: the effect may already be there. */
   repeated: boolean;
   /** What the call was about to change when it was first started, for `reconcile`. */
   begun?: FileChange;
-  /** The agents of the session in the background; absent where nobody keeps any, and for agents. */
-  background?: BackgroundAgents;
-  /** Runs commands; absent where nobody does. */
-  shell?: Shell;
+  askAbout: AskAbout;
+  server: ServerParts;
+  conversation: ConversationParts;
   /** What toolkits keep open, as far as it belongs to the session. */
   toolkitServices: ToolkitServices;
-  /** What the session has said and done before this turn; absent for a call by hand. */
-  history?: SessionHistory;
-  /** The document in the client's editor; absent where its text did not come with the run. */
-  document?: EditorBuffer;
-  /** The web, as far as the operator has set it up; absent where nobody has. */
-  web?: Web | undefined;
   signal: AbortSignal;
+}
+
+/** The context of a call outside of any run, with only what is given. */
+export function plainContext(
+  given: Pick<ToolContext, "workspace" | "sessionId" | "callId" | "toolkitServices" | "signal"> & Partial<ToolContext>,
+): ToolContext {
+  const nothing = {
+    askAbout: { criticalFiles: [], deletedTasks: false },
+    server: {},
+    conversation: {},
+    repeated: false,
+  };
+  return { ...nothing, ...given };
+}
+
+/** What the operator wants people to be asked about besides what the rules say. */
+export interface AskAbout {
+  /** Changes of files that match one of these patterns. */
+  criticalFiles: readonly string[];
+  deletedTasks: boolean;
+}
+
+/** What the server keeps for tools; each part is absent where it has none. */
+export interface ServerParts {
+  shell?: Shell | undefined;
+  web?: Web | undefined;
+  /** The agents of the session in the background; agents have none. */
+  background?: BackgroundAgents | undefined;
+}
+
+/** What a call knows of its conversation; nothing of a call by hand. */
+export interface ConversationParts {
+  /** What the session has said and done before this turn. */
+  history?: SessionHistory | undefined;
+  /** The document in the client's editor; absent where its text did not come with the run. */
+  document?: EditorBuffer | undefined;
 }
 
 /** A document that the client's editor shows. `text` is what it holds now, changes of this run included. */

@@ -32,7 +32,8 @@ async function attend(
   { action, command_id: id }: z.infer<typeof CommandsInput>,
   context: ToolContext,
 ): Promise<ToolResult> {
-  const { shell, sessionId } = context;
+  const { server, sessionId } = context;
+  const { shell } = server;
   if (shell === undefined) return failure("unavailable_tool_mode", "No commands are run here.");
   switch (action) {
     case "list":

@@ -44,7 +44,8 @@ export const executeCommand = defineTool({
 });
 
 async function execute(input: z.infer<typeof CommandInput>, context: ToolContext): Promise<ToolResult> {
-  const { shell, workspace, signal, sessionId } = context;
+  const { server, workspace, signal, sessionId } = context;
+  const { shell } = server;
   if (shell === undefined) return failure("unavailable_tool_mode", "No commands are run here.");
   const looked = lookAtCommand(input.command);
   // The rules have refused it already; what runs is held here as well.

@@ -43,7 +43,7 @@ export function lookAtCommand(command: string): LookedAt {
  */
 export async function operationOf(
   input: { command: string; requires_approval: boolean; background?: boolean | undefined },
-  { workspace, shell, signal, repeated }: Pick<ToolContext, "workspace" | "shell" | "signal" | "repeated">,
+  { workspace, server: { shell }, signal, repeated }: ToolContext,
 ): Promise<Operation> {
   const looked = lookAtCommand(input.command);
   // A refused command never runs, so that nobody is asked.

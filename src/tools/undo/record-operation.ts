@@ -85,7 +85,7 @@ export async function settleFound(
 async function lookBefore(touched: Touched, context: ToolContext): Promise<Beginning | undefined> {
   try {
     if (touched.kind === "document") {
-      const { document } = context;
+      const { document } = context.conversation;
       if (document === undefined || !document.isEditable) return undefined;
       const { state, contents } = textState(await document.text());
       const { path, turn } = document;

@@ -29,7 +29,7 @@ export const webCrawl = defineTool({
   timeoutSeconds: crawlSeconds,
   offered: { needs: "web_pages" },
   resources: (_, context) => opening(context),
-  run: async ({ url, max_pages = usualPages, path_prefix = "/" }, { web, runId, callId, signal }) => {
+  run: async ({ url, max_pages = usualPages, path_prefix = "/" }, { server: { web }, runId, callId, signal }) => {
     if (web?.pages === undefined) {
       return failure(
         "config",

@@ -15,7 +15,7 @@ export const webFetch = defineTool({
   timeoutSeconds: webSeconds,
   offered: { needs: "web_pages" },
   resources: (_, context) => opening(context),
-  run: async ({ url }, { web, signal }) =>
+  run: async ({ url }, { server: { web }, signal }) =>
     web?.pages === undefined ? noPages() : shown(await web.pages.read(url, signal)),
   example: { title: "Read a page", body: '{"url": "https://example.com/news"}' },
 });

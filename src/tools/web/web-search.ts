@@ -24,7 +24,7 @@ export const webSearch = defineTool({
   timeoutSeconds: webSeconds,
   offered: { needs: "web_search" },
   resources: (_, context) => searching(context),
-  run: async ({ query, max_results }, { web, signal }) => {
+  run: async ({ query, max_results }, { server: { web }, signal }) => {
     if (web?.search === undefined) {
       return failure(
         "config",

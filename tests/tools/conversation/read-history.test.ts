@@ -28,7 +28,12 @@ async function run(input: Record<string, unknown>, history = conversation): Prom
   await using workspace = await aWorkspace();
   const prepared = prepareCall(readHistory, input);
   if (prepared.kind !== "ready") return prepared.result;
-  return await runTool(readHistory, prepared.input, { ...workspace.context, history }, { locks: createLocks() });
+  return await runTool(
+    readHistory,
+    prepared.input,
+    { ...workspace.context, conversation: { history } },
+    { locks: createLocks() },
+  );
 }
 
 describe("reading what is not shown any more", () => {

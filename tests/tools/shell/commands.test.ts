@@ -246,7 +246,7 @@ const withoutSandbox = new Shell({ sandbox: "off", hidden: [] });
 async function ruling(command: string, shell: Shell, requiresApproval = false): Promise<"refuse" | "ask" | "run"> {
   await using workspace = await aWorkspace();
   const input = { command, requires_approval: requiresApproval };
-  const operation = await tools.execute_command.operation(input, { ...workspace.context, shell });
+  const operation = await tools.execute_command.operation(input, { ...workspace.context, server: { shell } });
   const call = { tool: tools.execute_command, input, operation, userRequest: `run ${command}`, requiresConfirm: false };
   if (harmfulCommands(call).kind === "deny") return "refuse";
   return confirmation(call).kind === "ask" ? "ask" : "run";
@@ -314,7 +314,10 @@ describe("bypasses", () => {
     shell.begin = () => Promise.reject(new Error("It ran."));
     for (const command of harmful.filter((one) => lookAtCommand(one).kind === "refused")) {
       const input = { command, requires_approval: false };
-      expect(await tools.execute_command.run(input, { ...workspace.context, shell }), command).toMatchObject({
+      expect(
+        await tools.execute_command.run(input, { ...workspace.context, server: { shell } }),
+        command,
+      ).toMatchObject({
         errorType: "blocked",
       });
     }
@@ -329,7 +332,7 @@ describe("a yes", () => {
     for (const text of ["one", "two"]) {
       await workspace.fill({ ...files, [file]: text });
       const input = { command, requires_approval: true };
-      asked.push(await tools.execute_command.operation(input, { ...workspace.context, shell: inSandbox }));
+      asked.push(await tools.execute_command.operation(input, { ...workspace.context, server: { shell: inSandbox } }));
     }
     return asked;
   }

@@ -28,7 +28,7 @@ let calls = 0;
 async function call(tool: Tool, input: object, more: Partial<ToolContext> = {}): Promise<ToolResult> {
   const prepared = prepareCall(tool, input);
   if (prepared.kind === "invalid") return prepared.result;
-  const context = { ...workspace.context, shell, callId: `m/${++calls}`, ...more };
+  const context = { ...workspace.context, server: { shell }, callId: `m/${++calls}`, ...more };
   return runTool(tool, prepared.input, context, { locks: createLocks() });
 }
 const execute = (command: string, more: Partial<ToolContext> = {}) =>

@@ -18,7 +18,7 @@ beforeEach(async () => {
   robots = { status: 404 };
   workspace = await aWorkspace();
   server = await startWebServer(({ path }) => (path === "/robots.txt" ? robots : (replies.shift() ?? { status: 404 })));
-  workspace.context.web = {
+  workspace.context.server.web = {
     search: createWebSearch({ engine: "searxng", address: server.url }, { allowed: [] }, 300),
     pages: createWebPages({ allowed: [server.host] }, 300),
   };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { searchContent } from "../../../src/tools/files/search-content.ts";
 import { ToolkitServices } from "../../../src/tools/runtime/toolkit-services.ts";
+import { plainContext } from "../../../src/tools/runtime/tool.ts";
 
 /** A line that was found. */
 export interface SearchHit {
@@ -26,14 +27,9 @@ export function searchWorkspace({ workspace, session }: { workspace: string; ses
       file_pattern: "*.{cir,sp,spice,sub,inc,lib,mod,md,txt,json}",
       context_lines: 0,
     };
-    const result = await searchContent.run(input, {
-      workspace,
-      sessionId: session,
-      toolkitServices: new ToolkitServices(),
-      callId: "",
-      repeated: false,
-      signal,
-    });
+    const toolkitServices = new ToolkitServices();
+    const context = plainContext({ workspace, sessionId: session, toolkitServices, callId: "", signal });
+    const result = await searchContent.run(input, context);
     if (!result.success)
       throw new AppError("execution_failed", `The workspace could not be searched: ${result.message}`);
     return Found.parse(result.data).matches;

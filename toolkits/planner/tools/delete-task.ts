@@ -13,7 +13,7 @@ export const deleteTask = defineTool({
   resources: () => ["tasks"],
   kinds: ["SimpleModify", "HighRiskOperation"],
   async operation({ task_id }, context) {
-    if (context.confirmTasks !== true) return { type: "SimpleModify" };
+    if (!context.askAbout.deletedTasks) return { type: "SimpleModify" };
     const task = await tasksOf(context).get(task_id, context.signal);
     // Whoever is asked sees which task it is.
     return {
