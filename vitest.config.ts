@@ -21,6 +21,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Vitest would keep one core for itself, which is half of a small machine, and needs next to nothing.
     maxWorkers: availableParallelism(),
+    // Tests that only wait, wait side by side.
+    maxConcurrency: 50,
     globalSetup: ["tests/support/temporary-files.ts"],
     projects: [
       {

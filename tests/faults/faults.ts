@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { programEnvironment } from "../support/program.ts";
+import { temporaryPlace } from "../support/temporary-files.ts";
 import { createRandom, type Figure, type Scenario } from "./scenario.ts";
 
 /**
@@ -80,7 +81,7 @@ async function play(name: string): Promise<number> {
 async function playApart(name: string): Promise<number> {
   const program = [...process.execArgv, import.meta.filename, "--part", "--only", name, "--seed", String(seed)];
   const child = spawn(process.execPath, program, {
-    env: { ...process.env, ...programEnvironment },
+    env: { ...process.env, ...programEnvironment, TMPDIR: temporaryPlace() },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const exit = new Promise<number | null>((resolve, reject) => {

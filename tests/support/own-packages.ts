@@ -14,7 +14,7 @@ declare module "vitest" {
 /** What is really there twice: the classes of these are other ones than those of the server. */
 const copied = ["core", "langgraph", "langgraph-checkpoint"];
 
-const folder = mkdtempSync(join(tmpdir(), "millrace-own-"));
+const folder = mkdtempSync(join(tmpdir(), "own-packages-"));
 
 /** Makes the folder, once for a run of tests. */
 export function setup(project: TestProject): void {
