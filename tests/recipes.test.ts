@@ -75,7 +75,7 @@ const gates = [
 ];
 /** What the recipes change, and what the gates read. */
 const copied =
-  "src packages toolkits docs tests/support tests/bench/graphs tests/bench/langgraph.json README.md .env.example langgraph.json package.json tsconfig.json vitest.config.ts .oxfmtrc.json"
+  "src packages toolkits docs tests/support tests/bench/graphs tests/bench/langgraph.json tests/bench/figures.ts tests/bench/load.ts README.md .env.example langgraph.json package.json tsconfig.json vitest.config.ts .oxfmtrc.json"
     .split(" ")
     .concat(gates);
 

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { findPandoc, pandocFile } from "../../../src/tools/documents/write/pandoc.ts";
 import { readParts } from "../../../src/tools/documents/zip-parts.ts";
-import { wordText } from "../../../src/tools/documents/word-text.ts";
+import { wordText } from "../../../src/tools/documents/read/word-text.ts";
 import { textOfDocument } from "../../../src/tools/documents/read-document.ts";
 import { syntaxOf, wordDocument } from "../../../src/tools/documents/write/write-document.ts";
 import { snapshot } from "../../../src/tools/undo/snapshot.ts";
