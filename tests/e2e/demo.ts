@@ -1,8 +1,9 @@
-import { circuitDesign } from "./demo-circuit.ts";
+import { glob } from "node:fs/promises";
+import { join } from "node:path";
+import { projectFolder } from "../support/source-files.ts";
 import { code } from "./demo-code.ts";
 import { documents } from "./demo-documents.ts";
 import { main } from "./demo-main.ts";
-import { planner } from "./demo-planner.ts";
 import { showDemo, type Demo } from "./demo-session.ts";
 
 /**
@@ -10,8 +11,14 @@ import { showDemo, type Demo } from "./demo-session.ts";
  * toolkit, on the files of samples/. The first step that does not happen ends the demo with exit code 1.
  */
 
-/** A new one is a file and a line here. */
-const demos: Record<string, Demo> = { main, code, circuit: circuitDesign, documents, planner };
+/** A new one is a file and a line here, or `toolkits/<name>/tests/demo.ts` with `demos` by their names. */
+const demos: Record<string, Demo> = { main, code, documents };
+const ofToolkits = await Array.fromAsync(glob("toolkits/*/tests/demo.ts", { cwd: projectFolder }));
+for (const file of ofToolkits.toSorted()) {
+  // Such a file exports `demos`.
+  const module = (await import(join(projectFolder, file))) as { demos: Record<string, Demo> };
+  Object.assign(demos, module.demos);
+}
 
 const [name = "main", ...more] = process.argv.slice(2);
 const demo = Object.hasOwn(demos, name) ? demos[name] : undefined;

@@ -3,44 +3,18 @@ import { createServer, request } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import { createAdaptorServer } from "@hono/node-server";
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import type { HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
-import { wholeAnswer } from "../../toolkits/planner/routes/chat-answer.ts";
+import type { HttpEnvironment } from "@millrace/engine/http/environment";
 import { limitRequests } from "@millrace/engine/http/middleware/request-limit";
 import { acceptSockets } from "@millrace/engine/http/sockets";
 import { sendEvents } from "@millrace/engine/http/answers/sse";
 import { sendWhenReady } from "@millrace/engine/http/answers/wait";
+import { answerNobody } from "../support/answer-nobody.ts";
 import { createLogger } from "@millrace/engine/logger";
 
 const logger = createLogger("silent");
-
-/** Answers a client that has left before; resolves when the answer has ended. */
-async function answerNobody(answer: (context: HttpContext) => Response | Promise<Response>): Promise<void> {
-  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
-  const { promise: answered, resolve: finish } = Promise.withResolvers<void>();
-  const app = new Hono<HttpEnvironment>().get("/", async (context) => {
-    const gone = once(context.env.outgoing, "close");
-    arrive();
-    await gone;
-    const response = await answer(context);
-    finish();
-    return response;
-  });
-  const server = createAdaptorServer({ createServer, fetch: app.fetch });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A server that listens on a port has an address with one.
-  const { port } = server.address() as AddressInfo;
-  const client = request({ port, host: "127.0.0.1" }).end();
-  client.on("error", () => undefined);
-  await arrived;
-  client.destroy();
-  await answered;
-  server.close();
-}
 
 test("events are not opened for a reader that has left before, and its leaving is told", async () => {
   let left = 0;
@@ -84,24 +58,6 @@ test("nothing is waited for on behalf of a client that has left before, and its 
     }),
   );
   expect(left).toBe(1);
-});
-
-test("no words are gathered for a client that has left while its run was begun, and its leaving is told", async () => {
-  let left = 0;
-  let told: unknown = "nothing yet";
-  await answerNobody(async (context) => {
-    told = await wholeAnswer(context, {
-      events: async function* (signal) {
-        yield [];
-        if (!signal.aborted) await once(signal, "abort");
-      },
-      onDisconnect: () => {
-        left += 1;
-      },
-    });
-    return RESPONSE_ALREADY_SENT;
-  });
-  expect([told, left]).toEqual([undefined, 1]);
 });
 
 test("a request whose client has left before it was counted takes no room from others", async () => {

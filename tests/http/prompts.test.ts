@@ -166,7 +166,7 @@ describe("/identity", () => {
   it("is changed for the next turn, by the API and by its file, and reset", async () => {
     const threadId = await session();
     expect(await call("GET", "/identity")).toMatchObject([200, { source: "builtin", metadata: { is_custom: false } }]);
-    const change = { content: "You are Ada of {project_name}. {circuit_file}", name: "Ada" };
+    const change = { content: "You are Ada of {project_name}. {user_preferences}", name: "Ada" };
     expect(await call("PUT", "/identity", change)).toMatchObject([200, { name: "Ada", metadata: { is_custom: true } }]);
     expect(await systemText(threadId)).toMatch(
       /^<!-- layer: identity -->\nYou are Ada of workspace\.\n\nThese guidelines/u,

@@ -78,12 +78,6 @@ describe("a run may begin with", () => {
     expect((await start({ chat_mode: "agent" })).request.toolNames).toContain("read_file");
   });
 
-  it("a task by the name of its action", async () => {
-    const { system } = await start({ action_type: "write_report", mode: undefined });
-    expect(system).toContain("report");
-    expect(system).not.toBe((await start({})).system);
-  });
-
   it("a selected tool, which is all that there is at first", async () => {
     await start({ selected_tool: "list_files", mode: undefined });
     const asked = model.requests.filter(({ toolNames }) => toolNames.length === 1).at(-1);
@@ -117,11 +111,9 @@ describe("a run may begin with", () => {
   it.each([
     { tool_protocol: "smoke" },
     { max_tokens: 0 },
-    { view_context: "weekly::2026" },
     { tool_policy: "wild" },
     { web_search: "maybe" },
     { thinking: "hard" },
-    { action_type: "dance" },
   ])("nothing that it does not know: %j", async (wrong) => {
     const { thread_id } = await server.client.threads.create();
     const body = { assistant_id: "agent", input: { messages: [{ role: "user", content: "x" }] }, context: wrong };

@@ -24,8 +24,7 @@ describe("the toolkits of a server", () => {
     expect(byName.get("files")).toMatchObject({ title: "Files", is_enabled: true, is_always: false });
     expect(byName.get("files")?.tools).toContain("read_file");
     expect(byName.get("conversation")).toMatchObject({ is_enabled: true, is_always: true });
-    expect(byName.get("planner")).toMatchObject({ is_enabled: false, identity: "planner" });
-    expect(byName.get("circuits")).toMatchObject({ collectors: expect.arrayContaining(["diagnostics"]) });
+    expect(byName.get("documents")).toMatchObject({ is_enabled: false, identity: "document", collectors: [] });
     const chinese = await server.send("GET", "/toolkits", undefined, { "accept-language": "zh" });
     expect(((await chinese.json()) as Listed[]).find(({ name }) => name === "files")?.title).toBe("文件");
   });
@@ -38,7 +37,9 @@ describe("the toolkits of a server", () => {
 
   it("decide which tools run by hand", async () => {
     const thread = (await server.client.threads.create()).thread_id;
-    const answer = await server.send("POST", `/threads/${thread}/tools/create_task/run`, { args: { title: "x" } });
+    const answer = await server.send("POST", `/threads/${thread}/tools/web_fetch/run`, {
+      args: { url: "https://example.com" },
+    });
     expect(answer.status).toBe(404);
   });
 

@@ -135,16 +135,11 @@ describe("a request beside which data has no room", () => {
   const references = [{ type: "file", source: "notes.md", content: "note ".repeat(28_000) }];
 
   it("is sent without what was collected for it, but with what the user refers to", async () => {
-    const circuit = ["Amplifier", ...Array.from({ length: 400 }, (_, at) => `R${at} node${at} 0 1k`), ".end"].join(
-      "\n",
-    );
-    const flow = await start({
-      files: { "amp.cir": circuit },
-      contextLimit: 40_000,
-      handler: () => ({ text: "Yes." }),
-    });
-    const document = { path: "amp.cir" };
-    const { messages } = await flow.send("Look at my notes", { mode: "reply", references, document });
+    const parts = Array.from({ length: 400 }, (_, at) => `R${at} node${at} 0 1k`).join("\n");
+    const flow = await start({ contextLimit: 40_000, handler: () => ({ text: "Yes." }) });
+    const collect = async () => parts;
+    flow.services.collectors = [{ name: "parts", title: "Parts", priority: 10, reserved: 0, collect }];
+    const { messages } = await flow.send("Look at my notes", { mode: "reply", references });
     expect(messages.at(-1)?.text).toBe("Yes.");
     expect(stepsOf(flow)).toEqual(["system_text"]);
     const [system = ""] = textsOf(flow.model.requests.at(-1) as ModelRequest);

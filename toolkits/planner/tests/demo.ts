@@ -1,9 +1,9 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { z } from "zod";
-import { eventsOf } from "../support/read-events.ts";
-import type { ServerProcess } from "../support/server-process.ts";
-import type { Demo } from "./demo-session.ts";
-import { note, say } from "./demo-view.ts";
+import { eventsOf } from "../../../tests/support/read-events.ts";
+import type { ServerProcess } from "../../../tests/support/server-process.ts";
+import type { Demo } from "../../../tests/e2e/demo-session.ts";
+import { note, say } from "../../../tests/e2e/demo-view.ts";
 
 const day = "2031-05-02";
 
@@ -36,7 +36,7 @@ interface Said {
 }
 
 /** Tasks are made, planned, finished and deleted by the two chat endpoints, and looked at by their own paths. */
-export const planner: Demo = {
+const planner: Demo = {
   prepare: () => undefined,
   settings: { MILLRACE_CONFIRM_TASKS: "on" },
   async perform(server) {
@@ -151,3 +151,6 @@ async function survive(server: ServerProcess): Promise<void> {
   equal(tasks.length, 2);
   for (const { title, completed } of tasks) note(`[${completed ? "x" : " "}] ${title}`);
 }
+
+/** What `npm run demo -- <name>` shows. */
+export const demos = { planner };

@@ -2,18 +2,18 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { projectFolder } from "../support/source-files.ts";
-import type { ServerProcess } from "../support/server-process.ts";
-import type { ModelStep } from "../support/model-server.ts";
-import type { Demo } from "./demo-session.ts";
-import { questionOf, turn, withScriptedModel } from "./demo-turns.ts";
-import { note, say } from "./demo-view.ts";
+import { projectFolder } from "../../../tests/support/source-files.ts";
+import type { ServerProcess } from "../../../tests/support/server-process.ts";
+import type { ModelStep } from "../../../tests/support/model-server.ts";
+import type { Demo } from "../../../tests/e2e/demo-session.ts";
+import { questionOf, turn, withScriptedModel } from "../../../tests/e2e/demo-turns.ts";
+import { note, say } from "../../../tests/e2e/demo-view.ts";
 
 const circuit = "cmos-amplifier.cir";
 const samples = join(projectFolder, "samples/circuits");
 
 /** An amplifier is designed: its goals are written down, it is simulated and measured, changed until they are reached, and accepted. */
-export const circuitDesign: Demo = {
+const circuitDesign: Demo = {
   prepare(workspace) {
     for (const name of ["rc-low-pass.cir", circuit]) copyFileSync(join(samples, name), join(workspace, name));
   },
@@ -143,3 +143,6 @@ async function choose(server: ServerProcess, thread: string, id: string): Promis
 function tell(summary: string): void {
   for (const line of summary.split("\n")) note(line);
 }
+
+/** What `npm run demo -- <name>` shows. */
+export const demos = { circuit: circuitDesign };
