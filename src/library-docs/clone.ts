@@ -26,9 +26,7 @@ export function repositoryAddress(text: string, protocols: readonly Protocol[]):
   throw new AppError(
     "invalid_parameter",
     `Expected the address of a repository by ${protocols.join(" or ")}, got ${what}.`,
-    {
-      suggestion: "Give an address such as https://github.com/allwefantasy/llm_friendly_packages.",
-    },
+    { suggestion: "Give an address such as https://github.com/allwefantasy/llm_friendly_packages." },
   );
 }
 

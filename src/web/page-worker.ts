@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
-import TurndownService from "turndown";
 import { z } from "zod";
+import { createMarkdownWriter, tidyText } from "./html-to-markdown.ts";
 
 /** The part of an element that is looked at; the types of the library speak of a browser's. */
 interface PageElement {
@@ -38,14 +38,7 @@ function linkOf(element: PageElement): string | undefined {
   return url.protocol === "http:" || url.protocol === "https:" ? url.href : undefined;
 }
 
-const service = new TurndownService({
-  headingStyle: "atx",
-  codeBlockStyle: "fenced",
-  bulletListMarker: "-",
-  hr: "---",
-});
-// The text is read by a model, which takes a dash for a dash.
-service.escape = (text) => text;
+const service = createMarkdownWriter();
 service.addRule("title", {
   filter: (element: PageElement) => element.nodeName === "TITLE",
   replacement: (content) => {
@@ -82,9 +75,5 @@ service.addRule("leftOut", {
   replacement: () => "",
 });
 
-const text = service
-  .turndown(html)
-  .replaceAll(/[^\S\n]+\n/gu, "\n")
-  .replaceAll(/\n{3,}/gu, "\n\n")
-  .trim();
+const text = tidyText(service.turndown(html));
 parentPort?.postMessage({ title, text, links: [...links] });

@@ -111,9 +111,7 @@ export const googleSearch: SearchEngine = {
       return new AppError(
         "rate_limit",
         "Google takes no more searches for now: the free ones of the day are used up.",
-        {
-          suggestion: "Try again tomorrow, or pay for more searches in the Google Cloud console.",
-        },
+        { suggestion: "Try again tomorrow, or pay for more searches in the Google Cloud console." },
       );
     }
     if (status === 400 && reasons.some((reason) => /keyInvalid|API key not valid/u.test(reason))) {

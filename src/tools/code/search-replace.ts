@@ -247,9 +247,7 @@ function outside(line: string, number: number, blocks: number): AppError {
   return new AppError(
     "invalid_parameter",
     `Line ${number} of the diff stands ${after} and is no part of one: ${said}.`,
-    {
-      suggestion: form,
-    },
+    { suggestion: form },
   );
 }
 

@@ -18,8 +18,6 @@ export const planModeRespond = defineTool({
   }),
   effect: "pure",
   run: async () => onlyInConversation("plan_mode_respond"),
-  inTurn: {
-    asks: ({ response, options }) => ({ kind: "plan_review", question: response, options: options ?? [] }),
-  },
+  inTurn: { asks: ({ response, options }) => ({ kind: "plan_review", question: response, options: options ?? [] }) },
   example: { title: "Two steps", body: '{"response": "1. Read the notes. 2. Write a summary of them."}' },
 });

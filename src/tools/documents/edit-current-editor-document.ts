@@ -73,9 +73,7 @@ function requireDocument(document: EditorBuffer | undefined): EditorBuffer {
     throw new AppError(
       "invalid_state",
       "No document is open in the user's editor, or its text did not come with the request.",
-      {
-        suggestion: "Use read_file and update_file for files, or ask the user to open the document.",
-      },
+      { suggestion: "Use read_file and update_file for files, or ask the user to open the document." },
     );
   }
   if (!document.isEditable) {

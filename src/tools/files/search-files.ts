@@ -17,9 +17,7 @@ export const searchFiles = defineTool({
   description:
     "Finds files and folders of the workspace whose name or path contains the query (case does not count), or matches " +
     "it when it is a pattern such as *.md or src/**/*.ts. Use search_content to look inside files.",
-  schema: z.object({
-    query: z.string().max(200).describe("a part of the name or path, or a pattern with * and ?"),
-  }),
+  schema: z.object({ query: z.string().max(200).describe("a part of the name or path, or a pattern with * and ?") }),
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (_, context) => [reading(context.workspace, ".")],

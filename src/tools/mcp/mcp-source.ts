@@ -65,9 +65,7 @@ function refuseInWorkspace(file: string, workspace: string): void {
     throw new AppError(
       "config",
       `The file of MCP servers ${file} lies inside the workspace, where tools could change it.`,
-      {
-        suggestion: "Set MILLRACE_MCP to a file outside of the workspace.",
-      },
+      { suggestion: "Set MILLRACE_MCP to a file outside of the workspace." },
     );
   }
 }

@@ -76,9 +76,7 @@ export function toolNotFound(name: string, available: string[]): ToolResult {
     "tool_not_found",
     unknownTool(name, available),
     "Call one of these instead, or answer without a tool.",
-    {
-      available,
-    },
+    { available },
   );
 }
 

@@ -65,8 +65,8 @@ function joined(first: string, last: string, what: string): string {
 }
 
 const [escape, bell] = [String.fromCodePoint(27), String.fromCodePoint(7)];
-/** Orders to a terminal: colours and moves, titles, and the short ones. */
-const orders = new RegExp(
+/** Control sequences of terminals: colours and moves, titles, and the short ones. */
+const controlSequences = new RegExp(
   `${escape}(?:\\[[0-?]{0,40}[ -/]{0,4}[@-~]|\\][^${bell}${escape}]{0,400}(?:${bell}|${escape}\\\\)?|[@-Z\\\\-_])`,
   "gu",
 );
@@ -74,7 +74,7 @@ const orders = new RegExp(
 /** Text without what only a terminal understands: colours, lines written over, characters that cannot be seen. */
 export function readable(text: string): string {
   return text
-    .replaceAll(orders, "")
+    .replaceAll(controlSequences, "")
     .replaceAll("\r\n", "\n")
     .split("\n")
     .map((line) => line.slice(line.lastIndexOf("\r") + 1))

@@ -13,8 +13,8 @@ export type LookedAt =
 /** Files of a command whose content an approval is bound to: how many, how many of them are named, and bytes of each. */
 const [mostFiles, mostNamed, largestFile] = [60, 6, 4 * 1024 * 1024];
 
-/** What runs besides the words: the files that a builder takes its orders from. */
-const orders: Readonly<Record<string, readonly string[]>> = {
+/** Files that say what a build program runs. */
+const buildFiles: Readonly<Record<string, readonly string[]>> = {
   npm: ["package.json"],
   npx: ["package.json"],
   pnpm: ["package.json"],
@@ -100,7 +100,7 @@ async function filesOf(
   context: Pick<ToolContext, "workspace" | "signal" | "repeated">,
 ): Promise<string[]> {
   const texts = sign === null ? words : command.split(/[\s|&;<>()"'`=]+/u).filter((text) => text !== "");
-  const named = [...texts.flatMap(ordersOf), ...texts];
+  const named = [...texts.flatMap(buildFilesOf), ...texts];
   const found: string[] = [];
   for (const path of new Set(named.filter((text) => text !== "" && text.length < 500))) {
     if (found.length === mostFiles) break;
@@ -113,9 +113,9 @@ async function filesOf(
   return [...found.slice(0, mostNamed), `${rest.length} more (sha256 of theirs ${hash})`];
 }
 
-function ordersOf(word: string): readonly string[] {
+function buildFilesOf(word: string): readonly string[] {
   const program = word.split("/").at(-1) ?? "";
-  return Object.hasOwn(orders, program) ? (orders[program] ?? []) : [];
+  return Object.hasOwn(buildFiles, program) ? (buildFiles[program] ?? []) : [];
 }
 
 async function hashOf(

@@ -116,9 +116,7 @@ export class Shell {
       throw new AppError(
         "conflict",
         `${mostInBackground} commands run in the background of this conversation already.`,
-        {
-          suggestion: "Wait for one, or end one with background_commands and the action kill.",
-        },
+        { suggestion: "Wait for one, or end one with background_commands and the action kill." },
       );
     }
     const id = `command-${randomUUID().slice(0, 8)}`;

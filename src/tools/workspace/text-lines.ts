@@ -113,9 +113,7 @@ export async function wholeText(context: FileContext, place: Place): Promise<str
       throw new AppError(
         "too_large",
         `"${place.path}" has ${stats.size} bytes; at most ${largestText} are taken whole.`,
-        {
-          suggestion: "Read it in parts with read_file.",
-        },
+        { suggestion: "Read it in parts with read_file." },
       );
     }
     return await handle.readFile();

@@ -35,14 +35,29 @@ export function equationsAsText(xml: string): { xml: string; count: number } {
   const prefix = namespace.exec(xml)?.[1];
   if (prefix === undefined) return { xml, count: 0 };
   let count = 0;
-  const equation = new RegExp(String.raw`<${prefix}:oMath(?:\s[^>]*)?>([\s\S]*?)</${prefix}:oMath>`, "gu");
-  const replaced = xml.replaceAll(equation, (_, inside: string) => {
+  const replaced = replaceElements(xml, `${prefix}:oMath`, (inside) => {
     count += 1;
     return `<w:r><w:t xml:space="preserve">${escaped(`$${mathText(inside)}$`)}</w:t></w:r>`;
   });
-  const paragraph = new RegExp(String.raw`<${prefix}:oMathPara(?:\s[^>]*)?>|</${prefix}:oMathPara>`, "gu");
-  const settings = new RegExp(String.raw`<${prefix}:oMathParaPr(?:\s[^>]*)?>[\s\S]*?</${prefix}:oMathParaPr>`, "gu");
-  return { xml: replaced.replaceAll(settings, "").replaceAll(paragraph, ""), count };
+  const withoutSettings = replaceElements(replaced, `${prefix}:oMathParaPr`, () => "");
+  const paragraph = new RegExp(String.raw`<${prefix}:oMathPara(?:\s[^<>]*)?>|</${prefix}:oMathPara>`, "gu");
+  return { xml: withoutSettings.replaceAll(paragraph, ""), count };
+}
+
+/** The text with each element of this name replaced by what is made of its inside. Each character is looked at a few times only. */
+function replaceElements(xml: string, name: string, replacement: (inside: string) => string): string {
+  const kept: string[] = [];
+  const close = `</${name}>`;
+  let at = 0;
+  for (const { 0: tag, index } of xml.matchAll(new RegExp(String.raw`<${name}(?:\s[^<>]*)?>`, "gu"))) {
+    if (index < at) continue;
+    const inside = index + tag.length;
+    const end = xml.indexOf(close, inside);
+    if (end === -1) break;
+    kept.push(xml.slice(at, index), replacement(xml.slice(inside, end)));
+    at = end + close.length;
+  }
+  return [...kept, xml.slice(at)].join("");
 }
 
 /** What stands in an equation, as LaTeX writes it. */

@@ -1,4 +1,4 @@
-import TurndownService from "turndown";
+import { createMarkdownWriter, tidyText } from "../../../web/html-to-markdown.ts";
 
 /** The part of an element that is looked at; the types of the library speak of a browser's. */
 interface HtmlElement {
@@ -11,14 +11,7 @@ interface HtmlElement {
   getAttribute(name: string): string | null;
 }
 
-const service = new TurndownService({
-  headingStyle: "atx",
-  codeBlockStyle: "fenced",
-  bulletListMarker: "-",
-  hr: "---",
-});
-// A model reads the text, which takes an asterisk for an asterisk.
-service.escape = (text) => text;
+const service = createMarkdownWriter();
 
 const named =
   (...names: string[]) =>
@@ -91,10 +84,6 @@ function isFirstRow(row: HtmlElement): boolean {
 
 /** A text of HTML as Markdown, with its tables. */
 export function htmlAsMarkdown(html: string): string {
-  const text = service
-    .turndown(html)
-    .replaceAll(/[^\S\n]+\n/gu, "\n")
-    .replaceAll(/\n{3,}/gu, "\n\n")
-    .trim();
+  const text = tidyText(service.turndown(html));
   return text === "" ? "" : `${text}\n`;
 }

@@ -1,4 +1,5 @@
 import { AppError } from "@millrace/engine/errors/errors";
+import { joined } from "./office-text.ts";
 import { counted, type DocumentText } from "../document-format.ts";
 
 /** Groups that hold no text: fonts, colours, styles, who wrote it. A group that begins with `\*` may be left out by anybody. */
@@ -64,11 +65,8 @@ export function richText(file: Uint8Array): DocumentText {
     }
   }
   endCodes(reading);
-  const shown = reading.text
-    .replaceAll(/[^\S\n]+\n/gu, "\n")
-    .replaceAll(/\n{3,}/gu, "\n\n")
-    .trim();
-  return { text: shown === "" ? "" : `${shown}\n`, left_out: counted(reading.pictures, "picture") };
+  const lines = reading.text.split("\n").map((line) => line.trimEnd());
+  return { text: joined(lines), left_out: counted(reading.pictures, "picture") };
 }
 
 function groupOf({ groups }: Reading): Group {

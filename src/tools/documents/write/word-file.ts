@@ -64,7 +64,6 @@ function closeFiles(): void {
 }
 
 const mainPart = "word/document.xml";
-const section = /<w:sectPr>[\s\S]*?<\/w:sectPr>\s*/u;
 
 /**
  * A Word document that the library for HTML has made, as the standard wants it: the settings of the page come last,
@@ -141,10 +140,13 @@ export function headedTables(html: string): boolean[] {
 }
 
 function sectionLast(xml: string): string {
-  const found = section.exec(xml)?.[0];
-  return found === undefined
-    ? xml
-    : xml.replace(section, "").replace(/<\/w:body>(?![\s\S]*<\/w:body>)/u, `${found}</w:body>`);
+  const [begin, close] = [xml.indexOf("<w:sectPr>"), "</w:sectPr>"];
+  const end = begin === -1 ? -1 : xml.indexOf(close, begin);
+  if (end === -1) return xml;
+  const section = xml.slice(begin, end + close.length);
+  const rest = xml.slice(0, begin) + xml.slice(end + close.length).trimStart();
+  const body = rest.lastIndexOf("</w:body>");
+  return body === -1 ? rest : rest.slice(0, body) + section + rest.slice(body);
 }
 
 function withHeads(xml: string, headed: readonly boolean[]): string {
