@@ -17,8 +17,8 @@ import { servicesKey, type RunServices } from "../loop/services.ts";
 import { dropSealed } from "@millrace/engine/sealed-field";
 import { LoopLimits } from "../state.ts";
 import type { Run, ToolCallRecord } from "@millrace/engine/storage/records";
-import type { ToolResult } from "../tools/runtime/tool.ts";
 import { lastWords } from "./last-words.ts";
+import type { ToolResult } from "../tools/runtime/result.ts";
 
 /**
  * What of a turn is kept, and why it ended. The session goes on after a former turn that left a question open

@@ -5,7 +5,7 @@ import { toolSpan } from "@millrace/engine/tracing";
 import { toolNotFound } from "../tools/runtime/registry.ts";
 import { executeCall } from "../tools/runtime/execute-call.ts";
 import { prepareCall } from "../tools/runtime/run-tool.ts";
-import type { Tool, ToolResult } from "../tools/runtime/tool.ts";
+import type { Tool } from "../tools/runtime/tool.ts";
 import { callableTools } from "./model-call/callable-tools.ts";
 import { notApproved } from "./tool-call/judge-call.ts";
 import { callsAtOnce } from "./limits/limits.ts";
@@ -18,6 +18,7 @@ import { profilesOf, runIdOf, servicesOf } from "./services.ts";
 import { announcing } from "./model-call/slow-call.ts";
 import type { EndReason, LoopUpdate } from "./state.ts";
 import { writtenArguments, type ToolTask } from "./tool-call/tool-task.ts";
+import type { ToolResult } from "../tools/runtime/result.ts";
 
 /**
  * One call, one result message (law 6). It has the effects and never interrupts (law 1); the ledger stands around the

@@ -1,6 +1,6 @@
 import { Command, interrupt, Send, task, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { prepareCall } from "../tools/runtime/run-tool.ts";
-import type { Tool, ToolResult, UserQuestion } from "../tools/runtime/tool.ts";
+import type { Tool, UserQuestion } from "../tools/runtime/tool.ts";
 import { readDecision } from "@millrace/engine/sessions/questions/read-decision";
 import { confirmationRequest, type Asked } from "./tool-call/approval.ts";
 import { chainRequest, declinedChain, readChainAnswer } from "./tool-call/chain.ts";
@@ -15,6 +15,7 @@ import {
   type RuledCall,
   type ToolTask,
 } from "./tool-call/tool-task.ts";
+import type { ToolResult } from "../tools/runtime/result.ts";
 
 /**
  * Decides about one requested call, and does nothing (law 1): on resume it starts again from its first line. The only

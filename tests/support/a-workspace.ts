@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { prepareCall, runTool } from "../../src/tools/runtime/run-tool.ts";
-import type { Tool, ToolContext, ToolResult } from "../../src/tools/runtime/tool.ts";
+import type { Tool, ToolContext } from "../../src/tools/runtime/tool.ts";
 import { toolkitParts } from "./toolkit-services.ts";
 import { plainContext } from "../../src/tools/runtime/tool.ts";
+import type { ToolResult } from "../../src/tools/runtime/result.ts";
 
 export interface Workspace extends AsyncDisposable {
   /** The workspace lies in `outside`, next to whatever a test puts there. */

@@ -2,15 +2,9 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { AppError, type ErrorCode } from "@millrace/engine/errors/errors";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
-import { failure, success } from "../../src/tools/runtime/result.ts";
+import { failure, success, type ToolResult } from "../../src/tools/runtime/result.ts";
 import { prepareCall, runTool } from "../../src/tools/runtime/run-tool.ts";
-import {
-  plainContext,
-  defineTool,
-  type Tool,
-  type ToolContext,
-  type ToolResult,
-} from "../../src/tools/runtime/tool.ts";
+import { plainContext, defineTool, type Tool, type ToolContext } from "../../src/tools/runtime/tool.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 
 const schema = z.object({

@@ -1,5 +1,4 @@
-import { failure, success } from "../../tools/runtime/result.ts";
-import type { ToolResult } from "../../tools/runtime/tool.ts";
+import { failure, success, type ToolResult } from "../../tools/runtime/result.ts";
 import type { Delegation } from "./delegation.ts";
 import type { LoopCall } from "../request.ts";
 

@@ -1,7 +1,6 @@
 import { isAppError } from "@millrace/engine/errors/errors";
-import { failure } from "../../tools/runtime/result.ts";
+import { failure, type ToolResult } from "../../tools/runtime/result.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
-import type { ToolResult } from "../../tools/runtime/tool.ts";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { assign } from "./assign.ts";
 import type { AssignedAgent, Delegation } from "./delegation.ts";

@@ -6,11 +6,12 @@ import { withMarks } from "../../guardrails/marked-files.ts";
 import { riskyCommand } from "../../guardrails/rules/risky-command.ts";
 import { locate } from "../../tools/workspace/workspace-path.ts";
 import { executeCommand } from "../../tools/shell/execute-command.ts";
-import type { Operation, Tool, ToolContext, ToolResult } from "../../tools/runtime/tool.ts";
+import type { Operation, Tool, ToolContext } from "../../tools/runtime/tool.ts";
 import { guardrailsOver } from "../../toolkits/enabled-toolkits.ts";
 import { approvalHash } from "./approval.ts";
 import type { RunServices } from "../services.ts";
 import type { CallRuling } from "./tool-task.ts";
+import type { ToolResult } from "../../tools/runtime/result.ts";
 
 /** What the rules are told of a call besides itself, and where the yeses are that the session remembers. */
 export interface Circumstances extends Pick<CheckedCall, "userRequest" | "requiresConfirm"> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { failure, success } from "../../tools/runtime/result.ts";
-import type { ToolResult, UserQuestion } from "../../tools/runtime/tool.ts";
+import { failure, success, type ToolResult } from "../../tools/runtime/result.ts";
+import type { UserQuestion } from "../../tools/runtime/tool.ts";
 
 /** A question of the model to the user, or a call for the client, as the interrupt carries it. */
 export interface QuestionRequest extends UserQuestion {

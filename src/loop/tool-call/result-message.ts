@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { strategies } from "@millrace/engine/errors/error-strategy";
-import { resultText } from "../../tools/runtime/result.ts";
-import type { ToolResult } from "../../tools/runtime/tool.ts";
+import { resultText, type ToolResult } from "../../tools/runtime/result.ts";
 import type { EndReason } from "../state.ts";
 
 /** The call that a result answers. `whole`: under which name the ledger keeps all of the result. */

@@ -2,7 +2,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { reviewCall, type Finding } from "../../guardrails/manager.ts";
 import { callInTurn, type Turn } from "../../guardrails/turn.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
-import type { AskAbout, Operation, Tool, ToolContext, ToolResult } from "../../tools/runtime/tool.ts";
+import type { AskAbout, Operation, Tool, ToolContext } from "../../tools/runtime/tool.ts";
 import { backgroundAgents } from "../sub-agents/background.ts";
 import { callableTools } from "../model-call/callable-tools.ts";
 import { isChained } from "./chain.ts";
@@ -14,6 +14,7 @@ import { loopCall, userWords } from "../request.ts";
 import { tellFindings } from "../limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, type RunServices } from "../services.ts";
 import { writtenArguments, type CallRuling, type RequestedCall, type Ruling } from "./tool-task.ts";
+import type { ToolResult } from "../../tools/runtime/result.ts";
 
 /**
  * What the rules say of a requested call. `turn` ends with the reply that asks for it; it is missing for a call that an

@@ -1,7 +1,8 @@
 import type { ErrorCode } from "@millrace/engine/errors/errors";
 import { brokenArguments } from "../../models/messages/broken-arguments.ts";
-import type { ToolResult, UserQuestion } from "../../tools/runtime/tool.ts";
+import type { UserQuestion } from "../../tools/runtime/tool.ts";
 import type { Asked } from "./approval.ts";
+import type { ToolResult } from "../../tools/runtime/result.ts";
 
 /** One call as the model asked for it, on its way through `check_calls`. */
 export interface RequestedCall {

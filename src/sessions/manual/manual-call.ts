@@ -1,7 +1,8 @@
 import type { Graphs } from "@millrace/engine/graphs/load";
 import type { RunServices } from "../../loop/services.ts";
-import type { Operation, ToolResult } from "../../tools/runtime/tool.ts";
+import type { Operation } from "../../tools/runtime/tool.ts";
 import type { EditParts } from "@millrace/engine/sessions/state/edit-messages";
+import type { ToolResult } from "../../tools/runtime/result.ts";
 
 /** A tool that somebody wants to run by hand. */
 export interface ManualCall {

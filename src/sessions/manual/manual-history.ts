@@ -5,11 +5,12 @@ import { toToolMessage } from "../../loop/tool-call/result-message.ts";
 import { manualRunNote } from "../../prompts/templates/manual-run.ts";
 import { LoopLimits } from "../../state.ts";
 import type { Session } from "@millrace/engine/storage/records";
-import type { Tool, ToolResult } from "../../tools/runtime/tool.ts";
+import type { Tool } from "../../tools/runtime/tool.ts";
 import { readMessages } from "@millrace/engine/sessions/messages/conversation";
 import { appendMessages } from "@millrace/engine/sessions/state/edit-messages";
 import type { ManualParts } from "./manual-call.ts";
 import { StoredMessage, toStored } from "@millrace/engine/sessions/messages/stored-message";
+import type { ToolResult } from "../../tools/runtime/result.ts";
 
 function messageIds(messageId: string, { errorType }: ToolResult): string[] {
   return errorType === "denied" ? [] : [`${messageId}-note`, messageId, `${messageId}-result`];

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { AppError } from "@millrace/engine/errors/errors";
 import { notApproved } from "../../loop/tool-call/judge-call.ts";
 import type { Session } from "@millrace/engine/storage/records";
-import type { ToolResult } from "../../tools/runtime/tool.ts";
 import type { SessionStorage } from "@millrace/engine/sessions/scope/session-storage";
 import type { Told } from "./manual-history.ts";
+import type { ToolResult } from "../../tools/runtime/result.ts";
 
 /** How the names of a call begin in the ledger; the hash tells a call from another one under the same key. */
 export function prefixOf(messageId: string, hash: string | undefined): string {

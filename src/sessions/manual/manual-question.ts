@@ -1,8 +1,9 @@
 import { mayRemember } from "../../guardrails/grants.ts";
 import { judgeCall, lookAtCall, notApproved } from "../../loop/tool-call/judge-call.ts";
 import type { RunServices } from "../../loop/services.ts";
-import type { Tool, ToolContext, ToolResult } from "../../tools/runtime/tool.ts";
+import type { Tool, ToolContext } from "../../tools/runtime/tool.ts";
 import type { ManualAnswer, ManualCall } from "./manual-call.ts";
+import type { ToolResult } from "../../tools/runtime/result.ts";
 
 /** What the rules say: run it, a result that refuses it, or the question that the hash in `call` does not answer. */
 export async function questionAbout(

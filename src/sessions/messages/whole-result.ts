@@ -1,5 +1,4 @@
-import { resultText } from "../../tools/runtime/result.ts";
-import type { ToolResult } from "../../tools/runtime/tool.ts";
+import { resultText, type ToolResult } from "../../tools/runtime/result.ts";
 import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
 
 /** All that a call of a tool gave, as the text of which the model may have read only the beginning and the end. */

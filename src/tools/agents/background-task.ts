@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { backgroundText, type BackgroundAgent, type BackgroundAgents } from "../../agents/background.ts";
-import { failure, success } from "../runtime/result.ts";
-import { defineTool, type ToolResult } from "../runtime/tool.ts";
+import { failure, success, type ToolResult } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 
 /** Characters that are shown of what one agent says. */
 const shownLength = 1000;

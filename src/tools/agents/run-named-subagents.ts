@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Assignment, CallMode, mostAgents, readDelegation } from "../../agents/delegation.ts";
-import { failure, success } from "../runtime/result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
+import { failure, success, type ToolResult } from "../runtime/result.ts";
+import { defineTool, type ToolContext } from "../runtime/tool.ts";
 
 /** A text that holds the list, as models write it that have only text for arguments. */
 const Text = z.string().superRefine((text, context) => {

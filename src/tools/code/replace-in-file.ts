@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { expectedFailure, success } from "../runtime/result.ts";
-import { defineTool, type Reconciled, type ToolContext, type ToolResult } from "../runtime/tool.ts";
+import { expectedFailure, success, type ToolResult } from "../runtime/result.ts";
+import { defineTool, type Reconciled, type ToolContext } from "../runtime/tool.ts";
 import { replaceFile } from "../workspace/file-access.ts";
 import { reconcileWrite } from "../workspace/reconcile.ts";
 import { locate } from "../workspace/workspace-path.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { success } from "../runtime/result.ts";
-import type { Conversation, ToolResult } from "../runtime/tool.ts";
+import { success, type ToolResult } from "../runtime/result.ts";
+import type { Conversation } from "../runtime/tool.ts";
 
 /** The name of the tool that changes the list. */
 export const writeTool = "conversation_message_ids_write";

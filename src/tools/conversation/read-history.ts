@@ -1,8 +1,8 @@
 import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
-import { failure, resultText, success } from "../runtime/result.ts";
-import { defineTool, type SessionHistory, type ToolResult } from "../runtime/tool.ts";
+import { failure, resultText, success, type ToolResult } from "../runtime/result.ts";
+import { defineTool, type SessionHistory } from "../runtime/tool.ts";
 
 /** Characters that one call shows, below what a result may have. */
 const shownLength = 4000;

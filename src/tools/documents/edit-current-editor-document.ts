@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { diffLines, nearChanges, type DiffLine } from "../undo/line-diff.ts";
-import { success } from "../runtime/result.ts";
-import { defineTool, type EditorBuffer, type ToolContext, type ToolResult } from "../runtime/tool.ts";
+import { success, type ToolResult } from "../runtime/result.ts";
+import { defineTool, type EditorBuffer, type ToolContext } from "../runtime/tool.ts";
 
 /** Characters of the text that the tool can give an editor. */
 const longestText = 1_000_000;

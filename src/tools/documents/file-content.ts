@@ -5,8 +5,8 @@ import { withFile, type FileContext } from "../workspace/file-access.ts";
 import { holdsText, reconcileWrite } from "../workspace/reconcile.ts";
 import { locate, type Place } from "../workspace/workspace-path.ts";
 import { isMadeByPrograms, isWordDocument } from "./document-format.ts";
-import { success } from "../runtime/result.ts";
-import type { Reconciled, ToolContext, ToolResult } from "../runtime/tool.ts";
+import { success, type ToolResult } from "../runtime/result.ts";
+import type { Reconciled, ToolContext } from "../runtime/tool.ts";
 import { textOfDocument } from "./read-document.ts";
 import { wordDocument } from "./write/write-document.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { success } from "../runtime/result.ts";
-import { defineTool, type ToolResult } from "../runtime/tool.ts";
+import { success, type ToolResult } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { makeFolders } from "../workspace/file-access.ts";
 import { reconcileWrite } from "../workspace/reconcile.ts";
 import { locate, parsePath } from "../workspace/workspace-path.ts";

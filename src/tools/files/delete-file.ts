@@ -1,8 +1,8 @@
 import { lstat, readdir, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { success } from "../runtime/result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
+import { success, type ToolResult } from "../runtime/result.ts";
+import { defineTool, type ToolContext } from "../runtime/tool.ts";
 import { changesPath, leadsToCritical, look } from "../workspace/file-checks.ts";
 import { notFound } from "../workspace/file-access.ts";
 import { isRestOf, reconcileWrite } from "../workspace/reconcile.ts";

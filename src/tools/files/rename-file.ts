@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { success } from "../runtime/result.ts";
-import { defineTool, type ToolResult } from "../runtime/tool.ts";
+import { success, type ToolResult } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { fileSeconds, writing } from "../workspace/file-checks.ts";
 import { moveEntry, moveOperation } from "./move-file.ts";
 import { reconcileMove } from "../workspace/reconcile.ts";

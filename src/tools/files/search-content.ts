@@ -1,8 +1,8 @@
 import { RE2JS } from "re2js";
 import { z } from "zod";
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
-import { success } from "../runtime/result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
+import { success, type ToolResult } from "../runtime/result.ts";
+import { defineTool, type ToolContext } from "../runtime/tool.ts";
 import { answerLimit, textLines } from "../workspace/text-lines.ts";
 import { breathing } from "@millrace/engine/concurrency/breathing";
 import { hasCode } from "@millrace/engine/errors/system-code";

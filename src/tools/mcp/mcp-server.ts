@@ -1,8 +1,8 @@
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
 import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
-import { failure } from "../runtime/result.ts";
-import type { Tool, ToolResult } from "../runtime/tool.ts";
+import { failure, type ToolResult } from "../runtime/result.ts";
+import type { Tool } from "../runtime/tool.ts";
 import { readCallResult, toTools } from "./mcp-tool.ts";
 import type { Connection } from "./connection.ts";
 import type { McpServerConfig } from "./mcp-config.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { failure, success } from "../runtime/result.ts";
-import { defineTool, type Tool, type ToolResult } from "../runtime/tool.ts";
+import { failure, success, type ToolResult } from "../runtime/result.ts";
+import { defineTool, type Tool } from "../runtime/tool.ts";
 import { readArgumentSchema } from "./argument-schema.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 

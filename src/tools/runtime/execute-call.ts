@@ -5,7 +5,8 @@ import type { Locks } from "./locks.ts";
 import type { Rate } from "@millrace/engine/concurrency/rates";
 import { recordOperation, settleFound } from "../undo/record-operation.ts";
 import { runTool, type RunToolOptions } from "./run-tool.ts";
-import type { Reconciled, Tool, ToolContext, ToolResult } from "./tool.ts";
+import type { Reconciled, Tool, ToolContext } from "./tool.ts";
+import type { ToolResult } from "./result.ts";
 
 /** What calls of all runs share: where effects are written down, who may touch what, and who watches. */
 export interface CallRuntime {

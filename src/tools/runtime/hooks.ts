@@ -1,8 +1,8 @@
 import type { EffectClass } from "@millrace/engine/storage/records";
 import type { Logger } from "@millrace/engine/logger";
-import type { ToolResult } from "./tool.ts";
 import type { ToolStatistics } from "./tool-history.ts";
 import type { CallBack } from "../../callbacks/callback.ts";
+import type { ToolResult } from "./result.ts";
 
 /** A call as hooks see it; arguments are not theirs to know. `call_id` is the ledger's. */
 export interface HookedCall {

@@ -1,8 +1,8 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { EffectClass } from "@millrace/engine/storage/records";
 import { parameterSchema } from "./parameters.ts";
-import { failure } from "./result.ts";
-import type { Tool, ToolResult } from "./tool.ts";
+import { failure, type ToolResult } from "./result.ts";
+import type { Tool } from "./tool.ts";
 
 /** What prompts and GET /tools say of a tool. `parameters` is a JSON Schema; the time is in seconds. */
 export interface ToolDescription {

@@ -1,7 +1,51 @@
 import { toolAdvice } from "@millrace/engine/errors/error-strategy";
 import { type ErrorCode, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import { systemCode } from "@millrace/engine/errors/system-code";
-import type { ToolResult } from "./tool.ts";
+import type { DiffLine } from "../undo/line-diff.ts";
+
+/** The uniform result of every tool. A failing tool sets `errorType`; `content` is what the model reads. */
+export interface ToolResult {
+  success: boolean;
+  code: string;
+  message: string;
+  data?: unknown;
+  content?: string;
+  errorType?: ErrorCode;
+  /** What can be done about a failure, one sentence. */
+  suggestion?: string | undefined;
+  /** Measured values of a simulation or the like, by name; the loop sees whether they get better. */
+  metrics?: Record<string, number>;
+  /** Fields of the state that the node which called the loop sets: `error_context`, and those of the tool's toolkit. */
+  session?: Readonly<Record<string, unknown>>;
+  /** The new text of the document in the client's editor, which is told of it. */
+  document?: DocumentEdit;
+  /** What the call changed in the workspace, set by the runtime. */
+  operation?: OperationNote;
+}
+
+/** A change of the document in the client's editor: the whole new text, and the lines that differ with those around them. */
+export interface DocumentEdit {
+  path: string;
+  instruction: string | null;
+  content: string;
+  lines_added: number;
+  lines_removed: number;
+  first_line: number | null;
+  diff: DiffLine[];
+  /** Lines of the difference that are not in `diff`. */
+  more: number;
+}
+
+/** A recorded change of the workspace, as results and events tell it. Whether it can be undone now is asked elsewhere. */
+export interface OperationNote {
+  operation_id: string;
+  /** `edit`: the document in the client's editor, no file. */
+  type: "create" | "modify" | "delete" | "move" | "edit";
+  path: string;
+  lines_added: number | null;
+  lines_removed: number | null;
+  first_line: number | null;
+}
 
 /** A result of success. `content` is what the model reads; without it the message is. */
 export function success(message: string, more: { content?: string; data?: unknown } = {}): ToolResult {

@@ -6,8 +6,8 @@ import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/erro
 import type { Locks } from "./locks.ts";
 import { convertParameters, parameterSchema } from "./parameters.ts";
 import type { Rate } from "@millrace/engine/concurrency/rates";
-import { failure, toFailure } from "./result.ts";
-import type { Tool, ToolContext, ToolResult } from "./tool.ts";
+import { failure, toFailure, type ToolResult } from "./result.ts";
+import type { Tool, ToolContext } from "./tool.ts";
 import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
 
 /** A call that may run, or the answer that says why it may not. */

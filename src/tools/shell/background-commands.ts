@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { failure, success } from "../runtime/result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
+import { failure, success, type ToolResult } from "../runtime/result.ts";
+import { defineTool, type ToolContext } from "../runtime/tool.ts";
 import type { BackgroundCommand, Shell } from "./shell.ts";
 
 /** Characters of a command in a list. */

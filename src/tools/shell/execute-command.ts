@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { expectedFailure, failure, success } from "../runtime/result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../runtime/tool.ts";
+import { expectedFailure, failure, success, type ToolResult } from "../runtime/result.ts";
+import { defineTool, type ToolContext } from "../runtime/tool.ts";
 import { replaceFile, writeNewFile } from "../workspace/file-access.ts";
 import { locate } from "../workspace/workspace-path.ts";
 import { lookAtCommand, operationOf } from "./look-at-command.ts";

@@ -4,7 +4,7 @@ import type { Language } from "@millrace/engine/language";
 import { documentTexts } from "../documents/read-document.ts";
 import { type DiffLine, diffLines, nearChanges } from "./line-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
-import type { OperationNote } from "../runtime/tool.ts";
+import type { OperationNote } from "../runtime/result.ts";
 
 /** The difference that an operation made. Without one (`lines` empty) `reason` says why. */
 export interface OperationDiff {

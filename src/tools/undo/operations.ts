@@ -6,7 +6,7 @@ import type { DiffLine } from "./line-diff.ts";
 import type { Locks } from "../runtime/locks.ts";
 import { diffOf, linesShown, type OperationDiff } from "./operation-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
-import type { OperationNote } from "../runtime/tool.ts";
+import type { OperationNote } from "../runtime/result.ts";
 
 /** What a client needs to show one change: what was done, to what, how it ended, and whether it can be undone. */
 export interface OperationCard extends OperationNote {

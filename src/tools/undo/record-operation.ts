@@ -5,8 +5,8 @@ import type { OperationStore } from "@millrace/engine/storage/storage";
 import { identityOf, isSameState, missingFolders, snapshot, type Snapshot } from "./snapshot.ts";
 import { locate } from "../workspace/workspace-path.ts";
 import { diffLines } from "./line-diff.ts";
-import { expectedFailure } from "../runtime/result.ts";
-import type { OperationNote, Tool, ToolContext, ToolResult, Touched } from "../runtime/tool.ts";
+import { expectedFailure, type OperationNote, type ToolResult } from "../runtime/result.ts";
+import type { Tool, ToolContext, Touched } from "../runtime/tool.ts";
 
 /** Whose call it is, for the record. */
 export interface OperationOwner {

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import type { WebPage, WebPages } from "../../web/read-page.ts";
-import { failure, success } from "../runtime/result.ts";
-import { defineTool, type ToolResult } from "../runtime/tool.ts";
+import { failure, success, type ToolResult } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { dataFromOutside, opening } from "./web-text.ts";
 
 /** Pages that are read where nobody says how many, and at most; characters that are shown of each. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { WebPage } from "../../web/read-page.ts";
-import { failure, success } from "../runtime/result.ts";
-import { defineTool, type ToolResult } from "../runtime/tool.ts";
+import { failure, success, type ToolResult } from "../runtime/result.ts";
+import { defineTool } from "../runtime/tool.ts";
 import { dataFromOutside, opening, webSeconds } from "./web-text.ts";
 
 /** The text of one page of the public web. */

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { FileState } from "@millrace/engine/storage/records";
-import type { Reconciled, ToolContext, ToolResult } from "../runtime/tool.ts";
+import type { Reconciled, ToolContext } from "../runtime/tool.ts";
 import { identityOf, isSameState, snapshot } from "../undo/snapshot.ts";
+import type { ToolResult } from "../runtime/result.ts";
 
 /** What the look at a path is compared with: the state of then, where it was kept, and of now. */
 interface Seen {

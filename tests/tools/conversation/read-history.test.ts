@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { readHistory } from "../../../src/tools/conversation/read-history.ts";
 import { createLocks } from "../../../src/tools/runtime/locks.ts";
 import { prepareCall, runTool } from "../../../src/tools/runtime/run-tool.ts";
-import type { SessionHistory, ToolResult } from "../../../src/tools/runtime/tool.ts";
+import type { SessionHistory } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace } from "../../support/a-workspace.ts";
+import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 const messages: BaseMessage[] = Array.from({ length: 300 }, (_, at) => {
   const text =

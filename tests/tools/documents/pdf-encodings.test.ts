@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { encodingTable } from "../../../src/tools/documents/read/pdf-encodings.ts";
 import { tools } from "../../../src/tools/index.ts";
-import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 import { aPdfInEncoding } from "./a-pdf.ts";
+import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 let workspace: Workspace;
 beforeEach(async () => {

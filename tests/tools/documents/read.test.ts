@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { inThread } from "../../../src/tools/documents/document-thread.ts";
 import { packParts } from "../../../src/tools/documents/zip-parts.ts";
 import { tools } from "../../../src/tools/index.ts";
-import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 import { aPdf } from "./a-pdf.ts";
+import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 let workspace: Workspace;
 beforeEach(async () => {

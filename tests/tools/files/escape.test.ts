@@ -18,9 +18,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { tools } from "../../../src/tools/index.ts";
-import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 import { oddPaths } from "./odd-paths.ts";
+import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 /** Outside the workspace lies this. Nothing of it may be read, changed, or joined by anything. */
 const secret = "CANARY-7f3a9";

@@ -7,9 +7,10 @@ import { executeCall, type CallRuntime } from "../../../src/tools/runtime/execut
 import { tools } from "../../../src/tools/index.ts";
 import { createLocks } from "../../../src/tools/runtime/locks.ts";
 import { createOperations, type Operations } from "../../../src/tools/undo/operations.ts";
-import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";
+import type { Tool } from "../../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../../support/memory-operations.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
+import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 let workspace: Workspace;
 let runtime: CallRuntime;

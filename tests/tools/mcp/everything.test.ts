@@ -8,10 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { environmentVariable } from "@millrace/engine/config/config";
 import { readMcpConfig } from "../../../src/tools/mcp/mcp-config.ts";
 import { createMcpSource } from "../../../src/tools/mcp/mcp-source.ts";
-import type { Tool, ToolResult, ToolSource } from "../../../src/tools/runtime/tool.ts";
+import type { Tool, ToolSource } from "../../../src/tools/runtime/tool.ts";
 import { freePort } from "../../support/free-port.ts";
 import { startModelServer, startTestServer, type ModelServer, type TestServer } from "../../support/testing.ts";
 import { aWorkspace } from "../../support/a-workspace.ts";
+import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 /** The official server from npm. It is started here, never fetched. */
 const everything = fileURLToPath(

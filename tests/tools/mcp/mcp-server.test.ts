@@ -10,8 +10,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import type { McpServerConfig } from "../../../src/tools/mcp/mcp-config.ts";
 import { createMcpSource } from "../../../src/tools/mcp/mcp-source.ts";
 import { parameterSchema } from "../../../src/tools/runtime/parameters.ts";
-import type { Tool, ToolResult, ToolSource } from "../../../src/tools/runtime/tool.ts";
+import type { Tool, ToolSource } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
+import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 const program = fileURLToPath(new URL("fake-server.ts", import.meta.url));
 const never = new AbortController().signal;

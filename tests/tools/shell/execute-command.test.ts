@@ -7,8 +7,9 @@ import { prepareCall, runTool } from "../../../src/tools/runtime/run-tool.ts";
 import { createOutput, readable } from "../../../src/tools/shell/command-output.ts";
 import { createSandboxSearch, findSandbox, sandboxArguments } from "../../../src/tools/shell/sandbox.ts";
 import { Shell } from "../../../src/tools/shell/shell.ts";
-import type { Tool, ToolContext, ToolResult } from "../../../src/tools/runtime/tool.ts";
+import type { Tool, ToolContext } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
+import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 const sandbox = await findSandbox();
 /** Each behaviour is shown without a sandbox, and in one where this machine has it. */

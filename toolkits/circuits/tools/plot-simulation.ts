@@ -4,8 +4,8 @@ import { plotPng } from "../simulation/plot/plot-png.ts";
 import { plotSvg } from "../simulation/plot/plot-svg.ts";
 import { Waveform } from "../simulation/waveforms.ts";
 import { reading, writing } from "../../../src/tools/workspace/file-checks.ts";
-import { success } from "../../../src/tools/runtime/result.ts";
-import { defineTool, type ToolContext, type ToolResult } from "../../../src/tools/runtime/tool.ts";
+import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
+import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
 import { besideCircuit, readText } from "./deck-file.ts";
 import { writeOperation, writeText } from "./write-text.ts";
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { holdsText, reconcileWrite } from "../../../src/tools/workspace/reconcile.ts";
 import { parsePath } from "../../../src/tools/workspace/workspace-path.ts";
-import { success } from "../../../src/tools/runtime/result.ts";
-import { defineTool, type ToolResult } from "../../../src/tools/runtime/tool.ts";
+import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
+import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { writeOperation, writeText } from "./write-text.ts";
 import { changesPath } from "../../../src/tools/workspace/file-checks.ts";
 

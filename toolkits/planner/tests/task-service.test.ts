@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Tool, ToolResult } from "../../../src/tools/runtime/tool.ts";
+import type { Tool } from "../../../src/tools/runtime/tool.ts";
 import { createMemoryTasks } from "@millrace/engine/storage/memory";
 import { plannerTools as tools } from "../tools/index.ts";
 import { plannerTasks } from "../tasks/task-service.ts";
@@ -10,6 +10,7 @@ import { startTestServer, type TestServer } from "../../../tests/support/test-se
 import { aWorkspace, type Workspace } from "../../../tests/support/a-workspace.ts";
 import { tasksKey } from "../tasks/session-tasks.ts";
 import { ToolkitServices } from "../../../src/tools/runtime/toolkit-services.ts";
+import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 let workspace: Workspace;
 let close: () => Promise<void>;

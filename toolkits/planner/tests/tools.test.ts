@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Task } from "@millrace/engine/storage/records";
 import { plannerTools as tools } from "../tools/index.ts";
-import type { ToolResult } from "../../../src/tools/runtime/tool.ts";
 import { aWorkspace, type Workspace } from "../../../tests/support/a-workspace.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
+import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 const area = "0f0e0d0c-0b0a-4908-8706-050403020100";
 let workspace: Workspace;

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { success } from "../../../src/tools/runtime/result.ts";
+import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
 import type { Task } from "@millrace/engine/storage/records";
-import { defineTool, type ToolContext, type ToolResult } from "../../../src/tools/runtime/tool.ts";
+import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
 import { stableId } from "../tasks/stable-id.ts";
 import { AreaId, Day, newTask, taskData, taskLine, Title } from "../tasks/task-form.ts";
 import { tasksOf } from "../tasks/session-tasks.ts";
