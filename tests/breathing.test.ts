@@ -4,6 +4,7 @@ import { breathing } from "@millrace/engine/concurrency/breathing";
 import { countMessagesExactly } from "../src/context/tokens/token-counter.ts";
 import { tools } from "../src/tools/index.ts";
 import { aWorkspace } from "./support/a-workspace.ts";
+import { codeTools } from "../toolkits/code/tools/index.ts";
 
 /** Time that passes by the work done, so that the test does not depend on the machine. */
 let now = 0;
@@ -64,7 +65,7 @@ describe("long work", () => {
     await using workspace = await aWorkspace();
     const lines = 2000;
     await workspace.fill({ "large.ts": "const one = 1;\n".repeat(lines) });
-    const turns = await turnsDuring(() => workspace.call(tools.list_code_definition_names, { path: "large.ts" }));
+    const turns = await turnsDuring(() => workspace.call(codeTools.list_code_definition_names, { path: "large.ts" }));
     expect(turns).toBeGreaterThanOrEqual(lines / 16 - 1);
   });
 

@@ -1,6 +1,6 @@
 import { agents } from "./agents.ts";
 import { circuits } from "../../toolkits/circuits/index.ts";
-import { code } from "./code.ts";
+import { code } from "../../toolkits/code/index.ts";
 import { conversation } from "./conversation.ts";
 import { documents } from "./documents.ts";
 import { files } from "./files.ts";

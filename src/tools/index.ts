@@ -7,9 +7,6 @@ import { readHistory } from "./conversation/read-history.ts";
 import { conversationMessageIdsRead } from "./conversation/conversation-message-ids-read.ts";
 import { conversationMessageIdsWrite } from "./conversation/conversation-message-ids-write.ts";
 import { planModeRespond } from "./conversation/plan-mode-respond.ts";
-import { listCodeDefinitionNames } from "./code/list-code-definition-names.ts";
-import { replaceInFile } from "./code/replace-in-file.ts";
-import { writeToFile } from "./code/write-to-file.ts";
 import { editCurrentEditorDocument } from "./documents/edit-current-editor-document.ts";
 import { createFile } from "./files/create-file.ts";
 import { createFolder } from "./files/create-folder.ts";
@@ -43,13 +40,6 @@ export const fileTools = {
 
 /** The document in the client's editor. */
 export const documentTools = { edit_current_editor_document: editCurrentEditorDocument };
-
-/** Source code. */
-export const codeTools = {
-  write_to_file: writeToFile,
-  replace_in_file: replaceInFile,
-  list_code_definition_names: listCodeDefinitionNames,
-};
 
 /** Commands. */
 export const shellTools = {
@@ -85,7 +75,6 @@ export const webTools = {
 export const tools = {
   ...fileTools,
   ...documentTools,
-  ...codeTools,
   ...shellTools,
   ...conversationTools,
   ...agentTools,

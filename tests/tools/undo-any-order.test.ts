@@ -13,6 +13,7 @@ import type { Tool } from "../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
 import { aWorkspace } from "../support/a-workspace.ts";
 import { builtInTools } from "../../src/toolkits/enabled-toolkits.ts";
+import { codeTools } from "../../toolkits/code/tools/index.ts";
 
 /** Everything below a folder, by path: modes, bytes and links. */
 type Tree = Record<string, string>;
@@ -62,8 +63,8 @@ const ofToolkit = <Input>(name: string, input: fc.Arbitrary<Input>): fc.Arbitrar
 const step = fc.oneof(
   of(tools.create_file, fc.record({ path, content })),
   of(tools.update_file, fc.record({ path, content })),
-  of(tools.write_to_file, fc.record({ path, content })),
-  of(tools.replace_in_file, fc.record({ path, diff })),
+  of(codeTools.write_to_file, fc.record({ path, content })),
+  of(codeTools.replace_in_file, fc.record({ path, diff })),
   ...ofToolkit("patch_file", fc.record({ path, changes })),
   ...ofToolkit("rewrite_file", fc.record({ path, content })),
   of(tools.delete_file, fc.record({ path })),

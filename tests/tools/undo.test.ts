@@ -26,6 +26,7 @@ import type { Tool } from "../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
 import { aWorkspace, type Workspace } from "../support/a-workspace.ts";
 import type { ToolResult } from "../../src/tools/runtime/result.ts";
+import { codeTools } from "../../toolkits/code/tools/index.ts";
 
 let workspace: Workspace;
 let runtime: CallRuntime;
@@ -92,11 +93,16 @@ describe("undo (TOOL-18)", () => {
     ["a replaced file", tools.update_file, { path: "a.txt", content: "three" }, "modify"],
     ["a replaced file of bytes that are no text", tools.update_file, { path: "bytes.bin", content: "text" }, "modify"],
     ["a file replaced through a link", tools.update_file, { path: "link", content: "three" }, "modify"],
-    ["a file written anew", tools.write_to_file, { path: "bytes.bin", content: "text" }, "modify"],
-    ["a file written first, with its folders", tools.write_to_file, { path: "x/y/new.txt", content: "new" }, "create"],
+    ["a file written anew", codeTools.write_to_file, { path: "bytes.bin", content: "text" }, "modify"],
+    [
+      "a file written first, with its folders",
+      codeTools.write_to_file,
+      { path: "x/y/new.txt", content: "new" },
+      "create",
+    ],
     [
       "replaced lines",
-      tools.replace_in_file,
+      codeTools.replace_in_file,
       { path: "a.txt", diff: "<<<<<<< SEARCH\ntwo\n=======\n2\n3\n>>>>>>> REPLACE" },
       "modify",
     ],

@@ -12,6 +12,7 @@ import { syntaxOf, wordDocument } from "../../../src/tools/documents/write/write
 import { snapshot } from "../../../src/tools/undo/snapshot.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
+import { codeTools } from "../../../toolkits/code/tools/index.ts";
 
 const html = `<!doctype html><html><head><title>Plan</title></head><body>
 <h1>Plan for the mill</h1>
@@ -245,7 +246,7 @@ describe("create_file and update_file of a Word document", () => {
   });
 
   it("write_to_file does so too", async () => {
-    const made = await workspace.call(tools.write_to_file, { path: "a.docx", content: "# A" });
+    const made = await workspace.call(codeTools.write_to_file, { path: "a.docx", content: "# A" });
     expect(made.message).toContain("a Word document made from Markdown");
     expect(await read("a.docx")).toContain("# A");
   });
@@ -282,7 +283,7 @@ describe("create_file and update_file of a Word document", () => {
     await workspace.call(tools.create_file, { path: "b.docx", content: "# B" });
     const before = await readFile(join(workspace.root, "b.docx"));
     const diff = "<<<<<<< SEARCH\nPK\n=======\nKP\n>>>>>>> REPLACE";
-    expect(await workspace.call(tools.replace_in_file, { path: "b.docx", diff })).toMatchObject({ success: false });
+    expect(await workspace.call(codeTools.replace_in_file, { path: "b.docx", diff })).toMatchObject({ success: false });
     expect((await readFile(join(workspace.root, "b.docx"))).equals(before)).toBe(true);
   });
 

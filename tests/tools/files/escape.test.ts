@@ -21,6 +21,7 @@ import { tools } from "../../../src/tools/index.ts";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 import { oddPaths } from "./odd-paths.ts";
 import type { ToolResult } from "../../../src/tools/runtime/result.ts";
+import { codeTools } from "../../../toolkits/code/tools/index.ts";
 
 /** Outside the workspace lies this. Nothing of it may be read, changed, or joined by anything. */
 const secret = "CANARY-7f3a9";
@@ -82,9 +83,9 @@ const attempts: [string, (path: string) => Promise<ToolResult>][] = [
   ["read_file", (path) => workspace.call(tools.read_file, { path })],
   ["create_file", (path) => workspace.call(tools.create_file, { path, content: "written" })],
   ["update_file", (path) => workspace.call(tools.update_file, { path, content: "written" })],
-  ["write_to_file", (path) => workspace.call(tools.write_to_file, { path, content: "written" })],
-  ["replace_in_file", (path) => workspace.call(tools.replace_in_file, { path, diff: edit })],
-  ["list_code_definition_names", (path) => workspace.call(tools.list_code_definition_names, { path })],
+  ["write_to_file", (path) => workspace.call(codeTools.write_to_file, { path, content: "written" })],
+  ["replace_in_file", (path) => workspace.call(codeTools.replace_in_file, { path, diff: edit })],
+  ["list_code_definition_names", (path) => workspace.call(codeTools.list_code_definition_names, { path })],
   ["create_folder", (path) => workspace.call(tools.create_folder, { path })],
   ["list_files", (path) => workspace.call(tools.list_files, { path })],
   ["search_content", (path) => workspace.call(tools.search_content, { path, regex: "[A-Z]+-\\w+" })],
@@ -402,8 +403,8 @@ describe("a folder exchanged for a link between check and use", () => {
         const results = await Promise.all([
           workspace.call(tools.read_file, { path: "flip/canary.txt" }),
           workspace.call(tools.update_file, { path: "flip/canary.txt", content: "inside" }),
-          workspace.call(tools.write_to_file, { path: "flip/canary.txt", content: "inside" }),
-          workspace.call(tools.replace_in_file, { path: "flip/canary.txt", diff: edit }),
+          workspace.call(codeTools.write_to_file, { path: "flip/canary.txt", content: "inside" }),
+          workspace.call(codeTools.replace_in_file, { path: "flip/canary.txt", diff: edit }),
           workspace.call(tools.create_file, { path: `flip/deep/new-${round}.txt`, content: "x" }),
           workspace.call(tools.search_content, { path: "flip", regex: "C[A-Z]+-7f3a9" }),
           workspace.call(tools.move_file, { source: `flip/deep/new-${round - 1}.txt`, destination: `flip/m-${round}` }),

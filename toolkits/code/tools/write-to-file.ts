@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { wroteFile, reconcileContent, fileContent } from "../documents/file-content.ts";
-import { defineTool, type ToolContext } from "../runtime/tool.ts";
-import { changesPath, isInCriticalFolder, leadsToCritical, look } from "../workspace/file-checks.ts";
-import { replaceFile, writeNewFile } from "../workspace/file-access.ts";
-import { locate, ownName, parsePath } from "../workspace/workspace-path.ts";
-import type { ToolResult } from "../runtime/result.ts";
+import { wroteFile, reconcileContent, fileContent } from "../../../src/tools/documents/file-content.ts";
+import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
+import { changesPath, isInCriticalFolder, leadsToCritical, look } from "../../../src/tools/workspace/file-checks.ts";
+import { replaceFile, writeNewFile } from "../../../src/tools/workspace/file-access.ts";
+import { locate, ownName, parsePath } from "../../../src/tools/workspace/workspace-path.ts";
+import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 const WriteInput = z.object({
   path: z.string().describe("path of the file, relative to the workspace"),

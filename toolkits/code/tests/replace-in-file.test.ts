@@ -3,10 +3,10 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHash } from "node:crypto";
-import { applyBlocks, type Block, readBlocks } from "../../../src/tools/code/search-replace.ts";
-import { tools } from "../../../src/tools/index.ts";
+import { applyBlocks, type Block, readBlocks } from "../tools/search-replace.ts";
 import { isAppError } from "@millrace/engine/errors/errors";
-import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../../tests/support/a-workspace.ts";
+import { codeTools } from "../tools/index.ts";
 
 let workspace: Workspace;
 beforeEach(async () => {
@@ -24,7 +24,7 @@ async function edit(
   diff: string,
 ): Promise<{ content: string; data: unknown; after: string; errorType?: string | undefined }> {
   await workspace.fill({ "a.ts": before });
-  const { content = "", data, errorType } = await workspace.call(tools.replace_in_file, { path: "a.ts", diff });
+  const { content = "", data, errorType } = await workspace.call(codeTools.replace_in_file, { path: "a.ts", diff });
   return { content, data, errorType, after: await readFile(join(workspace.root, "a.ts"), "utf8") };
 }
 
@@ -154,7 +154,7 @@ describe("replace_in_file", () => {
 
   it("refuses what is no text, what is missing, and what leads outside", async () => {
     await workspace.fill({ "a.bin": "a\0b" });
-    const call = (path: string) => workspace.call(tools.replace_in_file, { path, diff: block("a", "b") });
+    const call = (path: string) => workspace.call(codeTools.replace_in_file, { path, diff: block("a", "b") });
     expect(await call("a.bin")).toMatchObject({ errorType: "invalid_format" });
     expect(await call("none.ts")).toMatchObject({ errorType: "not_found" });
     expect(await call("../x.ts")).toMatchObject({ errorType: "permission" });
@@ -163,7 +163,7 @@ describe("replace_in_file", () => {
   it("asks before it changes a critical file", async () => {
     await workspace.fill({ "package.json": "{}\n", "a.ts": "a\n" });
     const look = (path: string) =>
-      tools.replace_in_file.operation({ path, diff: block("{}", "[]") }, workspace.context);
+      codeTools.replace_in_file.operation({ path, diff: block("{}", "[]") }, workspace.context);
     expect(await look("package.json")).toEqual({ type: "ModifyCriticalFile", path: "package.json" });
     expect(await look("a.ts")).toEqual({ type: "SimpleModify" });
   });
@@ -186,7 +186,7 @@ describe("after a crash", () => {
     ["one\nzwei\nthree\n", "unknown"],
   ])("knows by taking it back whether %j is its own work: %s", async (now, kind) => {
     await workspace.fill({ "a.ts": now });
-    expect(await tools.replace_in_file.reconcile?.(input, { ...workspace.context, begun })).toMatchObject({ kind });
+    expect(await codeTools.replace_in_file.reconcile?.(input, { ...workspace.context, begun })).toMatchObject({ kind });
   });
 });
 

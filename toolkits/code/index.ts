@@ -1,5 +1,5 @@
-import { codeTools } from "../tools/index.ts";
-import { defineToolkit } from "./toolkit.ts";
+import { codeTools } from "./tools/index.ts";
+import { defineToolkit } from "../../src/toolkits/toolkit.ts";
 
 /** Work on source code, beside the toolkit of files. */
 export const code = defineToolkit({

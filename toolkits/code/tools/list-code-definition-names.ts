@@ -2,13 +2,13 @@ import { z } from "zod";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
 import { breathing } from "@millrace/engine/concurrency/breathing";
 import { hasCode } from "@millrace/engine/errors/system-code";
-import { success, type ToolResult } from "../runtime/result.ts";
-import { defineTool, type ToolContext } from "../runtime/tool.ts";
-import { answerLimit, fittingLines, wholeText } from "../workspace/text-lines.ts";
-import { fileSeconds, reading } from "../workspace/file-checks.ts";
-import { notFound } from "../workspace/file-access.ts";
-import { walk } from "../workspace/walk.ts";
-import { locate, type Place } from "../workspace/workspace-path.ts";
+import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
+import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
+import { answerLimit, fittingLines, wholeText } from "../../../src/tools/workspace/text-lines.ts";
+import { fileSeconds, reading } from "../../../src/tools/workspace/file-checks.ts";
+import { notFound } from "../../../src/tools/workspace/file-access.ts";
+import { walk } from "../../../src/tools/workspace/walk.ts";
+import { locate, type Place } from "../../../src/tools/workspace/workspace-path.ts";
 import { type Language, languages } from "./definition-patterns.ts";
 
 /** Definitions that are gathered before the search ends: more than an answer shows. */

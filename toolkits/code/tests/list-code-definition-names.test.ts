@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { languages } from "../../../src/tools/code/definition-patterns.ts";
-import { definitionsOf } from "../../../src/tools/code/list-code-definition-names.ts";
-import { tools } from "../../../src/tools/index.ts";
-import { projectFolder } from "../../support/source-files.ts";
-import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
+import { languages } from "../tools/definition-patterns.ts";
+import { definitionsOf } from "../tools/list-code-definition-names.ts";
+import { projectFolder } from "../../../tests/support/source-files.ts";
+import { aWorkspace, type Workspace } from "../../../tests/support/a-workspace.ts";
+import { codeTools } from "../tools/index.ts";
 
 let workspace: Workspace;
 beforeEach(async () => {
@@ -155,7 +155,7 @@ describe("definitions", () => {
 });
 
 describe("list_code_definition_names", () => {
-  const list = (path: string) => workspace.call(tools.list_code_definition_names, { path });
+  const list = (path: string) => workspace.call(codeTools.list_code_definition_names, { path });
 
   it("lists the files of a folder with their definitions and lines, nested ones indented", async () => {
     await workspace.fill({

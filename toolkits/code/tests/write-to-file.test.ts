@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { tools } from "../../../src/tools/index.ts";
-import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../../tests/support/a-workspace.ts";
+import { codeTools } from "../tools/index.ts";
 
 let workspace: Workspace;
 beforeEach(async () => {
@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => workspace[Symbol.asyncDispose]());
 
-const write = (path: string, content: string) => workspace.call(tools.write_to_file, { path, content });
+const write = (path: string, content: string) => workspace.call(codeTools.write_to_file, { path, content });
 
 describe("write_to_file", () => {
   it("makes a file with its folders, and replaces one that is there", async () => {
@@ -24,7 +24,7 @@ describe("write_to_file", () => {
 
   it("says before what it would do", async () => {
     await workspace.fill({ "a.ts": "a\n", "package.json": "{}\n" });
-    const look = (path: string) => tools.write_to_file.operation({ path, content: "x" }, workspace.context);
+    const look = (path: string) => codeTools.write_to_file.operation({ path, content: "x" }, workspace.context);
     expect(await look("new.ts")).toEqual({ type: "Create" });
     expect(await look("a.ts")).toEqual({ type: "SimpleModify" });
     expect(await look("package.json")).toEqual({ type: "ModifyCriticalFile", path: "package.json" });

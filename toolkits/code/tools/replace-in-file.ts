@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { expectedFailure, success, type ToolResult } from "../runtime/result.ts";
-import { defineTool, type Reconciled, type ToolContext } from "../runtime/tool.ts";
-import { replaceFile } from "../workspace/file-access.ts";
-import { reconcileWrite } from "../workspace/reconcile.ts";
-import { locate } from "../workspace/workspace-path.ts";
+import { expectedFailure, success, type ToolResult } from "../../../src/tools/runtime/result.ts";
+import { defineTool, type Reconciled, type ToolContext } from "../../../src/tools/runtime/tool.ts";
+import { replaceFile } from "../../../src/tools/workspace/file-access.ts";
+import { reconcileWrite } from "../../../src/tools/workspace/reconcile.ts";
+import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 import { type AppliedBlock, applyBlocks, linesHeldBy, readBlocks } from "./search-replace.ts";
-import { wholeText } from "../workspace/text-lines.ts";
-import { changeOperation, changesPath } from "../workspace/file-checks.ts";
+import { wholeText } from "../../../src/tools/workspace/text-lines.ts";
+import { changeOperation, changesPath } from "../../../src/tools/workspace/file-checks.ts";
 
 const ReplaceInput = z.object({
   path: z.string().describe("path of the file, relative to the workspace"),
