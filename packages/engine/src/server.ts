@@ -1,0 +1,194 @@
+import { join } from "node:path";
+import type { Config } from "./config/config.ts";
+import { startClockwork } from "./crons/clockwork.ts";
+import { describeAhead } from "./graphs/describe-ahead.ts";
+import type { GraphExtension } from "./graphs/extension.ts";
+import { loadGraphs, type Graphs } from "./graphs/load.ts";
+import { createApi } from "./http/app.ts";
+import type { HttpExtension, SharedServices } from "./http/environment.ts";
+import { listen } from "./http/listen.ts";
+import { project } from "./http/protocol/events/projections.ts";
+import { cronRequest } from "./http/requests/cron-request.ts";
+import { webhookBody } from "./http/requests/webhook-body.ts";
+import { createLogger, type Logger } from "./logger.ts";
+import { openCustomParts, type CustomParts } from "./manifest/custom-parts.ts";
+import { keepGlobals } from "./manifest/own-globals.ts";
+import { bindSdkClient } from "./manifest/sdk-globals.ts";
+import { prepareDataFolder, prepareFolders } from "./process/folders.ts";
+import type { RunExtension } from "./runs/extension.ts";
+import { runLimits } from "./runs/options.ts";
+import { Runs } from "./runs/runs.ts";
+import { WebhookSender } from "./runs/webhook-sender.ts";
+import { withDefaultTimes } from "./storage/default-times.ts";
+import { passStoreQueues } from "./storage/items/graph-store.ts";
+import type { Run } from "./storage/records.ts";
+import { createSqliteStorage, type SqliteStorage } from "./storage/sqlite/storage.ts";
+import type { Storage } from "./storage/storage.ts";
+import { createTracing, skipIdleTracing } from "./tracing.ts";
+
+/** A server that listens. */
+export interface RunningServer {
+  /** Where it listens, without a slash at the end. */
+  url: string;
+  /** Whether no run walks. */
+  isIdle(): boolean;
+  /** Takes no new runs, parks the running ones, at the latest after `drainSeconds`, then closes everything. */
+  close(): Promise<void>;
+}
+
+/** What a server has when its agent is opened: no run has begun, and nothing is answered yet. */
+export interface ServerParts {
+  config: Config;
+  /** Absolute, links resolved. */
+  workspace: string;
+  logger: Logger;
+  storage: Storage;
+  /** The store of items as it was opened, in no caller's scope. */
+  items: Storage["items"];
+  graphs: Graphs;
+  /** What `langgraph.json` brings besides graphs. */
+  custom: CustomParts;
+}
+
+/** An agent beside the graphs of other people. */
+export interface ServerExtension {
+  graphs: GraphExtension;
+  /** Puts stores of its own in the place of the server's. */
+  stores(config: Config, storage: SqliteStorage): SqliteStorage;
+  open(parts: ServerParts): OpenedExtension;
+}
+
+/** An agent that is open. */
+export interface OpenedExtension {
+  runs: RunExtension;
+  /** Told of each run that is over. */
+  onOver(run: Run): void;
+  /** Keys in use, which no trace may hold. */
+  secrets(): readonly string[];
+  /** Its part of the API, once there are runs. */
+  http(runs: Runs): (shared: SharedServices) => HttpExtension;
+  /** The server is ready. */
+  start(): void;
+  /** The server stops: ends what clients follow. Runs still finish. */
+  stop(): Promise<void>;
+  /** No run works any more, and the storage is closed. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds that spans get to leave; a LangSmith server that is away must not hold up a stop. */
+const traceFlushMilliseconds = 2000;
+
+/**
+ * Puts the parts together and listens. What a former process has left unfinished is taken up before the first request
+ * is answered. Throws an `AppError` that names the thing and the remedy: a port in use, a folder that cannot be used, a
+ * database that cannot be read.
+ */
+export async function startServer(
+  config: Config,
+  logger: Logger = createLogger(config.logLevel),
+  extension?: ServerExtension,
+): Promise<RunningServer> {
+  const workspace = prepareFolders(config);
+  const port = await takePort(config);
+  try {
+    return await startAt(port, { config, workspace, logger }, extension);
+  } catch (error) {
+    await port.close();
+    throw error;
+  }
+}
+
+/** Everything behind the port. */
+async function startAt(
+  port: Port,
+  { config, workspace, logger }: Pick<ServerParts, "config" | "workspace" | "logger">,
+  extension: ServerExtension | undefined,
+): Promise<RunningServer> {
+  const opened = openStorage(config, workspace, extension);
+  try {
+    const { custom, storage, graphs } = await openUserParts(config, { opened, logger, extension: extension?.graphs });
+    const agent = extension?.open({ config, workspace, logger, storage, items: opened.items, graphs, custom });
+    const tracing = createTracing(config, () => agent?.secrets() ?? []);
+    if (tracing === undefined) skipIdleTracing();
+    const webhooks = new WebhookSender({ store: storage.webhooks, settings: config.webhooks, logger });
+    const onOver = (run: Run): void => {
+      agent?.onOver(run);
+      if (run.kwargs.webhook !== undefined) webhooks.wake();
+    };
+    const told = { ...tracing, webhookBody, project, onOver };
+    const limits = runLimits(config, custom.auth);
+    const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...told });
+    const api = createApi({ config, storage, runs, graphs, custom, logger, extension: agent?.http(runs) });
+    const unbindClient = bindSdkClient(port.url);
+    const { resumed } = await runs.recover();
+    if (resumed > 0) logger.info({ resumed }, "runs_resumed");
+    const learning = describeAhead(graphs, config, logger);
+    port.admit(api);
+    const toRequest = cronRequest.bind(undefined, { runnable: storage, graphs });
+    const clockwork = startClockwork({ config, storage, runs, toRequest, logger });
+    webhooks.start(port.url);
+    agent?.start();
+    return {
+      url: port.url,
+      isIdle: () => runs.isIdle(),
+      close: async () => {
+        unbindClient();
+        await Promise.all([learning.stop(), clockwork.stop(), agent?.stop(), webhooks.stop()]);
+        // While runs finish, their readers stay and new runs are refused with 503.
+        await runs.drain(config.drainSeconds * 1_000);
+        await port.close();
+        await storage.close();
+        await agent?.close();
+        await tracing?.flush(traceFlushMilliseconds);
+      },
+    };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+/** What the modules of a user bring, which are loaded here and run in this process from now on. */
+async function openUserParts(
+  config: Config,
+  { opened, logger, extension }: { opened: Storage; logger: Logger; extension: GraphExtension | undefined },
+): Promise<Pick<ServerParts, "custom" | "storage" | "graphs">> {
+  const changedGlobals = keepGlobals();
+  const custom = await openCustomParts(config.graphs, logger);
+  const storage = withDefaultTimes(opened, custom.times);
+  const graphs = await loadGraphs(config.graphs, storage.checkpointer, config.loadSeconds * 1_000, extension);
+  for (const problem of graphs.problems) logger.error(problem, "graph_not_served");
+  const replaced = graphs.ids().filter((id) => graphs.get(id).store !== undefined);
+  if (replaced.length > 0) logger.info({ graphs: replaced }, "stores_of_graphs_replaced");
+  const globals = changedGlobals();
+  if (globals !== undefined) logger.warn(globals, "globals_changed");
+  return { custom, storage, graphs };
+}
+
+/** A port that is listened on; requests wait until there is something that answers them. */
+interface Port {
+  url: string;
+  admit: (api: ReturnType<typeof createApi>) => void;
+  close: () => Promise<void>;
+}
+
+/**
+ * The port is taken first, so that a second start by mistake touches no run, and no module of a user has it; requests
+ * wait until they are admitted.
+ */
+async function takePort(config: Config): Promise<Port> {
+  const { promise, resolve: admit } = Promise.withResolvers<ReturnType<typeof createApi>>();
+  const listener = await listen(config, (request, bindings) => promise.then((api) => api.fetch(request, bindings)));
+  return { ...listener, admit };
+}
+
+/** Everything that outlives the process is in one file, in the data folder or where conversations were said to be. */
+function openStorage(config: Config, workspace: string, extension: ServerExtension | undefined): SqliteStorage {
+  const { dataDir, conversations } = config;
+  const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
+  if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
+  passStoreQueues();
+  const limits = { threads: cachedSessions, seconds: cacheSeconds };
+  const storage = createSqliteStorage(join(folder, "millrace.db"), undefined, limits);
+  return extension?.stores(config, storage) ?? storage;
+}
