@@ -75,14 +75,15 @@ const gates = [
 ];
 /** What the recipes change, and what the gates read. */
 const copied =
-  "src packages toolkits docs tests/support tests/bench/graphs tests/bench/langgraph.json tests/bench/figures.ts tests/bench/load.ts README.md .env.example langgraph.json package.json tsconfig.json vitest.config.ts .oxfmtrc.json"
+  "src packages toolkits docs tests/support tests/bench/graphs tests/bench/langgraph.json README.md .env.example langgraph.json package.json tsconfig.json vitest.config.ts .oxfmtrc.json"
     .split(" ")
     .concat(gates);
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "millrace-recipes-"));
   for (const name of copied) {
-    cpSync(join(projectFolder, name), join(folder, name), { recursive: true });
+    const isWanted = (path: string): boolean => !/\/toolkits\/[^/]+\/tests$/u.test(path);
+    cpSync(join(projectFolder, name), join(folder, name), { recursive: true, filter: isWanted });
   }
   symlinkSync(join(projectFolder, "node_modules"), join(folder, "node_modules"));
   mkdirSync(join(folder, "workspace"));

@@ -13,6 +13,7 @@ import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { serve } from "../runs/fixtures.ts";
 import type { ModelServer } from "../support/model-server.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
+import { itemSource } from "../support/item-tool.ts";
 
 /** Runs of the workflow over a storage, as a process has them, with the agents of a workspace. */
 export function agentRuns(storage: Storage, workspace: string, model: ModelServer): Runs {
@@ -20,7 +21,8 @@ export function agentRuns(storage: Storage, workspace: string, model: ModelServe
   const home = join(workspace, "home");
   const services = {
     ledger: storage.ledger,
-    ...toolkitParts(workspace, storage.tasks),
+    ...toolkitParts(workspace),
+    toolSources: [itemSource(storage.tasks)],
     workspace,
     locks: createLocks(),
     defaultModel: "openai:scripted",

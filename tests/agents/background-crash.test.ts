@@ -57,7 +57,7 @@ it("begins each agent once and brings all to their end, wherever the process end
     handler: scriptsOf({
       caller: [hands("background", { one: "Go", two: "Go" }), { text: "They work." }],
       one: [
-        { toolCalls: [{ name: "create_task", arguments: { title: "first" }, id: "make" }] },
+        { toolCalls: [{ name: "add_item", arguments: { title: "first" }, id: "make" }] },
         { text: "A task is there." },
       ],
       two: [{ text: "No task." }],

@@ -24,7 +24,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const makes = (title: string) => ({ toolCalls: [{ name: "create_task", arguments: { title }, id: `make-${title}` }] });
+const makes = (title: string) => ({ toolCalls: [{ name: "add_item", arguments: { title }, id: `make-${title}` }] });
 
 it.each(["parallel", "serial"] as const)(
   "goes on with %s agents wherever the process ended, and no effect happens twice",

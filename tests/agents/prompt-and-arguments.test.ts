@@ -80,7 +80,9 @@ describe("the arguments of run_named_subagents", () => {
   });
 
   it("do nothing where there is no conversation to work in", async () => {
-    expect(await runNamedSubagents.run({ subagents: [{ name: "a", task: "b" }] }, {} as never)).toMatchObject({
+    expect(
+      await runNamedSubagents.run({ subagents: [{ name: "a", task: "b" }] }, { server: {} } as never),
+    ).toMatchObject({
       success: false,
       errorType: "unavailable_tool_mode",
     });

@@ -56,7 +56,7 @@ async function messagesNow(): Promise<BaseMessage[]> {
   return (messages ?? []) as BaseMessage[];
 }
 
-const makes: ModelStep = { toolCalls: [{ name: "create_task", arguments: { title: "first" }, id: "make" }] };
+const makes: ModelStep = { toolCalls: [{ name: "add_item", arguments: { title: "first" }, id: "make" }] };
 
 const deletes = (path: string): ModelStep => ({
   toolCalls: [{ name: "delete_file", arguments: { path }, id: `delete-${path}` }],
@@ -143,7 +143,7 @@ describe("a stop", () => {
     expect(ended?.status).toBe("interrupted");
     const messages = await messagesNow();
     expect(messages.map((message) => message.getType())).toEqual(["human", "ai", "tool", "ai"]);
-    expect(messages.find(isToolMessage)?.text).toMatch(/agents were at work.*create_task \(finished\)/u);
+    expect(messages.find(isToolMessage)?.text).toMatch(/agents were at work.*add_item \(finished\)/u);
     expect(await storage.tasks.find({ staging: true })).toHaveLength(1);
     expect(reader.custom().find(({ type }) => type === "stop_completed")).toMatchObject({
       partial: null,
@@ -206,7 +206,7 @@ describe("questions of agents", () => {
     await collect(runs.follow(next.run_id, -1, never));
     const messages = await messagesNow();
     expect(messages.map((message) => message.getType())).toEqual(["human", "ai", "tool", "human", "ai"]);
-    expect(messages.find(isToolMessage)?.text).toMatch(/agents were at work.*create_task \(finished\)/u);
+    expect(messages.find(isToolMessage)?.text).toMatch(/agents were at work.*add_item \(finished\)/u);
     expect(messages.at(-1)?.text).toBe("Something else then.");
     expect(await storage.approvals.pending(session.session_id)).toEqual([]);
     expect(existsSync(join(workspace, "a.txt"))).toBe(true);

@@ -142,7 +142,7 @@ describe("what a cron's runs may use", () => {
     try {
       const { openai } = loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url });
       const agent = { agent: join(projectFolder, "src/graph/workflow.ts:workflow") };
-      const config = { openai, model: "openai:scripted", ownerTools: { bob: ["read_tasks"] } };
+      const config = { openai, model: "openai:scripted", ownerTools: { bob: ["list_files"] } };
       const first = await servers.serve(rules, config, { graphs: agent });
       const asking = (text: string) => ({ input: { messages: [{ role: "user", content: text }] } });
       const body = { assistant_id: "agent", schedule: yearly, context: { mode: "free_work" }, ...asking("Work") };
@@ -150,8 +150,8 @@ describe("what a cron's runs may use", () => {
       expect((await by(first, "bob", "PATCH", `/runs/crons/${cron_id}`, asking("Work for me"))).status).toBe(200);
       const server = await untilDue(first, cron_id);
       await expect.poll(() => model.requests.length, { timeout: 30_000 }).toBe(1);
-      expect(model.requests[0]?.toolNames).toContain("read_tasks");
-      expect(model.requests[0]?.toolNames).not.toContain("create_task");
+      expect(model.requests[0]?.toolNames).toContain("list_files");
+      expect(model.requests[0]?.toolNames).not.toContain("create_file");
       await server.close();
     } finally {
       await model.close();

@@ -17,7 +17,7 @@ beforeAll(async () => {
     model: "openai:scripted",
     openai: { apiKey: "test-key", baseUrl: model.url },
     apiKeys: ["guest", "ann"].map((owner) => ({ owner, key: `key-of-${owner}` })),
-    ownerTools: { guest: ["files", "read_tasks"] },
+    ownerTools: { guest: ["files", "list_code_definition_names"] },
   });
 });
 afterAll(async () => {
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const Values = z.looseObject({ messages: z.array(z.looseObject({ type: z.string(), content: z.string() })) });
 const Thread = z.looseObject({ thread_id: z.string() });
-const creates: ModelStep = { toolCalls: [{ name: "create_task", arguments: { title: "A" } }] };
+const creates: ModelStep = { toolCalls: [{ name: "write_to_file", arguments: { path: "a.txt", content: "A" } }] };
 const named = (context: object) => ({ mode: "free_work", ...context });
 
 /** What one owner does. */
@@ -55,28 +55,32 @@ describe("tools that an owner may not use (TOOL-13)", () => {
     model.push(creates, { text: "I cannot." });
     const { messages } = Values.parse(await (await guest.run(await guest.thread(), {})).json());
     const offered = model.requests.at(-1)?.toolNames ?? [];
-    expect(offered).toEqual(expect.arrayContaining(["read_file", "create_file", "read_tasks", "attempt_completion"]));
-    expect(offered).not.toContain("create_task");
+    expect(offered).toEqual(
+      expect.arrayContaining(["read_file", "create_file", "list_code_definition_names", "attempt_completion"]),
+    );
+    expect(offered).not.toContain("write_to_file");
     expect(messages.find(({ type }) => type === "tool")?.content).toContain("tool_not_found");
 
     const ann = as("ann");
     model.push(creates, { text: "Done." });
     const others = Values.parse(await (await ann.run(await ann.thread(), {})).json()).messages;
-    expect(others.find(({ type }) => type === "tool")?.content).toContain("Task created");
+    expect(others.find(({ type }) => type === "tool")?.content).toContain("a.txt");
   });
 
   it("cannot be named by a run, chosen for it, or run by hand, and are not listed", async () => {
     const guest = as("guest");
     const thread = await guest.thread();
-    for (const context of [{ tools: ["create_task"] }, { selected_tool: "create_task" }]) {
-      expect(await (await guest.run(thread, context)).text()).toContain("create_task");
+    for (const context of [{ tools: ["write_to_file"] }, { selected_tool: "write_to_file" }]) {
+      expect(await (await guest.run(thread, context)).text()).toContain("write_to_file");
     }
     expect(model.unexpected).toEqual([]);
-    const byHand = await guest.send("POST", `/threads/${thread}/tools/create_task/run`, { args: { title: "B" } });
+    const byHand = await guest.send("POST", `/threads/${thread}/tools/write_to_file/run`, {
+      args: { path: "b.txt", content: "B" },
+    });
     expect(byHand.status).toBe(404);
-    expect(await guest.tools()).not.toContain("create_task");
-    expect(await guest.tools()).toContain("read_tasks");
-    expect(await as("ann").tools()).toContain("create_task");
+    expect(await guest.tools()).not.toContain("write_to_file");
+    expect(await guest.tools()).toContain("list_code_definition_names");
+    expect(await as("ann").tools()).toContain("write_to_file");
   });
 });
 
@@ -102,8 +106,8 @@ describe("what an owner may use", () => {
   });
 
   it("is read from the environment, and what is wrong there is told", () => {
-    const { ownerTools } = loadConfig({ MILLRACE_OWNER_TOOLS: "guest: files read_tasks, kiosk:" });
-    expect(ownerTools).toEqual({ guest: ["files", "read_tasks"], kiosk: [] });
+    const { ownerTools } = loadConfig({ MILLRACE_OWNER_TOOLS: "guest: files list_code_definition_names, kiosk:" });
+    expect(ownerTools).toEqual({ guest: ["files", "list_code_definition_names"], kiosk: [] });
     const ofUsers = loadConfig({ MILLRACE_OWNER_TOOLS: "ann@example.org:files, https://id.example.org/7: web" });
     expect(ofUsers.ownerTools).toEqual({ "ann@example.org": ["files"], "https://id.example.org/7": ["web"] });
     expect(() => loadConfig({ MILLRACE_OWNER_TOOLS: "guest" })).toThrow(/entry 1: expected owner:name/u);

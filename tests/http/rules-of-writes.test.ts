@@ -5,6 +5,7 @@ import { describedRoutes } from "../support/described-routes.ts";
 import { openRulesServers, type RulesServers } from "../support/rules-servers.ts";
 import { projectFolder } from "../support/source-files.ts";
 import type { TestServer } from "../support/test-server.ts";
+import { toolkits } from "../../src/toolkits/index.ts";
 
 /** Everybody sees their own. What a request refuses is refused, with a no or with a filter that shows nothing. */
 const rules = `.authenticate(({ headers }) => ({
@@ -207,6 +208,9 @@ async function response(user: Somebody): Promise<Ids> {
 }
 
 /** Every route that writes, and what it must ask of the rules before it does. */
+/** Whether this program has the planner, whose routes are below /api. */
+const hasPlanner = toolkits.some(({ name }) => name === "planner");
+
 const writes: Record<string, Write | Write[]> = {
   "POST /threads": [
     { asks: ["threads:create"], on: async () => ({}), body: () => ({ ttl: 60 }) },
@@ -304,8 +308,10 @@ const writes: Record<string, Write | Write[]> = {
     { ...update, on: working, body: ({ thread_id, run_id }) => ({ thread_id, run_ids: [run_id] }) },
     { ...update, on: working, body: () => ({ status: "all" }), isQuiet: "of many" },
   ],
-  "POST /api/ai/chat": { ...alone, body: () => said },
-  "POST /api/ai/chat/stream": { ...alone, body: () => said },
+  ...(hasPlanner && {
+    "POST /api/ai/chat": { ...alone, body: () => said },
+    "POST /api/ai/chat/stream": { ...alone, body: () => said },
+  }),
   "POST /a2a/{assistant_id}": {
     asks: ["threads:create", "threads:create_run"],
     on: async () => ({ assistant_id: "agent" }),
@@ -367,15 +373,15 @@ const writes: Record<string, Write | Write[]> = {
   ],
 };
 
-/** What the user keeps beside threads: no rule is asked, and nobody else sees it (`users-apart.test.ts`). */
-const ownThings = [
+const ofPlanner = [
   "POST /api/tasks",
   "PATCH /api/tasks/{task_id}",
   "DELETE /api/tasks/{task_id}",
   "POST /api/tasks/{task_id}/schedules",
   "DELETE /api/tasks/{task_id}/schedules/{schedule_id}",
-  "PUT /namespaces/{namespace}/current",
 ];
+/** What the user keeps beside threads: no rule is asked, and nobody else sees it (`users-apart.test.ts` of the planner). */
+const ownThings = [...(hasPlanner ? ofPlanner : []), "PUT /namespaces/{namespace}/current"];
 
 /** What all callers share: no user of the rules changes it. */
 const administered: Record<string, object | undefined> = {

@@ -4,7 +4,6 @@ import { z } from "zod";
 import { SessionDetails } from "../../src/sessions/overview/info.ts";
 import { SessionActivity } from "../../src/sessions/overview/status.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
-import { readEvents } from "../support/read-events.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -35,35 +34,12 @@ async function delayed(id: string, input: object | null = messages("Later")): Pr
   return z.looseObject({ run_id: z.string() }).parse(await response.json()).run_id;
 }
 
-const kindsOf = async (runId: string): Promise<(string | undefined)[]> => {
-  const told = await readEvents(await server.send("GET", `/api/ai/chat/stream/${runId}`));
-  return told.map(({ event = "message" }) => event);
-};
 const json = async (path: string): Promise<unknown> => (await server.send("GET", path)).json();
 const statusOf = async (id: string) => SessionActivity.parse(await json(`/threads/${id}/status`));
 const infoOf = async (id: string) => SessionDetails.parse(await json(`/threads/${id}/info`));
 const question = { toolCalls: [{ name: "ask_followup_question", arguments: { question: "Which day is it for?" } }] };
 
 describe("a run that has not begun, or was stopped before", () => {
-  it("leaves the question to the answer that asked it, when that is read again", async () => {
-    steps = [question];
-    const body = { messages: [{ role: "user", text: "Create a task" }] };
-    const answer = await server.send("POST", "/api/ai/chat", body);
-    const id = answer.headers.get("x-thread-id") ?? "";
-    const runId = answer.headers.get("content-location")?.split("/").at(-1) ?? "";
-    const asked = await kindsOf(runId);
-    expect(asked).toEqual(["message", "question", "done"]);
-    // One that goes on passes over no question.
-    const waiting = await delayed(id, null);
-    expect(await kindsOf(runId)).toEqual(asked);
-    await server.client.runs.cancel(id, waiting, true);
-    expect(await kindsOf(runId)).toEqual(asked);
-    const later = await delayed(id);
-    await server.client.runs.cancel(id, later, true);
-    expect(await kindsOf(runId)).toEqual(asked);
-    expect(await kindsOf(later)).not.toContain("question");
-  });
-
   it("leaves the thread waiting, with the model that the run which asked has chosen", async () => {
     steps = [question];
     const { thread_id: id } = await server.client.threads.create();

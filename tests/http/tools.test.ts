@@ -43,7 +43,7 @@ afterAll(() => server.remove());
 describe("the list of tools", () => {
   it("says of every tool what it takes, when a person is asked, and how its calls went", async () => {
     const thread = await newThread();
-    await run(thread, "create_task", { args: { title: "Count me" } });
+    await run(thread, "create_folder", { args: { path: "count-me" } });
     await run(thread, "read_file", { args: { path: "not-there.txt" } });
     const listed = (await (await server.send("GET", "/tools")).json()) as { name: string }[];
     expect(listed.map(({ name }) => name)).toEqual(
@@ -58,8 +58,7 @@ describe("the list of tools", () => {
       confirmation: expect.arrayContaining([{ operation: "DeleteFolder", asks: "always" }]),
       statistics: null,
     });
-    expect(listed.find(({ name }) => name === "create_task")).toMatchObject({
-      confirmation: [{ operation: "Create", asks: "never" }],
+    expect(listed.find(({ name }) => name === "create_folder")).toMatchObject({
       statistics: { calls: 1, successes: 1, failures: 0 },
     });
     expect(listed.find(({ name }) => name === "read_file")).toMatchObject({ statistics: { calls: 1, failures: 1 } });
@@ -136,23 +135,23 @@ describe("a tool that is run by hand", () => {
 
   it("has one effect under one key, and the same answer twice", async () => {
     const thread = await newThread();
-    const call = { args: { title: "Only once" } };
+    const call = { args: { path: "only-once" } };
     const headers = { "idempotency-key": "a key" };
-    const first = await ran(await run(thread, "create_task", call, headers));
-    const second = await ran(await run(thread, "create_task", call, headers));
+    const first = await ran(await run(thread, "create_folder", call, headers));
+    const second = await ran(await run(thread, "create_folder", call, headers));
     expect(second).toEqual(first);
     expect((await logOf(thread)).total).toBe(1);
     expect(await messagesOf(thread)).toHaveLength(3);
-    const other = await run(thread, "read_tasks", { args: {} }, headers);
+    const other = await run(thread, "list_files", { args: { path: "." } }, headers);
     expect(other.status).toBe(409);
-    const elsewhere = await ran(await run(await newThread(), "create_task", call, headers));
+    const elsewhere = await ran(await run(await newThread(), "create_folder", call, headers));
     expect(elsewhere.call_id).not.toBe(first.call_id);
   });
 
   it("keeps every one of several at once in the history", async () => {
     const thread = await newThread();
     const answers = await Promise.all(
-      ["a", "b", "c"].map(async (title) => ran(await run(thread, "create_task", { args: { title } }))),
+      ["a", "b", "c"].map(async (title) => ran(await run(thread, "create_folder", { args: { path: title } }))),
     );
     const ids = (await messagesOf(thread)).map(({ id }) => id);
     expect(ids.toSorted()).toEqual(answers.flatMap(({ message_ids }) => message_ids).toSorted());
@@ -166,7 +165,7 @@ describe("a tool that is run by hand", () => {
       input: { messages: [{ role: "user", content: "Delete the folder full" }] },
     });
     expect((await server.client.threads.get(thread)).status).toBe("interrupted");
-    const refused = await run(thread, "create_task", { args: { title: "Not now" } });
+    const refused = await run(thread, "create_folder", { args: { path: "not-now" } });
     expect(refused.status).toBe(409);
     expect(await refused.text()).toContain("question");
   });
@@ -175,7 +174,7 @@ describe("a tool that is run by hand", () => {
     const unknown = await run(await newThread(), "fly", {});
     expect(unknown.status).toBe(404);
     expect(await unknown.text()).toContain("read_file");
-    expect((await run(crypto.randomUUID(), "read_tasks", {})).status).toBe(404);
+    expect((await run(crypto.randomUUID(), "list_files", {})).status).toBe(404);
   });
 });
 
@@ -188,10 +187,10 @@ describe("with keys", () => {
     const shared = await startTestServer({ graphs: join(projectFolder, "langgraph.json"), apiKeys });
     try {
       const thread = (await shared.client.threads.create()).thread_id;
-      const path = `/threads/${thread}/tools/create_task/run`;
+      const path = `/threads/${thread}/tools/create_folder/run`;
       const bob = { "x-api-key": "key-of-bob" };
-      expect((await shared.send("POST", path, { args: { title: "x" } }, bob)).status).toBe(404);
-      const own = await shared.send("POST", path, { args: { title: "x" } }, { "x-api-key": "key-of-ann" });
+      expect((await shared.send("POST", path, { args: { path: "x" } }, bob)).status).toBe(404);
+      const own = await shared.send("POST", path, { args: { path: "x" } }, { "x-api-key": "key-of-ann" });
       expect(own.status).toBe(200);
       const listed = (await (await shared.send("GET", "/tools", undefined, bob)).json()) as { statistics: unknown }[];
       expect(listed.every(({ statistics }) => statistics === null)).toBe(true);
@@ -206,7 +205,7 @@ describe("without hooks", () => {
     const quiet = await startTestServer({ graphs: join(projectFolder, "langgraph.json"), toolHooks: false });
     try {
       const thread = (await quiet.client.threads.create()).thread_id;
-      const answer = await quiet.send("POST", `/threads/${thread}/tools/create_task/run`, { args: { title: "x" } });
+      const answer = await quiet.send("POST", `/threads/${thread}/tools/create_folder/run`, { args: { path: "x" } });
       expect(answer.status).toBe(200);
       const listed = (await (await quiet.send("GET", "/tools")).json()) as { statistics: unknown }[];
       expect(listed.every(({ statistics }) => statistics === null)).toBe(true);

@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 const makes = (title: string): ModelStep => ({
-  toolCalls: [{ name: "create_task", arguments: { title }, id: `make-${title}` }],
+  toolCalls: [{ name: "add_item", arguments: { title }, id: `make-${title}` }],
 });
 const asks = (question: string): ModelStep => ({
   toolCalls: [{ name: "ask_followup_question", arguments: { question }, id: question }],

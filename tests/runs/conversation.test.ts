@@ -256,14 +256,14 @@ describe("a run tells of its conversation (STATE-01)", () => {
   });
 
   it("stopped in a tool: the call is cancelled, and nothing stays locked (STATE-06, STOP-12)", async () => {
-    const call: ModelStep = { toolCalls: [{ name: "create_task", arguments: { title: "A" } }] };
+    const call: ModelStep = { toolCalls: [{ name: "add_item", arguments: { title: "A" } }] };
     const flow = await open({ script: [call] });
     flow.gate.current = createGate();
     const { run, reader } = await flow.start("create a task named A");
     await flow.gate.current.arrived;
     await reader.until(() => statesOf(reader).some((event) => short(event) === "ToolCalling executing"));
     const live = activityOf(flow.runs.companionOf(flow.session.session_id));
-    expect(live?.activity.openCalls()).toMatchObject([{ tool_name: "create_task", status: "executing" }]);
+    expect(live?.activity.openCalls()).toMatchObject([{ tool_name: "add_item", status: "executing" }]);
     const ended = flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     flow.gate.current.open();
     await ended;
@@ -283,7 +283,7 @@ describe("a run tells of its conversation (STATE-01)", () => {
   });
 
   it("to the status alone, where no reader has asked for events (LOOP-24)", async () => {
-    const call: ModelStep = { toolCalls: [{ name: "create_task", arguments: { title: "A" } }] };
+    const call: ModelStep = { toolCalls: [{ name: "add_item", arguments: { title: "A" } }] };
     const flow = await open({ script: [call, { text: "Done." }] });
     flow.gate.current = createGate();
     const { reader } = await flow.start("create a task named A", { stream_mode: ["values"] });

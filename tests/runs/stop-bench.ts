@@ -20,6 +20,7 @@ import { startModelServer, type ModelServer, type ModelServerOptions } from "../
 import { createSession, request, serve, type createGate } from "./fixtures.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 import type { TaskStore } from "@millrace/engine/storage/task-store";
+import { itemSource } from "../support/item-tool.ts";
 
 /** What a reader of one run got: its events, and the text and reasoning of each streamed message. */
 export interface Reader {
@@ -76,16 +77,16 @@ export function read(events: AsyncIterable<RunEvent>): Reader {
   return reader;
 }
 
-/** The real workflow with runs, a scripted strict model, and a planner whose writes wait at a gate when there is one. */
+/** The real workflow with runs, a scripted strict model, and a tool whose writes wait at a gate when there is one. */
 export interface StopBench {
   runs: Runs;
   storage: Storage;
   session: Session;
   model: ModelServer;
   workspace: string;
-  /** The next write of a task waits here. */
+  /** The next write of an item waits here. */
   gate: { current: ReturnType<typeof createGate> | undefined };
-  /** Titles of the tasks whose creation began. */
+  /** Titles of the items whose creation began. */
   effects: string[];
   start(text: string, patch?: Parameters<typeof request>[1]): Promise<{ run: Run; reader: Reader }>;
   /** Runs to the end; answers with the run's row. */
@@ -126,7 +127,8 @@ export async function startStopBench(
   };
   const services: RunServices = {
     ledger: storage.ledger,
-    ...toolkitParts(workspace, tasks),
+    ...toolkitParts(workspace),
+    toolSources: [itemSource(tasks)],
     workspace,
     locks: createLocks(),
     hooks: options.hooks ?? [],

@@ -200,7 +200,7 @@ describe("a crash between a stop and the end of its run", () => {
 describe("a turn whose stop was cut short by a crash", () => {
   const words = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
   const script: ModelStep[] = [
-    { toolCalls: [{ name: "create_task", arguments: { title: "first" }, id: "first" }] },
+    { toolCalls: [{ name: "add_item", arguments: { title: "first" }, id: "first" }] },
     { text: words, hold: { after: 30, until: new Promise<never>(() => undefined) } },
   ];
 
@@ -263,7 +263,7 @@ describe("a run that broke off in the middle of its turn", () => {
     const bench = await startStopBench({
       storage,
       script: [
-        { toolCalls: [{ name: "create_task", arguments: { title: "first" }, id: "first" }] },
+        { toolCalls: [{ name: "add_item", arguments: { title: "first" }, id: "first" }] },
         { text: "many words ".repeat(200), delayMs: 2 },
         { text: "I know of it." },
       ],
@@ -296,7 +296,7 @@ describe("a run that was under way at a crash and waits for a place after it", (
   it("keeps its turn when it is stopped there", async () => {
     const first = open(folder);
     const stuck: ModelStep = { text: "never said", hold: { after: 0, until: new Promise<never>(() => undefined) } };
-    const calls: ModelStep = { toolCalls: [{ name: "create_task", arguments: { title: "first" } }] };
+    const calls: ModelStep = { toolCalls: [{ name: "add_item", arguments: { title: "first" } }] };
     const handler = ({ messages }: ModelRequest): ModelStep => (messages.at(-1)?.role === "tool" ? stuck : calls);
     const before = await startStopBench({ handler, storage: first });
     const inFront = await before.start("Add a task");

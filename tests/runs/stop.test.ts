@@ -118,7 +118,7 @@ describe("a stop in the middle of an answer", () => {
 });
 
 const creates = (...titles: string[]): ModelStep => ({
-  toolCalls: titles.map((title) => ({ name: "create_task", arguments: { title }, id: title })),
+  toolCalls: titles.map((title) => ({ name: "add_item", arguments: { title }, id: title })),
 });
 
 describe("a stop around tools", () => {
@@ -144,7 +144,7 @@ describe("a stop around tools", () => {
     await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     const { messages } = await flow.state();
     expect(kinds(messages)).toEqual(["human", "ai", "tool", "ai", "tool", "ai"]);
-    expect(messages.filter(isToolMessage).every((message) => message.text.startsWith("Task created"))).toBe(true);
+    expect(messages.filter(isToolMessage).every((message) => message.text.startsWith("Item added"))).toBe(true);
     expect(messages.at(-1)?.text).toBe(words(30));
     expect(stopEvent(reader)).toMatchObject({ tool_calls_executed: ["first", "second"], tool_calls_pending: [] });
     expect(flow.effects).toEqual(["first", "second"]);
@@ -174,9 +174,9 @@ describe("a stop around tools", () => {
     const { messages } = await flow.state();
     expect(kinds(messages)).toEqual(["human", "ai", "tool", "tool", "tool", "ai"]);
     expectStopped(messages);
-    expect(messages.at(-1)?.text).toContain("create_task: Task created");
+    expect(messages.at(-1)?.text).toContain("add_item: Item added");
     const results = Object.fromEntries(messages.filter(isToolMessage).map((result) => [result.tool_call_id, result]));
-    expect(results[begun[0] ?? ""]?.text).toContain("Task created");
+    expect(results[begun[0] ?? ""]?.text).toContain("Item added");
     expect(results[begun[1] ?? ""]?.text).toContain("Whether it had an effect is not known");
     expect(messages.filter(isAIMessage)[0]?.tool_calls).toHaveLength(3);
     expect(stopEvent(reader)).toMatchObject({ tool_calls_executed: [begun[0]] });
@@ -189,8 +189,8 @@ describe("a stop at any moment", () => {
   const plan = JSON.stringify({
     goal: "both",
     steps: [
-      { id: "1", goal: "create the first task", tool: "create_task", input: "", depends_on: [] },
-      { id: "2", goal: "create the second task", tool: "create_task", input: "", depends_on: ["1"] },
+      { id: "1", goal: "create the first task", tool: "add_item", input: "", depends_on: [] },
+      { id: "2", goal: "create the second task", tool: "add_item", input: "", depends_on: ["1"] },
     ],
   });
   const script: ModelStep[] = [

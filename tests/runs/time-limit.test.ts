@@ -12,7 +12,7 @@ afterEach(async () => {
   bench = undefined;
 });
 
-const creates: ModelStep = { toolCalls: [{ name: "create_task", arguments: { title: "first" }, id: "first" }] };
+const creates: ModelStep = { toolCalls: [{ name: "add_item", arguments: { title: "first" }, id: "first" }] };
 const hangs: ModelStep = { fault: { kind: "hang" } };
 const free = { context: { mode: "free_work" } };
 /** Ends the time of a run at this very moment, as its timer does. */
@@ -23,8 +23,8 @@ const told = (reader: Reader, type: string) => reader.custom().find((event) => e
 
 describe("a run whose time is over (STOP-02, LOOP-02)", () => {
   it.each([
-    ["Add a task", /time for one turn is used up.*What was done so far.*create_task/su],
-    ["添加一个任务", /时间已用完.*目前已完成.*create_task/su],
+    ["Add a task", /time for one turn is used up.*What was done so far.*add_item/su],
+    ["添加一个任务", /时间已用完.*目前已完成.*add_item/su],
   ])("is stopped, and ends with words that say why and what was done: %s", async (asked, says) => {
     bench = await startStopBench({ script: [creates, hangs] });
     const { model } = bench;

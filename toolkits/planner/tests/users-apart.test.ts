@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { agentFiles, hands, scriptsOf } from "../agents/agent-flow.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
-import { projectFolder } from "../support/source-files.ts";
-import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { agentFiles, hands, scriptsOf } from "../../../tests/agents/agent-flow.ts";
+import { startModelServer, type ModelServer, type ModelStep } from "../../../tests/support/model-server.ts";
+import { projectFolder } from "../../../tests/support/source-files.ts";
+import { startTestServer, type TestServer } from "../../../tests/support/test-server.ts";
 
 /** Rules by which a thread is its maker's, or everybody's where it says so; the header says who calls. */
 const rules = `import { Auth } from "@langchain/langgraph-sdk/auth";
