@@ -9,8 +9,9 @@ import { shell } from "./shell.ts";
 import type { Toolkit } from "./toolkit.ts";
 import { web } from "./web.ts";
 
-/** Every toolkit, in the order in which models get their tools. A new one is a file and a line here. */
+/** Every toolkit. A new one is a file and a line here. */
 export const toolkits: readonly Toolkit[] = [
+  // In the order in which models get their tools.
   files,
   documents,
   code,
