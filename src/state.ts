@@ -10,9 +10,9 @@ import { ChatMode, WorkMode } from "./state/work-mode.ts";
 export { Compaction, CompressionLevel, ConversationSummary } from "./state/conversation-summary.ts";
 export { ConversationState, LoopPhase, ToolCallStatus } from "./state/conversation-state.ts";
 export { Clarification, Intent, Route, TurnRoute } from "./state/intent.ts";
-export { DecompositionLimits, LoopLimits, ModelPrice } from "./state/loop-limits.ts";
+export { LoopLimits, ModelPrice } from "./state/loop-limits.ts";
 export { CompressionRequest, ResultMode, RunContext, ToolPolicy } from "./state/run-context.ts";
-export { PlanStep, TaskPlan } from "./state/task-plan.ts";
+export { TaskPlan } from "./state/task-plan.ts";
 export { WorkMode } from "./state/work-mode.ts";
 
 /** Where the turn is. While `requires_confirm` is set, the next tool call is refused. */

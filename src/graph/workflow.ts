@@ -6,7 +6,6 @@ import { nodes } from "../nodes/index.ts";
 import { runContext } from "../nodes/turn/node-request.ts";
 import { endsWithRequest } from "../nodes/turn/request-words.ts";
 import { wordsOfStop } from "../nodes/turn/partial-reply.ts";
-import { nextWork } from "../nodes/plan/plan-progress.ts";
 import { ownServices } from "../loop/own-services.ts";
 import { provideOwnServices } from "../loop/services.ts";
 import type { GraphState, WorkflowNode } from "../state.ts";
@@ -18,8 +17,8 @@ const callsLoop = { subgraphs: [loop] };
 type NamedNode = [name: string, node: WorkflowNode, options?: typeof callsLoop];
 
 /**
- * The workflow: compress when due, find the intent, ask when it is unclear, then reply, work freely, or plan and act;
- * then on to the nodes of toolkits, where they have any. A builder: whoever serves it compiles it with a checkpointer.
+ * The workflow: compress when due, find the intent, ask when it is unclear, then reply, or work: freely, by a plan, or as
+ * the run has chosen; then on to the nodes of toolkits, where they have any. A builder: whoever serves it compiles it with a checkpointer.
  */
 export const workflow = drawWorkflow();
 
@@ -54,27 +53,17 @@ function drawWorkflow() {
       "clarify",
       END,
     ])
-    .addConditionalEdges("clarify", (state) => (endsWithRequest(state.messages) ? "intent" : END), ["intent", END])
-    .addEdge("plan", "action");
+    .addConditionalEdges("clarify", (state) => (endsWithRequest(state.messages) ? "intent" : END), ["intent", END]);
   const reviews = additions.flatMap(({ afterWork: review }) => review ?? []);
   const following = [...reviews.map(({ node }) => node), END];
   const afterWork = (state: GraphState, config: LangGraphRunnableConfig): string =>
     reviews.find(({ isDue }) => isDue(state, runContext(config)))?.node ?? END;
-  graph
-    .addConditionalEdges("action", (state, config) => (hasWork(state) ? "action" : afterWork(state, config)), [
-      "action",
-      ...following,
-    ])
-    .addConditionalEdges("free_work", afterWork, following);
+  for (const node of ["free_work", "plan", "action"] as const) graph.addConditionalEdges(node, afterWork, following);
   for (const [name, { next }] of added) {
     if (typeof next === "string") graph.addEdge(name, next);
     else graph.addConditionalEdges(name, next.choose, [...next.targets]);
   }
   return graph;
-}
-
-function hasWork({ task_plan }: GraphState): boolean {
-  return task_plan !== null && nextWork(task_plan).kind !== "over";
 }
 
 /** Whether there is anything to answer: a run may also ask only for compression. What a stop has left is no answer. */

@@ -45,8 +45,6 @@ export interface Round {
 export interface Turn {
   userRequest: string;
   rounds: Round[];
-  /** One step of several: the summary comes at the end of the whole. */
-  isPart?: boolean;
 }
 
 /** What `call_tool` notes at a result; only what is read here. */

@@ -21,7 +21,7 @@ import { emit, loopCall, note, type LoopCall } from "./request.ts";
 import { logUnfinished, tellTask, turnOf } from "./limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, taskPathOf } from "./services.ts";
 import { hasHints } from "./view/shown.ts";
-import type { ForcedRound, LoopState, LoopUpdate } from "./state.ts";
+import type { LoopState, LoopUpdate } from "./state.ts";
 import { tellVendorSearch } from "./model-call/vendor-search.ts";
 
 /**
@@ -95,16 +95,11 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
       maxForced: call.silent ? 0 : max_force_continue,
       owed: () =>
         mayOwe || text.trim() === ""
-          ? owedNow(owed(read(), state.forced_count, max_force_continue, call.prompts), call)
+          ? owed(read(), { ...call, forced: state.forced_count, most: max_force_continue })
           : null,
-      isIncomplete: () => mayOwe && assessTask(read()).verdict === "incomplete",
+      isIncomplete: () => mayOwe && call.checksTask === true && assessTask(read()).verdict === "incomplete",
     },
   );
-}
-
-/** A step of several owes no summary of its own. */
-function owedNow(round: ForcedRound | null, { isPart }: LoopCall): ForcedRound | null {
-  return isPart && (round?.kind === "task_summary" || round?.kind === "file_summary") ? null : round;
 }
 
 function afterwards(decision: Decision, state: LoopState, config: LangGraphRunnableConfig): LoopUpdate {

@@ -81,6 +81,8 @@ export function tellResult(call: AnsweredCall, result: ToolResult, config: LangG
     if (operation !== "edit") servicesOf(config).changedFiles?.note(more.path, Date.now());
     emit(config, { type: "operation_recorded", tool_call_id: call.id, operation, ...more });
   }
+  const plan = result.session?.["task_plan"];
+  if (plan !== undefined) emit(config, { type: "plan", plan });
   if (result.document !== undefined) {
     const operation_id = result.operation?.operation_id ?? null;
     emit(config, { type: "document_edited", tool_call_id: call.id, operation_id, ...result.document });

@@ -71,8 +71,8 @@ export interface LoopRequest {
   requiresConfirm: boolean;
   /** Where the turn is when the loop begins; without it, at its plan. */
   turnState?: TurnState;
-  /** One step of several: what is owed at the end of the whole is not owed here. */
-  isPart?: boolean;
+  /** A reply that leaves files of the request untouched, or a text untold, is not the last one. */
+  checksTask?: boolean;
   /** The user only wants to plan: nothing may be changed. */
   isPlanning?: boolean;
   /** The answer is for the program, not for the reader: its tokens are not streamed. */

@@ -10,6 +10,7 @@ import { replyPrompt } from "../prompts/templates/reply.ts";
 import type { GraphState, Intent, TurnRoute, WorkflowNode } from "../state.ts";
 import { clarificationOf, clarificationMessage } from "./intent/clarification.ts";
 import type { ReadIntent } from "./intent/intent-rules.ts";
+import { dropsTheWork } from "./intent/intent-words.ts";
 import { gatherContext } from "./turn/gather-context.ts";
 import { nodeRequest, runContext } from "./turn/node-request.ts";
 import { completedReply, partialReply, removal, replaceable, wordsOfStop } from "./turn/partial-reply.ts";
@@ -19,8 +20,8 @@ import { requestOf } from "./turn/request-words.ts";
 import { beginTurn, endTurn } from "./turn/turn.ts";
 
 /**
- * Decides where a turn goes: what the run says, then the rules, then a model call. A direct reply is given here, and so
- * is the rest of a partial one; what is to be given anew is removed first.
+ * Decides where a turn goes: what the run says, then the user's words. A direct reply is given here, and so is the rest of
+ * a partial one; what is to be given anew is removed first.
  */
 export const intent: WorkflowNode = async (state, config) => {
   switch (runContext(config).partial) {
@@ -65,9 +66,10 @@ async function completeReply(state: GraphState, config: LangGraphRunnableConfig)
 async function takeUp(before: GraphState, config: LangGraphRunnableConfig) {
   const begun = beginTurn(before, config);
   const state = { ...before, ...begun };
-  const read = await readIntent(state, before.clarification !== null, config);
+  const read = readIntent(state, before.clarification !== null, config);
   const { route: found, reason, ...wanted } = read;
-  const confirmed = isYes(requestOf(state.messages));
+  const request = requestOf(state.messages);
+  const confirmed = isYes(request);
   const orchestration = {
     ...begun.orchestration,
     requires_confirm: begun.orchestration.requires_confirm && !confirmed,
@@ -79,8 +81,8 @@ async function takeUp(before: GraphState, config: LangGraphRunnableConfig) {
     session_id: sessionIdOf(config) || state.session_id,
     wanted,
     route,
-    // A plan that is still worked on goes on; one that is through has nothing to do with this request.
-    task_plan: goesOn(state, route, config) ? state.task_plan : null,
+    // A list of steps that is not through stays until the model writes another, or the user drops the work.
+    task_plan: state.task_plan?.status === "active" && !dropsTheWork.test(request) ? state.task_plan : null,
     orchestration,
     messages: [],
   };
@@ -102,10 +104,4 @@ function mayAsk({ kind, route }: ReadIntent, state: GraphState, config: LangGrap
   const action_type = presetOf(state, runContext(config));
   const isChosen = [mode, selected_tool, action_type].some((choice) => choice !== undefined);
   return kind === "unclear" && route !== "reply" && clarify && !isChosen;
-}
-
-function goesOn(state: GraphState, route: TurnRoute, config: LangGraphRunnableConfig): boolean {
-  const { selected_tool } = runContext(config);
-  const isOther = selected_tool !== undefined || presetOf(state, runContext(config)) !== undefined;
-  return route === "action" && !isOther && state.task_plan?.status === "active";
 }

@@ -13,7 +13,6 @@ import { emptyReply } from "./templates/empty-reply.ts";
 import { externalTools, externalToolsRead } from "./templates/external-tools.ts";
 import { fileMove } from "./templates/file-move.ts";
 import { fileSummary } from "./templates/file-summary.ts";
-import { finalAnswer } from "./templates/final-answer.ts";
 import { folderCheck } from "./templates/folder-check.ts";
 import { forcedTool } from "./templates/forced-tool.ts";
 import { freeWork } from "./templates/free-work.ts";
@@ -24,14 +23,12 @@ import { identityDocument } from "./identity/identity-document.ts";
 import { identityMinimal } from "./identity/identity-minimal.ts";
 import { identity } from "./identity/identity.ts";
 import { incompleteReply } from "./templates/incomplete-reply.ts";
-import { intent } from "./templates/intent.ts";
 import { roundsLeft } from "./templates/iteration-warning.ts";
 import { jsonOutput } from "./templates/json-output.ts";
 import { leavingOut } from "./templates/left-out.ts";
 import { libraryDocs, libraryDocsRead } from "./templates/library-docs.ts";
 import { circling } from "./templates/loop-note.ts";
 import { manualRun } from "./templates/manual-run.ts";
-import { planStep } from "./templates/plan-step.ts";
 import { planMode } from "./templates/plan-mode.ts";
 import { plan } from "./templates/plan.ts";
 import { roomLeft } from "./templates/prune-note.ts";
@@ -40,7 +37,6 @@ import { searchResults } from "./templates/search-results.ts";
 import { sessionInstructions } from "./templates/session-instructions.ts";
 import { subAgents } from "./templates/sub-agents.ts";
 import { summaryMarker } from "./templates/summary-marker.ts";
-import { taskSummary } from "./templates/task-summary.ts";
 import { conversationTitle } from "./templates/title.ts";
 import { toolCleared } from "./templates/tool-cleared.ts";
 import { userRules, userRulesRead } from "./templates/user-rules.ts";
@@ -68,7 +64,6 @@ export const templates: Readonly<Record<string, Template>> = {
   external_tools_read: externalToolsRead,
   file_move: fileMove,
   file_summary: fileSummary,
-  final_answer: finalAnswer,
   folder_check: folderCheck,
   forced_tool: forcedTool,
   free_work: freeWork,
@@ -79,7 +74,6 @@ export const templates: Readonly<Record<string, Template>> = {
   identity_document: identityDocument,
   identity_minimal: identityMinimal,
   incomplete_reply: incompleteReply,
-  intent,
   iteration_warning: roundsLeft,
   json_output: jsonOutput,
   left_out: leavingOut,
@@ -89,14 +83,12 @@ export const templates: Readonly<Record<string, Template>> = {
   manual_run: manualRun,
   plan,
   plan_mode: planMode,
-  plan_step: planStep,
   prune_note: roomLeft,
   reply,
   search_results: searchResults,
   session_instructions: sessionInstructions,
   sub_agents: subAgents,
   summary_marker: summaryMarker,
-  task_summary: taskSummary,
   tool_cleared: toolCleared,
   user_rules: userRules,
   user_rules_read: userRulesRead,

@@ -1,10 +1,10 @@
 /** Which templates a node of the workflow uses for its task. */
 const nodeTemplates: Readonly<Record<string, readonly string[]>> = {
   compress: ["compress", "compress_now"],
-  intent: ["intent", "reply", "continue_reply"],
+  intent: ["reply", "continue_reply"],
   clarify: ["clarify"],
   plan: ["plan"],
-  action: ["free_work", "plan_step", "final_answer"],
+  action: ["free_work"],
   free_work: ["free_work", "plan_mode"],
 };
 

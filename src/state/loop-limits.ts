@@ -33,10 +33,3 @@ export const LoopLimits = z.object({
   agentic_connection_retries: z.number().int().min(-1).default(3),
 });
 export type LoopLimits = z.infer<typeof LoopLimits>;
-
-/** From when on a request is broken into steps: its characters, and the tool calls it is estimated to cost. */
-export const DecompositionLimits = z.object({
-  max_characters: z.number().int().positive().default(300),
-  max_estimated_calls: z.number().int().positive().default(10),
-});
-export type DecompositionLimits = z.infer<typeof DecompositionLimits>;

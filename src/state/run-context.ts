@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { UserContext } from "../user-context.ts";
 import { Route } from "./intent.ts";
-import { DecompositionLimits, LoopLimits } from "./loop-limits.ts";
+import { LoopLimits } from "./loop-limits.ts";
 import { ChatMode, WorkMode } from "./work-mode.ts";
 
 /**
@@ -81,8 +81,6 @@ export const RunContext = UserContext.extend({
   compress: z.union([z.boolean(), CompressionRequest]).optional(),
   /** Whether an unclear request may be asked about. Default yes. */
   clarify: z.boolean().optional(),
-  /** From when on a request is broken into steps. */
-  decomposition: DecompositionLimits.optional(),
   /** What becomes of tool results: `feed` goes back to the model, `show` is the reply and ends the turn. */
   result_mode: ResultMode.optional(),
   /** The model that is asked where `model` cannot be: `provider:name`. */

@@ -3,6 +3,7 @@ import { readSubagentResults } from "./agents/read-subagent-results.ts";
 import { runNamedSubagents } from "./agents/run-named-subagents.ts";
 import { askFollowupQuestion } from "./conversation/ask-followup-question.ts";
 import { attemptCompletion } from "./conversation/attempt-completion.ts";
+import { writeTodos } from "./conversation/write-todos.ts";
 import { readHistory } from "./conversation/read-history.ts";
 import { conversationMessageIdsRead } from "./conversation/conversation-message-ids-read.ts";
 import { conversationMessageIdsWrite } from "./conversation/conversation-message-ids-write.ts";
@@ -49,6 +50,7 @@ export const shellTools = {
 
 /** The conversation itself. */
 export const conversationTools = {
+  write_todos: writeTodos,
   attempt_completion: attemptCompletion,
   ask_followup_question: askFollowupQuestion,
   plan_mode_respond: planModeRespond,

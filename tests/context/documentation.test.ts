@@ -149,7 +149,7 @@ describe("the rules of the user", () => {
       files: { ".autocoderrules/style.md": always("Write in verse.") },
       handler: () => ({ text: "{}" }),
     });
-    await running.send("Plan the whole work on many files, please", { mode: "plan" });
+    await running.send("write a report");
     const silent = running.model.requests.filter((_, index) => !sent(running, index)[1]?.text.includes("in verse"));
     expect(silent.length).toBeGreaterThan(0);
   });

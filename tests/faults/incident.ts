@@ -116,7 +116,7 @@ export class Incident {
   }
 
   async #begin(): Promise<void> {
-    const words = `please visit ${this.#plan.name} ${this.#item} ${this.#plan.more ?? ""}`.trimEnd();
+    const words = `please visit ${this.#plan.name} ${this.#item}`;
     await this.#send({ input: { messages: [{ role: "user", content: words }] }, context: this.#plan.context });
     this.#said.push(words);
     const { answer } = this.#plan;

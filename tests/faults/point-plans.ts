@@ -26,8 +26,6 @@ export interface PointPlan {
   faults: readonly Fault[];
   sign: Sign;
   part: (item: string, random: Random) => Part;
-  /** Words after the item. */
-  more?: string;
   context?: Record<string, unknown>;
   /** Turns before the one that is hit. */
   before?: number;
@@ -88,30 +86,13 @@ export const pointPlans: readonly PointPlan[] = [
     part: (item) => ({ replies: [{ text: text(item), delayMs: 1 }] }),
   },
   {
-    name: "intent",
-    graph: "agent",
-    faults: both,
-    sign: { kind: "held" },
-    more: "and then rest",
-    part: (item, random) => ({
-      tasks: { intent: { text: '{"route": "free_work", "reason": "one thing"}', heldAfter: random.below(4) } },
-      replies: [{ text: text(item) }],
-    }),
-  },
-  {
     name: "plan",
     graph: "agent",
     faults: both,
     sign: { kind: "held" },
     context: { mode: "plan" },
     part: (item, random) => ({
-      tasks: {
-        plan: {
-          text: JSON.stringify({ goal: item, steps: [{ id: "1", goal: `visit ${item}`, tool: null }] }),
-          heldAfter: random.below(2),
-        },
-      },
-      replies: [{ text: text(item) }],
+      replies: [heldText(item, random)],
     }),
   },
   {

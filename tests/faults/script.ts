@@ -85,20 +85,14 @@ export function isShape(text: string): text is Shape {
 }
 
 function planAnswer(request: ModelRequest, item: string): ModelStep {
-  const system = request.messages
-    .filter((message) => message.role === "system")
-    .map(wireText)
-    .join("\n");
   const files = plannedFiles(item);
-  if (system.includes("<!-- task: plan -->")) {
-    const steps = files.map((path, index) => ({ id: String(index + 1), goal: `write ${path}`, tool: "create_file" }));
-    return { text: JSON.stringify({ goal: item, steps }), delayMs: 1 };
+  const begin = request.messages.findLastIndex((message) => message.role === "user");
+  const round = request.messages.slice(begin).filter((message) => (message.tool_calls?.length ?? 0) > 0).length;
+  if (round === 0) {
+    const todos = files.map((path) => ({ content: `write ${path}`, status: "pending" }));
+    return { toolCalls: [{ name: "write_todos", arguments: { todos }, id: `call-${item}` }], delayMs: 1 };
   }
-  const instruction = request.messages.findLastIndex((message) => message.role === "user");
-  const path = /write (\S+\.md)/u.exec(request.messages.slice(instruction).map(wireText)[0] ?? "")?.[1];
+  const path = files[round - 1];
   if (path === undefined) return { text: lastWords("plan", item), delayMs: 2 };
-  const isWritten = request.messages.slice(instruction).some((message) => message.role === "tool");
-  return isWritten
-    ? { text: `Wrote ${path}.`, delayMs: 2 }
-    : { toolCalls: [{ name: "create_file", arguments: { path, content: `of ${item}` }, id: `call-${path}` }] };
+  return { toolCalls: [{ name: "create_file", arguments: { path, content: `of ${item}` }, id: `call-${path}` }] };
 }

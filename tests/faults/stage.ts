@@ -11,7 +11,7 @@ export type Reply = ModelStep & {
 
 /** What the model says for one item: by the silent task that asks, or in the order of its replies to the request. */
 export interface Part {
-  tasks?: Partial<Record<"intent" | "plan" | "compress", Reply>>;
+  tasks?: Partial<Record<"compress", Reply>>;
   replies: Reply[];
   /** Characters that readers have heard when the fault comes. */
   heard?: number;
@@ -98,11 +98,9 @@ function requestOf(messages: readonly WireMessage[]): { words: string; item: str
   return { words, item: /\bp\d+\b/u.exec(words)?.[0] ?? "", since: messages.slice(at) };
 }
 
-function taskOf(messages: readonly WireMessage[]): "intent" | "plan" | "compress" | undefined {
+function taskOf(messages: readonly WireMessage[]): "compress" | undefined {
   const system = messages.filter(({ role }) => role === "system").map(wireText);
-  return (["intent", "plan", "compress"] as const).find((task) =>
-    system.some((text) => text.includes(`<!-- task: ${task} -->`)),
-  );
+  return (["compress"] as const).find((task) => system.some((text) => text.includes(`<!-- task: ${task} -->`)));
 }
 
 /** What a strict provider would say that the model server does not check: one system text first, ids that are unique. */

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { workflow } from "../../src/graph/workflow.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 import { createLogger } from "@millrace/engine/logger";
@@ -19,7 +20,6 @@ async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
 
 const task = (request: ModelRequest) =>
   /<!-- task: (\w+) -->/u.exec(request.messages.map(wireText).join("\n"))?.[1] ?? "work";
-const planOf = (steps: object[]): ModelStep => ({ text: JSON.stringify({ goal: "all", steps }) });
 
 describe("intent", () => {
   it("replies to thanks without tools and without asking the model where to go", async () => {
@@ -30,13 +30,11 @@ describe("intent", () => {
     expect(state.session_id).toBe("session-1");
   });
 
-  it("asks the model only when the rules cannot tell, and works freely when the answer cannot be read", async () => {
-    const flow = await start({ script: [{ text: '{"route":"reply","reason":"talk"}' }, { text: "I see." }] });
-    const state = await flow.send("Think it over and then tell me more");
-    expect(flow.model.requests.map(task)).toEqual(["intent", "work"]);
-    expect(state.route).toBe("reply");
-    const unread = await start({ script: [{ text: "hmm" }, { text: "Here." }] });
-    expect((await unread.send("Think it over and then tell me more")).route).toBe("free_work");
+  it("leaves every other request to the loop with its tools, without a model call before it", async () => {
+    const flow = await start({ script: [{ text: "I see." }, { text: "Done." }] });
+    expect((await flow.send("Think it over and then tell me more")).route).toBe("free_work");
+    expect((await flow.send("Find where the config is loaded and change the default port")).route).toBe("free_work");
+    expect(flow.model.requests.map(({ toolNames }) => toolNames.includes("read_file"))).toEqual([true, true]);
   });
 
   it("follows the run's own choice and the selected tool", async () => {
@@ -62,80 +60,94 @@ describe("intent", () => {
   });
 });
 
-describe("plan and action", () => {
-  it("plans, says so, works the steps in the order of their dependencies, and sums up once", async () => {
-    const flow = await start({
-      files: { "a.txt": "alpha" },
-      handler: (request) => {
-        const last = wireText(request.messages.at(-1) ?? { role: "none" });
-        if (task(request) === "plan") {
-          return planOf([
-            { id: "w", goal: "write b.txt", tool: "create_file", input: "", depends_on: [] },
-            { id: "r", goal: "read a.txt", tool: "read_file", input: "", depends_on: ["w"] },
-          ]);
-        }
-        if (task(request) === "final_answer") return { text: "Wrote b.txt and read a.txt." };
-        if (last.startsWith("Step 1"))
-          return { toolCalls: [{ name: "create_file", arguments: { path: "b.txt", content: "beta" } }] };
-        if (last.startsWith("Step 2")) return { toolCalls: [{ name: "read_file", arguments: { path: "a.txt" } }] };
-        return { text: "Step done." };
-      },
-    });
-    const state = await flow.send("write b.txt and then read a.txt");
-    expect(state.task_plan?.steps.map(({ id, status }) => [id, status])).toEqual([
-      ["w", "done"],
-      ["r", "done"],
-    ]);
-    expect(state.task_plan?.status).toBe("done");
+/** A call of the tool that writes the list of steps. */
+const todos = (...steps: [content: string, status: string][]): ModelStep => ({
+  toolCalls: [{ name: "write_todos", arguments: { todos: steps.map(([content, status]) => ({ content, status })) } }],
+});
+
+describe("a plan", () => {
+  const script: ModelStep[] = [
+    todos(["write b.txt", "in_progress"], ["read a.txt", "pending"]),
+    { toolCalls: [{ name: "create_file", arguments: { path: "b.txt", content: "beta" } }] },
+    todos(["write b.txt", "completed"], ["read a.txt", "in_progress"]),
+    { toolCalls: [{ name: "read_file", arguments: { path: "a.txt" } }] },
+    todos(["write b.txt", "completed"], ["read a.txt", "completed"]),
+    { text: "Wrote b.txt and read a.txt." },
+  ];
+
+  it.each([
+    ["by the run's choice", "write b.txt and read a.txt", { mode: "plan" }],
+    ["in the user's own words", "First make a plan, then write b.txt and read a.txt", {}],
+  ])("is written by the model where it is wanted %s, told at each change, and kept", async (_how, request, context) => {
+    const flow = await start({ files: { "a.txt": "alpha" }, script });
+    const state = await flow.send(request, context);
+    expect(state.route).toBe("plan");
     expect(await readFile(join(flow.workspace, "b.txt"), "utf8")).toBe("beta");
-    const texts = state.messages.map((message) => message.text);
-    expect(texts[1]).toBe("1. write b.txt\n2. read a.txt");
-    expect(texts.at(-1)).toBe("Wrote b.txt and read a.txt.");
-    expect(flow.model.requests.filter((request) => task(request) === "final_answer")).toHaveLength(1);
+    const states = flow.events.flatMap((event) => {
+      const told = z.object({
+        type: z.literal("plan"),
+        plan: z.object({ steps: z.array(z.object({ status: z.string() })) }),
+      });
+      const parsed = told.safeParse(event);
+      return parsed.success ? [parsed.data.plan.steps.map(({ status }) => status)] : [];
+    });
+    expect(states).toEqual([
+      ["running", "pending"],
+      ["done", "running"],
+      ["done", "done"],
+    ]);
+    expect(state.task_plan).toMatchObject({
+      status: "done",
+      steps: [
+        { id: "1", goal: "write b.txt", status: "done" },
+        { id: "2", goal: "read a.txt", status: "done" },
+      ],
+    });
+    expect(state.messages.at(-1)?.text).toBe("Wrote b.txt and read a.txt.");
+    // As many calls as rounds of tools, and one: nothing is asked twice.
+    expect(flow.model.requests).toHaveLength(6);
   });
 
-  it("asks once more for a plan that cannot be read, then does the request as one step", async () => {
-    const flow = await start({
-      handler: (request) => (task(request) === "plan" ? { text: "First I would…" } : { text: "Done as asked." }),
-    });
-    const state = await flow.send("compare these, summarise them and save it");
-    expect(flow.model.requests.map(task)).toEqual(["plan", "plan", "plan_step"]);
-    expect(state.task_plan?.steps).toHaveLength(1);
-    expect(state.messages.at(-1)?.text).toBe("Done as asked.");
+  it("changes neither the system text nor the tools on the way, so each request begins with the one before it", async () => {
+    const flow = await start({ files: { "a.txt": "alpha" }, script });
+    await flow.send("write b.txt and read a.txt", { mode: "plan" });
+    const sent = flow.model.requests.map(({ messages, toolNames }) => ({
+      texts: messages.map((one) => JSON.stringify(one)),
+      toolNames,
+    }));
+    for (const [index, { texts, toolNames }] of sent.entries()) {
+      const before = sent[index - 1];
+      if (before === undefined) continue;
+      expect(texts.slice(0, before.texts.length)).toEqual(before.texts);
+      expect(toolNames).toEqual(before.toolNames);
+    }
   });
-});
 
-describe("the tools of a node (LOOP-20)", () => {
-  const plan = { goal: "Read", steps: [{ id: "1", goal: "Read the notes", tool: "read_file" }] };
-
-  it.each(["workflow", "free_chat"])(
-    "in %s: none to plan with, and to act with those that the run may use",
-    async (work_mode) => {
-      const flow = await start({ script: [{ text: JSON.stringify(plan) }, { text: "Read." }] });
-      await flow.send("Read the notes", { mode: "plan", work_mode, tools: ["read_file", "list_files"] });
-      expect(flow.model.requests.map(({ toolNames }) => toolNames)).toEqual([[], ["read_file", "list_files"]]);
-    },
-  );
-});
-
-describe("a plan that is through", () => {
-  it("does not stand in the way of the next instruction", async () => {
+  it("that is not through stays with the next request, and one that is goes", async () => {
     const flow = await start({
-      files: { a: "1" },
-      handler: (request) => {
-        if (task(request) === "plan")
-          return planOf([{ id: "1", goal: "say hello", tool: null, input: "", depends_on: [] }]);
-        const called = request.messages.at(-1)?.role === "tool";
-        const offered = request.toolNames.length === 1 ? request.toolNames[0] : undefined;
-        return offered === undefined || called ? { text: "Done." } : { toolCalls: [{ name: offered, arguments: {} }] };
-      },
+      script: [
+        todos(["look", "in_progress"]),
+        { text: "I have begun." },
+        { text: "Still there." },
+        todos(["look", "completed"]),
+        { text: "Done." },
+        { text: "Hello." },
+      ],
     });
-    expect((await flow.send("say hello", { mode: "plan" })).task_plan?.status).toBe("done");
-    const direct = await flow.send("now say it again", { mode: "action" });
-    expect(direct.messages.at(-1)?.getType()).toBe("ai");
-    expect(direct.task_plan).toBeNull();
-    const forced = await flow.send("what is here?", { selected_tool: "list_files" });
-    expect(forced.messages.findLast((message) => message.getType() === "tool")?.name).toBe("list_files");
+    await flow.send("Look at it along a plan", { mode: "plan" });
+    expect((await flow.send("how far are we with it?")).task_plan?.status).toBe("active");
+    expect((await flow.send("go on with it now")).task_plan?.status).toBe("done");
+    expect((await flow.send("tell me about the moon")).task_plan).toBeNull();
+  });
+
+  it("may be written in any turn with tools, and in none without", async () => {
+    const flow = await start({ script: [{ text: "Read." }, { text: "Hello." }] });
+    await flow.send("Read the notes", { mode: "plan", tools: ["read_file", "list_files"] });
+    await flow.send("hello");
+    expect(flow.model.requests.map(({ toolNames }) => toolNames)).toEqual([
+      ["read_file", "list_files", "write_todos"],
+      [],
+    ]);
   });
 });
 

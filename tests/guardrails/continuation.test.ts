@@ -7,7 +7,8 @@ import { call, listing, move, says, turnOf } from "./task-turn.ts";
 const three = listing(["a.txt", "b.txt", "c.txt"]);
 const moveAll = (...moves: PastCall[]): PastCall[][] => [[three], moves];
 const moved = (name: string, outcome?: PastCall["outcome"]) => move(name, `texts/${name}`, outcome);
-const kindOf = (turn: Turn, forced = 0) => owed(turn, forced)?.kind ?? null;
+const owedBy = (turn: Turn, forced = 0) => owed(turn, { forced, checksTask: true });
+const kindOf = (turn: Turn, forced = 0) => owedBy(turn, forced)?.kind ?? null;
 
 const allThree = moveAll(moved("a.txt"), moved("b.txt"), moved("c.txt"));
 const onlyOne = moveAll(moved("a.txt"));
@@ -32,7 +33,7 @@ describe("work that is left", () => {
   });
 
   it("names what is left, after the progress, and the tool to use", () => {
-    const prompt = owed(turnOf(request, ...onlyOne, says("I moved a.txt.")), 0)?.prompt ?? "";
+    const prompt = owedBy(turnOf(request, ...onlyOne, says("I moved a.txt.")))?.prompt ?? "";
     expect(prompt.startsWith("Progress: 1 of 3 files are moved.")).toBe(true);
     expect(prompt).toContain("b.txt, c.txt");
     expect(prompt).toContain("move_file");
@@ -41,7 +42,7 @@ describe("work that is left", () => {
       [listing(["a/", "b/"], undefined, cut)],
       says("There are two folders."),
     );
-    const check = owed(folders, 0);
+    const check = owedBy(folders);
     expect(check?.kind).toBe("folder_check");
     expect(check?.prompt).toMatch(/^Progress: 0 of 2 folders are checked\.\n.*a, b\.\n.*list_files/u);
   });
@@ -56,8 +57,8 @@ describe("work that is left", () => {
   });
 
   it("is not asked for while calls run, before any reply, and when a person refused it", () => {
-    expect(owed(turnOf(request, ...onlyOne), 0)).toBeNull();
-    expect(owed(turnOf(request), 0)).toBeNull();
+    expect(owedBy(turnOf(request, ...onlyOne))).toBeNull();
+    expect(owedBy(turnOf(request))).toBeNull();
     const refused = moveAll(moved("a.txt"), moved("b.txt", "refused"), moved("c.txt", "failed"));
     expect(kindOf(turnOf(request, ...refused, says("a.txt is in texts now.")))).toBeNull();
   });
@@ -66,7 +67,7 @@ describe("work that is left", () => {
     const turn = turnOf(request, ...onlyOne, says("One is moved."));
     expect(kindOf(turn, maxForced - 1)).toBe("file_move");
     expect(kindOf(turn, maxForced)).toBeNull();
-    expect(owed(turn, 2, 2)).toBeNull();
+    expect(owed(turn, { forced: 2, most: 2, checksTask: true })).toBeNull();
   });
 
   it("is not asked for again when a forced reply repeats the words before it", () => {
@@ -94,8 +95,26 @@ describe("a reply that breaks off or is empty", () => {
 });
 
 describe("the summary at the end", () => {
-  it.each(["Done.", "OK!", "已完成。", "好了。"])("of several things is asked for after %s", (reply) => {
-    expect(kindOf(turnOf(request, ...allThree, says(reply)))).toBe("task_summary");
+  it.each(["Done.", "OK!", "已完成。", "好了。"])(
+    "is never asked for once the files say that all is done: %s",
+    (reply) => {
+      expect(kindOf(turnOf(request, ...allThree, says(reply)))).toBeNull();
+    },
+  );
+
+  it.each([
+    ["Summarise notes.md into s.md", "create_file"],
+    ["read notes.md and write a summary to s.md", "write_file"],
+    ["把 notes.md 总结到 s.md", "create_file"],
+  ])("is not asked for when it was written down: %s", (asked, tool) => {
+    const written = call(tool, { path: "s.md", content: "It is about a mill." }, "Created s.md.");
+    expect(kindOf(turnOf(asked, [notes], [{ ...written, changes: true }], says("Done.")))).toBeNull();
+  });
+
+  it("is not looked at outside of the document profile, where only an empty or broken reply is asked again", () => {
+    expect(owed(turnOf("What does notes.md say?", [notes], says("I have read the file.")), { forced: 0 })).toBeNull();
+    expect(owed(turnOf(request, ...onlyOne, says("I moved a.txt.")), { forced: 0 })).toBeNull();
+    expect(owed(turnOf(request, ...onlyOne, says("")), { forced: 0 })?.kind).toBe("empty_reply");
   });
 
   it.each(["I have read the file.", "已读取。", "The file is read"])("of a text is asked for after %s", (reply) => {
@@ -103,21 +122,10 @@ describe("the summary at the end", () => {
   });
 
   it("is asked for once: the answer counts when it has some length", () => {
-    const answer = says("They now lie side by side in the folder that you named, and nothing else was touched.", true);
-    expect(kindOf(turnOf(request, ...allThree, says("OK!"), answer), 1)).toBeNull();
-    expect(kindOf(turnOf(request, ...allThree, says("OK!"), says("Yes.", true)), 1)).toBe("task_summary");
-  });
-
-  it("is not asked for after one step of a plan", () => {
-    const step = turnOf(request, ...allThree, says("OK!"));
-    expect(kindOf({ ...step, isPart: true })).toBeNull();
-    expect(kindOf(step)).toBe("task_summary");
-  });
-
-  it("asks without headings, and only once all is done", () => {
-    const prompt = owed(turnOf(request, ...allThree, says("Done.")), 0)?.prompt ?? "";
-    expect(prompt).toMatch(/what was done and how.*changed.*next/su);
-    expect(kindOf(turnOf(request, ...onlyOne, says("Done.")))).toBe("file_move");
+    const answer = says("Somebody wants to put up a building beside the water and to phone a friend of theirs.", true);
+    const asked = "What does notes.md say?";
+    expect(kindOf(turnOf(asked, [notes], says("OK!"), answer), 1)).toBeNull();
+    expect(kindOf(turnOf(asked, [notes], says("OK!"), says("Yes.", true)), 1)).toBe("file_summary");
   });
 });
 
@@ -172,7 +180,7 @@ describe("an honest reply ends the turn (TASK-10)", () => {
   ];
 
   it.each(ends)("%s", (_name, userRequest, rounds) => {
-    expect(owed(turnOf(userRequest, ...rounds), 0)).toBeNull();
+    expect(owedBy(turnOf(userRequest, ...rounds))).toBeNull();
   });
 });
 
@@ -205,7 +213,7 @@ describe("any turn", () => {
     fc.assert(
       fc.property(requests, fc.array(anyRound, { maxLength: 8 }), fc.nat({ max: 8 }), (text, rounds, forced) => {
         const turn = turnOf(text, ...rounds);
-        const found = owed(turn, forced);
+        const found = owedBy(turn, forced);
         if (forced >= maxForced) expect(found).toBeNull();
         if (found !== null) expect(found.prompt.length).toBeGreaterThan(20);
         const { done, total, remaining, failed } = assessTask(turn);
@@ -216,6 +224,6 @@ describe("any turn", () => {
 
   it("is judged in time that grows with its text only", () => {
     const long = "把".repeat(20_000) + " x.".repeat(20_000) + "所有".repeat(5000);
-    expect(owed(turnOf(`move ${long}`, [moved("a.txt"), moved("b.txt")], says(`${long}`)), 0)).toBeNull();
+    expect(owedBy(turnOf(`move ${long}`, [moved("a.txt"), moved("b.txt")], says(`${long}`)))).toBeNull();
   });
 });

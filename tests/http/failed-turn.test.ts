@@ -21,14 +21,11 @@ afterEach(async () => {
 
 const State = z.looseObject({ messages: z.array(z.looseObject({ type: z.string(), content: z.string() })) });
 const refuses: ModelStep = { fault: { kind: "status", status: 401, message: "bad key" } };
-const steps = ["1", "2"].map((id) => ({ id, goal: `Look at part ${id}` }));
-const plan: ModelStep = { text: JSON.stringify({ goal: "Look", steps }) };
 
 const cases: { name: string; context: Record<string, unknown>; script: ModelStep[]; types: string[] }[] = [
   { name: "a reply", context: { mode: "reply" }, script: [refuses], types: ["human"] },
   { name: "free work", context: { mode: "free_work" }, script: [refuses], types: ["human"] },
-  { name: "the reading of the intent", context: {}, script: [refuses], types: ["human"] },
-  { name: "a step of a plan", context: { mode: "plan" }, script: [plan, refuses], types: ["human", "ai"] },
+  { name: "a plan", context: { mode: "plan" }, script: [refuses], types: ["human"] },
 ];
 
 it.each(cases)(

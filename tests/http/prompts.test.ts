@@ -54,10 +54,10 @@ describe("/prompts", () => {
     expect(status).toBe(200);
     expect(list).toContainEqual(
       expect.objectContaining({
-        name: "intent",
+        name: "clarify",
         source: "builtin",
         format: "json",
-        title: { en: "Intent of a message", zh: "意图分析" },
+        title: { en: "Question about an unclear request", zh: "澄清不明确的请求" },
       }),
     );
     expect((await call("GET", "/prompts?node=free_work"))[1]).toMatchObject([

@@ -274,7 +274,7 @@ describe("work that is left", () => {
         { text: "Summary: both files have been moved from the folder in to the folder out. Done." },
       ],
     });
-    const { messages } = await flow.send("Move all files from in to out", { mode: "free_work" });
+    const { messages } = await flow.send("Move all files from in to out", { mode: "free_work", profile: "document" });
     expect(flow.events).toContainEqual({ type: "forced_continuation", kind: "file_move", count: 1 });
     expect(flow.model.requests.map(notesOf)[3]).toContain("move_file");
     expect(messages.filter(isAIMessage).map(({ additional_kwargs }) => additional_kwargs["forced_by"])).toEqual([
@@ -299,7 +299,7 @@ describe("work that is left", () => {
             ? moves("in/a.txt", "out/a.txt")
             : { text: `I have moved a.txt, part ${index}.` },
     });
-    const { messages } = await flow.send("Move all files from in to out", { mode: "free_work" });
+    const { messages } = await flow.send("Move all files from in to out", { mode: "free_work", profile: "document" });
     expect(flow.model.requests).toHaveLength(8);
     expect(messages.at(-1)?.text).toContain("stopped here");
     expect(messages.at(-1)?.additional_kwargs["end_reason"]).toBe("guardrail");

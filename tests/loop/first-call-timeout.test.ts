@@ -1,4 +1,3 @@
-import { isAIMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { repairToolPairs } from "@millrace/engine/message-repair";
 import type { ModelStep } from "../support/model-server.ts";
@@ -40,19 +39,11 @@ describe("the time of a turn that is over in its first model call", () => {
 
   it("leaves the turn to go on where only the program reads the answer, and asks that no second time", async () => {
     const flow = await start({ handler: ({ index }) => (index === 0 ? hangs : { text: "Compared." }) });
-    const { messages, task_plan } = await flow.send("Compare the two", { mode: "plan", limits });
-    expect(flow.model.requests).toHaveLength(2);
-    expect(task_plan).toMatchObject({ status: "done", steps: [{ goal: "Compare the two" }] });
+    await flow.send("write a report", { limits });
+    expect(flow.model.requests).toHaveLength(1);
+    expect((await flow.interrupts())[0]?.value).toMatchObject({ kind: "clarify" });
+    const { messages } = await flow.answer("on mills");
     expect(messages.at(-1)?.text).toBe("Compared.");
     expect(repairToolPairs(messages)).toBe(messages);
-  });
-
-  it("fails a plan's step, and the plan is still answered for", async () => {
-    const steps = ["1", "2"].map((id) => ({ id, goal: `Look at part ${id}` }));
-    const plan = { text: JSON.stringify({ goal: "Look", steps }) };
-    const flow = await start({ script: [plan, hangs, { text: "Part 2." }, { text: "Only part 2 was seen." }] });
-    const { messages, task_plan } = await flow.send("Look at both parts", { mode: "plan", limits });
-    expect(task_plan?.steps.map(({ status }) => status)).toEqual(["failed", "done"]);
-    expect(messages.filter(isAIMessage).at(-1)?.text).toBe("Only part 2 was seen.");
   });
 });

@@ -231,28 +231,9 @@ describe("a model call that fails for good, put to a person", () => {
 
   it("asks about a call whose answer is for the program, too, and a stop there ends the run", async () => {
     const flow = await start({ script: [status(401), status(401)] });
-    await flow.send("Compare the two", { ...ask, mode: "plan" });
+    await flow.send("write a report", { on_error: "ask" });
     expect(await theQuestion(flow)).toMatchObject({ error: "auth" });
     await expect(flow.answer("Cancel")).rejects.toMatchObject({ code: "cancelled" });
-  });
-
-  it("ends the whole plan when a person stops at one of its steps, and goes on with the rest after a skip", async () => {
-    const steps = ["1", "2"].map((id) => ({ id, goal: `Look at part ${id}` }));
-    for (const [answer, asked] of [
-      ["Cancel", 2],
-      ["Skip", 4],
-    ] as const) {
-      const flow = await start({
-        script: [{ text: JSON.stringify({ goal: "Look", steps }) }, status(401), { text: "Part 2." }, { text: "All." }],
-      });
-      await flow.send("Look at both parts", { ...ask, mode: "plan" });
-      const { messages, task_plan } = await flow.answer(answer, ask);
-      expect(flow.model.requests, answer).toHaveLength(asked);
-      expect(task_plan?.status).toBe("failed");
-      expectValid(messages);
-      await flow.close();
-    }
-    running = undefined;
   });
 
   it("asks nobody where the run does not want it: the error is thrown, and the message stays", async () => {
@@ -271,13 +252,14 @@ describe("a model call that fails for good, put to a person", () => {
 });
 
 describe("a failed call whose answer is for the program", () => {
-  it("is passed over with one word: the plan is then made without the model", async () => {
-    const flow = await start({ script: [status(401), { text: "Compared." }] });
-    await flow.send("Compare the two", { ...ask, mode: "plan" });
-    const { messages, task_plan } = await flow.answer("Skip", { ...ask, mode: "plan" });
-    expect(await flow.interrupts()).toEqual([]);
-    expect(task_plan?.status).toBe("done");
-    expect(messages.at(-1)?.text).toBe("Compared.");
+  it("is passed over with one word: the question is then put in fixed words", async () => {
+    const flow = await start({ script: [status(401)] });
+    await flow.send("write a report", { on_error: "ask" });
+    await flow.answer("Skip", { on_error: "ask" });
+    expect((await flow.interrupts())[0]?.value).toMatchObject({
+      kind: "clarify",
+      questions: ["Which subject, or which file, is it about?"],
+    });
     flow.model.assertFinished();
   });
 

@@ -1,5 +1,4 @@
 import {
-  AIMessage,
   HumanMessage,
   SystemMessage,
   ToolMessage,
@@ -357,53 +356,6 @@ describe("talk", () => {
 describe("the workflow's prompts", () => {
   const ask = async (task: string, ...messages: BaseMessage[]): Promise<string> =>
     (await model.invoke([new SystemMessage(`identity\n\n<!-- task: ${task} -->\n…`), ...messages])).text;
-
-  it.each([
-    ["thank you", "reply"],
-    ["list the files", "free_work"],
-    ["create a.txt with hello and then delete b.txt", "plan"],
-  ])("routes “%s” to %s", async (request, route) => {
-    expect(JSON.parse(await ask("intent", new HumanMessage(request)))).toMatchObject({ route });
-  });
-
-  it("plans one step a clause, each understood on its own", async () => {
-    const request =
-      "Read notes.md and write a summary to summary.md, then rename it to short.md, and create a task “check it”";
-    const plan = JSON.parse(await ask("plan", new HumanMessage(request)));
-    expect(plan.steps.map((step: { tool: string }) => step.tool)).toEqual([
-      "create_file",
-      "rename_file",
-      "create_task",
-    ]);
-    expect(plan.steps[1].depends_on).toEqual(["1"]);
-    const wanted = parseRequests(request, today).map((one) => one.action);
-    expect(
-      plan.steps.flatMap((step: { input: string }) => parseRequests(step.input, today).map((one) => one.action)),
-    ).toEqual(wanted);
-  });
-
-  it("carries out one step of a plan", async () => {
-    const step = new HumanMessage("Step 2 of 3: rename it to short.md\nInput: rename 「summary.md」 to 「short.md」");
-    const messages = [
-      new SystemMessage("<!-- task: plan_step -->"),
-      new HumanMessage("read a, then …"),
-      new AIMessage("1. …"),
-      step,
-    ];
-    const done = await turn(messages, ok);
-    expect(done.calls).toEqual([{ name: "rename_file", args: { path: "summary.md", new_name: "short.md" } }]);
-  });
-
-  it("closes a plan from the results in the conversation, without calls", async () => {
-    const first = await turn("delete a.txt and then delete b.txt", workspace({ "a.txt": "" }));
-    const text = await ask(
-      "final_answer",
-      ...first.messages.slice(0, -1),
-      new HumanMessage("All steps are through. The request was: delete a.txt and then delete b.txt"),
-    );
-    expect(text).toContain("Done: deleted a.txt");
-    expect(text).toContain("Failed: delete_file b.txt");
-  });
 
   it("answers a closing note from what is known", async () => {
     const first = await turn("list the files", ok);

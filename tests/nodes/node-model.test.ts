@@ -17,24 +17,26 @@ async function start(script: ModelStep[], server: { roles?: ServerRoles; rows?: 
 }
 
 const asked = ({ model }: TestWorkflow): string[] => model.requests.map(({ body }) => body.model);
-const plan = { text: JSON.stringify({ goal: "g", steps: [{ id: "1", goal: "say hello" }] }) };
-const intent = { text: JSON.stringify({ route: "reply" }) };
+const clarify = { text: JSON.stringify({ guess: "A report.", questions: ["On what?"] }) };
 
 describe("the model of a part of the work", () => {
   it("is the one of its role, and the main one for everything else", async () => {
     const roles = { main: "openai:main", intent: "openai:quick", plan: "openai:deep" };
-    const workflow = await start([plan, { text: "Hello." }], { roles });
+    const workflow = await start([{ text: "Hello." }, { text: "Hi." }, clarify], { roles });
     await workflow.send("say hello", { mode: "plan" });
+    await workflow.send("say it again");
     expect(asked(workflow)).toEqual(["deep", "main"]);
+    const other = await start([clarify], { roles });
+    await other.send("write a report");
+    expect(asked(other)).toEqual(["quick"]);
   });
 
   it("is the run's own where it names one, for a role or for all of them without a model", async () => {
     const roles = { main: "openai:main", intent: "openai:quick" };
-    const workflow = await start([intent, { text: "Hello." }, plan, { text: "Hello." }], { roles });
+    const workflow = await start([{ text: "Hello." }, { text: "Hello." }], { roles });
     await workflow.send("Think it over and then tell me more", { model: "openai:chosen" });
-    expect(asked(workflow)).toEqual(["quick", "chosen"]);
     await workflow.send("say hello", { mode: "plan", model: "openai:chosen", role_models: { plan: "openai:deep" } });
-    expect(asked(workflow).slice(2)).toEqual(["deep", "chosen"]);
+    expect(asked(workflow)).toEqual(["chosen", "deep"]);
   });
 
   it("changes with what the server says, from the next call on", async () => {

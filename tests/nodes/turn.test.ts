@@ -41,19 +41,6 @@ describe("the orchestration of a turn (STATE-03)", () => {
     expect(walked(flow.events)).toEqual(["plan", "respond", "idle", "plan", "respond"]);
   });
 
-  it("tells nothing of what only the program reads", async () => {
-    const flow = await start({ script: [{ text: '{"route":"reply"}' }, { text: "I see." }] });
-    await flow.send("Think it over and then tell me more");
-    expect(walked(flow.events)).toEqual(["plan", "respond"]);
-  });
-
-  it("decides after each step of a plan, and ends after the last", async () => {
-    const flow = await start({ files: { a: "1" }, handler: planning });
-    const state = await flow.send("list the files and then delete nothing");
-    expect(walked(flow.events)).toEqual(["plan", "tool_call", "tool_result", "decide", "respond"]);
-    expect(state.task_plan?.steps.map(({ status }) => status)).toEqual(["done", "done"]);
-  });
-
   it("asks, and takes the same turn up again with the answer", async () => {
     const guess = { guess: "A report.", questions: ["On what?"], suggestions: [] };
     const flow = await start({
@@ -106,17 +93,11 @@ describe("the model of a session (LLM-19)", () => {
 });
 
 describe("several intents in one message (DECOMP-06)", () => {
-  it("run in their order, even when the model gives no plan", async () => {
-    const flow = await start({
-      files: { "notes.md": "x" },
-      handler: (request) => ({ text: isPlan(request) ? "First I would…" : "Step done." }),
-    });
+  it("go to the model together, with the tools", async () => {
+    const flow = await start({ files: { "notes.md": "x" }, script: [called, { text: "All three are done." }] });
     const state = await flow.send("read notes.md and then delete draft.md, finally list the files");
-    expect(state.task_plan?.steps.map(({ goal, depends_on, status }) => [goal, depends_on, status])).toEqual([
-      ["read notes.md", [], "done"],
-      ["delete draft.md", ["1"], "done"],
-      ["list the files", ["2"], "done"],
-    ]);
+    expect([state.route, state.wanted?.kind, state.task_plan]).toEqual(["free_work", "multi_intent", null]);
+    expect(flow.model.requests).toHaveLength(2);
   });
 
   it("are dropped when the user changes their mind (CLAR-03)", async () => {
@@ -152,15 +133,4 @@ describe("a question", () => {
 
 function isClarify(request: ModelRequest): boolean {
   return request.messages.some((message) => wireText(message).includes("<!-- task: clarify -->"));
-}
-
-function isPlan(request: ModelRequest): boolean {
-  return request.messages.some((message) => wireText(message).includes("<!-- task: plan -->"));
-}
-
-function planning(request: ModelRequest): ModelStep {
-  const step = (id: string, goal: string) => ({ id, goal, tool: null, input: "", depends_on: [] });
-  if (isPlan(request)) return { text: JSON.stringify({ goal: "g", steps: [step("1", "list"), step("2", "wait")] }) };
-  const last = request.messages.at(-1);
-  return last !== undefined && wireText(last).startsWith("Step 1") ? called : { text: "Done so far." };
 }

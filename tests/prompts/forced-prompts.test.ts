@@ -6,13 +6,11 @@ import { fileSummaryPrompt } from "../../src/prompts/templates/file-summary.ts";
 import { folderCheckPrompt } from "../../src/prompts/templates/folder-check.ts";
 import { incompleteReplyPrompt } from "../../src/prompts/templates/incomplete-reply.ts";
 import { namesText, progressText } from "../../src/prompts/task-progress.ts";
-import { taskSummaryPrompt } from "../../src/prompts/templates/task-summary.ts";
 
 const progress = progressText({ task: "file_move", done: 1, total: 3, failed: ["c.txt"] });
 const prompts: [string, string][] = [
   ["folder check", folderCheckPrompt({ progress, remaining: ["a"] })],
   ["file move", fileMovePrompt({ progress, remaining: ["a.txt"] })],
-  ["task summary", taskSummaryPrompt()],
   ["file summary", fileSummaryPrompt()],
   ["incomplete reply", incompleteReplyPrompt()],
   ["empty reply", emptyReplyPrompt()],

@@ -171,7 +171,7 @@ describe("what a run sends", () => {
     };
     await flow.send("hello", free);
     await flow.send("read a", { ...free, limits: { max_iterations: 2, soft_warning_at: 1 } });
-    await flow.send("Think it over and then tell me more");
+    await flow.send("thanks");
     const ours = flow.model.requests.map(({ messages }) => {
       const all = messages.map(wireText).join("\n");
       return [...all.matchAll(/\[ours: (\w+)\]/gu)].map(([, name]) => name);
@@ -182,7 +182,6 @@ describe("what a run sends", () => {
       [...work, "empty_reply"],
       [...work, "iteration_warning"],
       [...work, "closing_note"],
-      ["general", "anti_tampering", "intent"],
       ["general", "anti_tampering", "reply"],
     ]);
   });

@@ -7,7 +7,7 @@ import { countText } from "../../src/context/tokens/tokens.ts";
 import { freeWork, freeWorkPrompt } from "../../src/prompts/templates/free-work.ts";
 import { identity } from "../../src/prompts/identity/identity.ts";
 import { identityMinimal } from "../../src/prompts/identity/identity-profiles.ts";
-import { intentPrompt } from "../../src/prompts/templates/intent.ts";
+import { clarifyPrompt } from "../../src/prompts/templates/clarify.ts";
 import { jsonOutput } from "../../src/prompts/templates/json-output.ts";
 import { openPrompts, type EditablePrompts } from "../../src/prompts/open-prompts.ts";
 import { promptParts } from "../../src/toolkits/composition.ts";
@@ -74,17 +74,17 @@ describe("an override in a file", () => {
   });
 
   it("keeps the variables, the mark and the output format of its template", async () => {
-    await put("intent.txt", "Which way? {tools}\n{unknown} {tools.length}");
-    const text = intentPrompt({ tools: ["read_file", "move_file"] }, prompts);
-    expect(text).toBe(`<!-- task: intent -->\nWhich way? read_file, move_file\n{unknown} \n\n${jsonOutput.content}`);
-    expect(prompts.templates.get("intent").problems).toMatchObject([
+    await put("clarify.txt", "Which way? {tools}\n{unknown} {tools.length}");
+    const text = clarifyPrompt({ tools: ["read_file", "move_file"] }, prompts);
+    expect(text).toBe(`<!-- task: clarify -->\nWhich way? read_file, move_file\n{unknown} \n\n${jsonOutput.content}`);
+    expect(prompts.templates.get("clarify").problems).toMatchObject([
       { kind: "unknown_variable", severity: "warning", variable: "unknown" },
     ]);
   });
 
   it("of an output format counts wherever the format is appended", async () => {
     await put("json_output.txt", "JSON, please.");
-    expect(intentPrompt({ tools: [] }, prompts)).toMatch(/\n\nJSON, please\.$/u);
+    expect(clarifyPrompt({ tools: [] }, prompts)).toMatch(/\n\nJSON, please\.$/u);
   });
 
   it("of the protection is not read (PROMPT-04, SEC-03)", async () => {
@@ -170,9 +170,9 @@ describe("the log", () => {
 describe("the manager (PROMPT-05)", () => {
   it("lists every template, says whether it has one, and refuses a name that is none", () => {
     expect(prompts.templates.names()).toEqual(Object.keys(promptParts().templates));
-    expect(prompts.templates.metadata("intent")).toMatchObject({ name: "intent", source: "builtin", format: "json" });
-    expect(prompts.templates.metadata("intent")).not.toHaveProperty("content");
-    expect(prompts.templates.has("intent")).toBe(true);
+    expect(prompts.templates.metadata("clarify")).toMatchObject({ name: "clarify", source: "builtin", format: "json" });
+    expect(prompts.templates.metadata("clarify")).not.toHaveProperty("content");
+    expect(prompts.templates.has("clarify")).toBe(true);
     for (const name of ["nobody", "constructor", "__proto__", "../config"]) {
       expect(prompts.templates.has(name)).toBe(false);
       for (const call of [

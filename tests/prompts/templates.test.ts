@@ -22,7 +22,6 @@ describe("every built-in template", () => {
     expect(Object.keys(templates)).toEqual(
       expect.arrayContaining([
         "compress",
-        "intent",
         "free_work",
         "json_output",
         "identity",
@@ -43,7 +42,6 @@ describe("every built-in template", () => {
         "sub_agents",
         "folder_check",
         "file_move",
-        "task_summary",
         "file_summary",
         "iteration_warning",
         "loop_note",
@@ -102,7 +100,7 @@ describe("the maps of the templates", () => {
         format === null ? [] : [format.template.name],
       );
     }
-    expect(templates["intent"]?.format?.name).toBe("json");
+    expect(templates["clarify"]?.format?.name).toBe("json");
   });
 
   it("name exactly the templates that each node asks for", () => {
@@ -132,7 +130,7 @@ describe("the maps of the templates", () => {
         node,
       ).toEqual([]);
     }
-    expect(nodesOfTemplate("intent", [])).toEqual(["intent"]);
+    expect(nodesOfTemplate("clarify", [])).toEqual(["clarify"]);
     expect(nodesOfTemplate("mend", ["mend"])).toEqual(["action"]);
     expect(templatesOfNode("nobody", [])).toEqual([]);
   });
@@ -145,7 +143,7 @@ const engineering =
 
 describe("the texts of the document profile", () => {
   // Identities of other profiles, and forms that a program reads.
-  const others = new Set(["identity", "identity_agentic", "intent", "xml_tools", "xml_tools_by_tag"]);
+  const others = new Set(["identity", "identity_agentic", "xml_tools", "xml_tools_by_tag"]);
   const own: Template[] = Object.entries(coreTemplates).flatMap(([name, template]) =>
     others.has(name) ? [] : [template],
   );
@@ -154,7 +152,7 @@ describe("the texts of the document profile", () => {
     identityChat,
     documentContext,
     documentReferences,
-    ...["task_summary", "file_summary", "folder_check", "file_move", "free_work", "reply", "final_answer"].flatMap(
+    ...["file_summary", "folder_check", "file_move", "free_work", "plan", "reply"].flatMap(
       (name) => templates[name] ?? [],
     ),
   ];

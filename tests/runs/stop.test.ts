@@ -186,20 +186,10 @@ describe("a stop around tools", () => {
 });
 
 describe("a stop at any moment", () => {
-  const plan = JSON.stringify({
-    goal: "both",
-    steps: [
-      { id: "1", goal: "create the first task", tool: "add_item", input: "", depends_on: [] },
-      { id: "2", goal: "create the second task", tool: "add_item", input: "", depends_on: ["1"] },
-    ],
-  });
   const script: ModelStep[] = [
-    { text: plan },
     { text: words(20), ...creates("first") },
-    { text: "The first task is there." },
-    creates("second", "third"),
-    { reasoning: words(25), text: words(25) },
-    { text: words(40) },
+    { text: "The first task is there.", ...creates("second", "third") },
+    { reasoning: words(25), text: words(40) },
   ];
   const wish = "Compare the two tasks, then summarize them and save the result";
 

@@ -5,10 +5,9 @@ import { folderCheckPrompt } from "../../prompts/templates/folder-check.ts";
 import { incompleteReplyPrompt } from "../../prompts/templates/incomplete-reply.ts";
 import { builtInPrompts, type Prompts } from "../../prompts/prompts.ts";
 import { progressText } from "../../prompts/task-progress.ts";
-import { taskSummaryPrompt } from "../../prompts/templates/task-summary.ts";
 import { accountsFor } from "./reply-content.ts";
 import { breaksOff } from "./reply-completeness.ts";
-import { owedSummary } from "./summary.ts";
+import { owesContent } from "./summary.ts";
 import { checkingProgress, movingProgress, noTask, readingProgress, type TaskVerdict } from "./task-progress.ts";
 import { asksToGoOn, promises, reasonsNotDone } from "./task-words.ts";
 import type { Turn } from "../turn.ts";
@@ -18,7 +17,7 @@ export const maxForced = 5;
 
 /** What the model is asked when its reply does not end the turn. The text is English and for the model. */
 export interface ForcedPrompt {
-  kind: "folder_check" | "file_move" | "task_summary" | "file_summary" | "incomplete_reply" | "empty_reply";
+  kind: "folder_check" | "file_move" | "file_summary" | "incomplete_reply" | "empty_reply";
   prompt: string;
 }
 
@@ -45,21 +44,28 @@ function recognise(turn: Turn): TaskVerdict {
   );
 }
 
+/** What bears on what is owed. `forced` counts the forced rounds so far, of at most `most`. */
+export interface OwedOptions {
+  forced: number;
+  most?: number;
+  /** Whether the task itself is looked at; else only a reply that is empty or breaks off owes anything. */
+  checksTask?: boolean | undefined;
+  prompts?: Prompts | undefined;
+}
+
 /**
- * What is still owed after a reply without calls: another forced round, or nothing. `forced` counts the forced rounds
- * so far. A reply that repeats the one before it has nothing to add.
+ * What is still owed after a reply without calls: another forced round, or nothing. A reply that repeats the one before
+ * it has nothing to add.
  */
 export function owed(
   turn: Turn,
-  forced: number,
-  limit: number = maxForced,
-  prompts: Prompts = builtInPrompts,
+  { forced, most = maxForced, checksTask = false, prompts = builtInPrompts }: OwedOptions,
 ): ForcedPrompt | null {
   const last = turn.rounds.at(-1);
-  if (last === undefined || last.calls.length > 0 || forced >= limit || repeatsItself(turn)) return null;
+  if (last === undefined || last.calls.length > 0 || forced >= most || repeatsItself(turn)) return null;
   const reply = last.text.trim();
   if (reply === "") return { kind: "empty_reply", prompt: emptyReplyPrompt(prompts) };
-  const task = assessTask(turn);
+  const task = checksTask ? assessTask(turn) : noTask;
   if (task.verdict === "incomplete" && task.task !== null) {
     const progress = progressText({ ...task, task: task.task });
     return task.task === "recursive_check"
@@ -67,14 +73,7 @@ export function owed(
       : { kind: "file_move", prompt: fileMovePrompt({ progress, remaining: task.remaining }, prompts) };
   }
   if (breaksOff(reply)) return { kind: "incomplete_reply", prompt: incompleteReplyPrompt(prompts) };
-  switch (owedSummary(turn, task)) {
-    case "task_summary":
-      return { kind: "task_summary", prompt: taskSummaryPrompt(prompts) };
-    case "file_summary":
-      return { kind: "file_summary", prompt: fileSummaryPrompt(prompts) };
-    case null:
-      return null;
-  }
+  return owesContent(turn, task) ? { kind: "file_summary", prompt: fileSummaryPrompt(prompts) } : null;
 }
 
 /** The reply says why the rest was left, and announces no more work: that is an end, not a break. */

@@ -23,14 +23,6 @@ const countWords: Readonly<Record<string, number>> = {
   十: 10,
 };
 
-const everything = /\b(?:all|every|each|everything|both)\b|全部|所有|都|每个/iu;
-
-/** Whether a reply says how much was done: the number, "all", or every name. */
-export function countsOrNames(reply: string, count: number, paths: readonly string[]): boolean {
-  if (everything.test(reply) || numbersIn(reply).has(count)) return true;
-  return paths.length > 0 && paths.every((path) => namesPath(reply, path));
-}
-
 /** Whether a reply accounts for things it did not do: by name, by number, or as the rest. */
 export function accountsFor(reply: string, remaining: readonly string[]): boolean {
   if (remaining.every((path) => namesPath(reply, path))) return true;

@@ -22,10 +22,6 @@ export const wantsContent =
 export const summaryMarkers =
   /\bsummar(?:y|i[sz]ed?)\b|\bin short\b|\ball in all\b|\bdone\b|\bfinished\b|\bcompleted?\b|\bprocessed\b|\bmain (?:content|points?|ideas?)\b|\bkey (?:information|points?|facts?|ideas?)\b|总结|总之|完成|已处理|处理完|主要内容|关键信息|要点/iu;
 
-/** The outcome of moving or checking, said plainly. */
-export const outcomeWords =
-  /\b(?:moved|sorted|organi[sz]ed|classified|grouped|placed|filed|checked|looked (?:in|into|through)|went through|listed|found)\b|\b(?:is|are|lie|lies|sit|sits) (?:now )?in\b|移动了|已移|移到|移至|放到|放进|归入|分类|整理|检查了|已检查|看过|查看了|找到|都在/iu;
-
 /** The reply says that it is through with what it was asked. */
 export const completionWords = /\b(?:done|finished|completed|all set)\b|已完成|完成|完毕|结束/iu;
 

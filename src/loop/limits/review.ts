@@ -11,7 +11,7 @@ import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 /** The turn so far, read off this call's messages; `added` are newer than the state. */
 export function turnOf(messages: readonly BaseMessage[], call: LoopCall): Turn {
   const userRequest = call.instruction ?? textOf(call.history.findLast(isHumanMessage)?.content ?? "");
-  return { ...readTurn(messages, { userRequest, tools: call.tools }), isPart: call.isPart ?? false };
+  return readTurn(messages, { userRequest, tools: call.tools });
 }
 
 /** What the rules against loops say before a model call. The turn is read once for each state of the messages. */

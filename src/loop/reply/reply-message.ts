@@ -8,7 +8,7 @@ import { callsOf, hasWholeArguments } from "./reply-calls.ts";
 import type { LoopRequest } from "../request.ts";
 import type { EndReason, ForcedRound } from "../state.ts";
 
-type WebSources = Pick<LoopRequest, "found" | "isPart" | "silent">;
+type WebSources = Pick<LoopRequest, "found" | "silent">;
 
 /** Whether a message, or a call, of the conversation has an id. */
 export interface TakenIds {
@@ -63,8 +63,8 @@ export function withEnd(message: AIMessage, reason: EndReason): AIMessage {
 }
 
 /** The pages that the reply may speak of, kept on the reply that a reader sees: of several steps, the last. */
-export function withSources(message: AIMessage, { found = [], isPart = false, silent }: WebSources): AIMessage {
-  if (found.length > 0 && !isPart && !silent) message.additional_kwargs["web_search_results"] = [...found];
+export function withSources(message: AIMessage, { found = [], silent }: WebSources): AIMessage {
+  if (found.length > 0 && !silent) message.additional_kwargs["web_search_results"] = [...found];
   return message;
 }
 

@@ -9,7 +9,7 @@ import type { Language } from "@millrace/engine/language";
 import { languageOf } from "./text.ts";
 
 /** What a call wants: ordinary talk, or one of the workflow's own prompts, named by a marker in its text. */
-export type Purpose = "talk" | "intent" | "plan" | "plan_step" | "compress" | "final_answer";
+export type Purpose = "talk" | "compress" | "final_answer";
 
 /** A tool call with its result. */
 export interface Exchange {
@@ -35,10 +35,8 @@ export interface Conversation {
   messages: BaseMessage[];
 }
 
-const marker = /<!-- task: (intent|plan|plan_step|compress|final_answer) -->/u;
+const marker = /<!-- task: (compress|final_answer) -->/u;
 const noteForms = [/^<!-- task: /u, /^Note: \d+ rounds are used/u];
-const stepForm = /^Step \d+ of \d+: ([\s\S]*?)(?:\nInput: ([\s\S]*))?$/u;
-const finalForm = /^All steps are through\. The request was: /u;
 
 /**
  * A call id that says which action of the request, and which step of it, the call belongs to. Unique, and within the 40
@@ -51,9 +49,9 @@ export function callId(action: number, step: number): string {
 /** Reads a list of messages as `Conversation`. */
 export function readConversation(messages: BaseMessage[]): Conversation {
   const purpose = purposeOf(messages);
-  const begin = requestIndex(messages, purpose);
+  const begin = requestIndex(messages);
   const message = messages[begin];
-  const request = message === undefined ? "" : plainRequest(message.text);
+  const request = message === undefined ? "" : message.text;
   const since = messages.slice(begin + 1);
   const results = new Map(since.filter(isToolMessage).map((result) => [result.tool_call_id, result]));
   const exchanges: Exchange[] = [];
@@ -100,20 +98,8 @@ export function isNote(text: string): boolean {
   return noteForms.some((form) => form.test(text));
 }
 
-/** The message that says what to do: the last one of the user that is not a note; for a closing answer, the user's own. */
-function requestIndex(messages: BaseMessage[], purpose: Purpose): number {
-  const isRequest = (message: BaseMessage): boolean => {
-    if (!isHumanMessage(message)) return false;
-    const { text } = message;
-    return !isNote(text) && (purpose !== "final_answer" || !finalForm.test(text));
-  };
-  const index = messages.findLastIndex(isRequest);
+/** The message that says what to do: the last one of the user that is not a note. */
+function requestIndex(messages: BaseMessage[]): number {
+  const index = messages.findLastIndex((message) => isHumanMessage(message) && !isNote(message.text));
   return index === -1 ? messages.findLastIndex((message) => isHumanMessage(message)) : index;
-}
-
-/** The words to act on: of a plan's step its input, which stands alone, else its goal. */
-function plainRequest(text: string): string {
-  const step = stepForm.exec(text);
-  if (step !== null) return (step[2] ?? step[1] ?? "").trim();
-  return text.replace(finalForm, "").trim();
 }

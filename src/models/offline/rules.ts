@@ -36,7 +36,7 @@ export function reply(
   today: string,
 ): Reply {
   const { purpose, language, request } = conversation;
-  if (purpose !== "talk" && purpose !== "plan_step") return { kind: "text", text: answerTask(conversation, today) };
+  if (purpose !== "talk") return { kind: "text", text: answerTask(conversation) };
   const requests = parseRequests(request, today);
   const work = lookAt(requests, conversation, offered, today);
   const wanted = forced === undefined ? work.calls : work.calls.filter((call) => call.name === forced);
@@ -47,9 +47,7 @@ export function reply(
   }
   if (requests.length === 0) {
     const text =
-      conversation.exchanges.length > 0
-        ? answerTask(conversation, today)
-        : smallTalk(request, offered.length > 0, language);
+      conversation.exchanges.length > 0 ? answerTask(conversation) : smallTalk(request, offered.length > 0, language);
     return { kind: "text", text };
   }
   return { kind: "text", text: report(work.outcomes, work.left, language) };

@@ -1,61 +1,14 @@
 import { isAIMessage, isHumanMessage } from "@langchain/core/messages";
-import { areIndependent, describe, mainTool } from "./actions.ts";
 import { isNote, type Conversation, type Exchange } from "./conversation.ts";
-import { parseRequests } from "./parse.ts";
 import type { Language } from "@millrace/engine/language";
 import { say } from "./text.ts";
 
 /** Characters a summary of the conversation may have. */
 const summaryLength = 1000;
 
-/** The answer to one of the workflow's own prompts: JSON for `intent`, `plan` and `compress`, else a closing text. */
-export function answerTask(conversation: Conversation, today: string): string {
-  switch (conversation.purpose) {
-    case "intent":
-      return JSON.stringify(intent(conversation, today));
-    case "plan":
-      return JSON.stringify(plan(conversation, today));
-    case "compress":
-      return JSON.stringify(compress(conversation));
-    default:
-      return closing(conversation);
-  }
-}
-
-function intent(conversation: Conversation, today: string): { route: string; reason: string } {
-  const requests = parseRequests(conversation.request, today);
-  if (requests.length === 0) return { route: "reply", reason: "nothing to do with tools" };
-  if (requests.length === 1) return { route: "free_work", reason: "one request" };
-  return { route: "plan", reason: `${requests.length} requests in one message` };
-}
-
-interface Step {
-  id: string;
-  goal: string;
-  tool: string | null;
-  input: string;
-  depends_on: string[];
-}
-
-/** One step for each thing asked for. A step waits for the earlier ones that it cannot run beside. */
-function plan(conversation: Conversation, today: string): { goal: string; steps: Step[] } {
-  const { request, language } = conversation;
-  const requests = parseRequests(request, today);
-  const steps = requests.map(({ action, words, waits }, index): Step => {
-    const before = requests.slice(0, index);
-    const needed = before.flatMap((other, at) => (areIndependent(other.action, action) ? [] : [String(at + 1)]));
-    const own = requests.filter((other) => other.words === words).length === 1;
-    const input = describe(action, language);
-    return {
-      id: String(index + 1),
-      goal: own ? words : input,
-      tool: mainTool(action),
-      input,
-      depends_on: waits && index > 0 && needed.length === 0 ? [String(index)] : needed,
-    };
-  });
-  if (steps.length > 0) return { goal: firstLine(request), steps };
-  return { goal: firstLine(request), steps: [{ id: "1", goal: request, tool: null, input: "", depends_on: [] }] };
+/** The answer to the prompt of `compress`, as JSON; else a closing text. */
+export function answerTask(conversation: Conversation): string {
+  return conversation.purpose === "compress" ? JSON.stringify(compress(conversation)) : closing(conversation);
 }
 
 interface Summary {

@@ -10,18 +10,16 @@ export const pleasantries =
 export const dropsTheWork =
   /^\s*(?:(?:no|oh|ok|wait)[,\s]+)?(?:never ?mind|forget (?:it|about it|that)|cancel (?:it|that|this)|drop (?:it|that)|don't bother|leave it)[\s!.]*$|^\s*(?:算了|不用了|别做了|取消吧?|不需要了|先不做了)[\s!.。！]*$/iu;
 
-/** Several of these in one message are several goals (with English equivalents). */
-export const goalVerbs = [
+/** The user asks in so many words for a plan before the work, or for work step by step along one. */
+export const asksForPlan =
+  /\b(?:plan (?:it|this|that|everything|the (?:work|steps|task))(?: out)? first|(?:first|start by|begin by|before you (?:start|begin|do anything),?)[ ,]*(?:please )?(?:mak(?:e|ing)|writ(?:e|ing)|draw(?:ing)? up|giv(?:e|ing) me|show(?:ing)? me|com(?:e|ing) up with) (?:me )?an? (?:\w+ )?plan|(?:make|write|draw up) an? (?:\w+ )?plan (?:first|and then|before)|(?:start|begin) with an? (?:\w+ )?plan|(?:work|do it|do this|go) (?:through it )?(?:according to|along|by) a plan|break (?:it|this|that|the (?:task|work)) (?:down )?(?:in)?to steps)\b|先(?:做|写|列|定|给|制定|拟)(?:出|好|一下)?(?:一?[个份])?(?:\p{Script=Han}{0,4})?(?:计划|步骤)|(?:拆分?|分解|分)成(?:几个|若干|多个)?步骤?|制定(?:一?[个份])?(?:\p{Script=Han}{0,4})?计划(?:再|然后|之后|并)|按计划(?:一步步|逐步|执行|来做)/iu;
+
+/** Words for one kind of work each; a message with two of them wants more than one thing. */
+export const workVerbs = [
   /\bcompar(?:e|ing)\b|比较|对比/iu,
   /\bsummar(?:y|i[sz]e|i[sz]ing)\b|总结|概述/iu,
-  /\bwrite (?:it |them |this |that )?(?:up|down|as|into)\b|写成/iu,
-  /\bsave\b|保存/iu,
   /\btranslat(?:e|ing)\b|翻译/iu,
   /\banaly[sz](?:e|ing)\b|分析/iu,
-];
-
-/** Words for one kind of tool each; two kinds in one message need more than one tool. */
-export const toolVerbs = [
   /\b(?:read|open|show|look at)\b|读取|阅读|查看|打开|读一下/iu,
   /\b(?:create|make|write|add)\b|创建|新建|写入|添加/iu,
   /\b(?:delete|remove|erase)\b|删除|删掉|移除/iu,
@@ -32,16 +30,6 @@ export const toolVerbs = [
   /\b(?:simulate|simulation)\b|仿真|模拟/iu,
   /\b(?:schedule|remind)\b|安排|提醒/iu,
 ];
-
-/** Words that join one task to the next. */
-export const joining = /\b(?:and then|then|after that|afterwards|finally|first)\b|然后|接着|之后|最后|首先|并且|再/iu;
-
-/**
- * Between two tasks, where a request can be cut into its parts. White space is looked through only from where it
- * begins: a user may send much of it.
- */
-export const seams =
-  /(?:[,;.，；。]|(?<!\s))\s*(?:\b(?:and then|then|after that|afterwards|and finally|finally)\b|然后|接着|之后再?|最后)[,，]?\s*/iu;
 
 /** Whole messages that name no object: a verb, and nothing or next to nothing. */
 export const vagueRequests = [
@@ -83,6 +71,3 @@ export const impliedNeeds: { when: RegExp; need: string }[] = [
   { when: /\bcompar(?:e|ing)\b|比较|对比/iu, need: "read everything that is compared" },
   { when: /\btranslat(?:e|ing)\b|翻译/iu, need: "keep the form of the original" },
 ];
-
-/** A file that is named by its ending. */
-export const namedFile = /[\p{L}\p{N}_/-]{1,100}\.[a-z]\w{0,7}(?![\w.])/giu;

@@ -1,55 +1,33 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { z } from "zod";
 import { textOf } from "@millrace/engine/message-text";
-import { runLoop } from "../../loop/loop.ts";
-import { promptsOf } from "../../loop/services.ts";
-import { intentPrompt } from "../../prompts/templates/intent.ts";
-import { DecompositionLimits, Intent, Route, type GraphState } from "../../state.ts";
-import { readReply } from "./answer.ts";
+import type { GraphState, Route } from "../../state.ts";
 import { intentByRules, type ReadIntent } from "./intent-rules.ts";
 import { dropsTheWork } from "./intent-words.ts";
-import { isPlanning } from "../plan/planning.ts";
-import { nodeRequest, offeredTools, runContext } from "../turn/node-request.ts";
+import { isPlanning } from "../planning.ts";
+import { runContext } from "../turn/node-request.ts";
 import { workflowAdditions } from "../../toolkits/composition.ts";
 import { presetOf } from "../preset-action.ts";
 
-const asked: Intent = { kind: "action", extent: "full", priorities: [], implicit_needs: [] };
-
-const IntentAnswer = z.object({
-  route: Route,
-  reason: z.string().default(""),
-  kind: Intent.shape.kind.catch(asked.kind),
-  extent: Intent.shape.extent.catch(asked.extent),
-  priorities: z.array(z.string()).max(5).catch([]),
-  implicit_needs: z.array(z.string()).max(5).catch([]),
-});
-
 /**
- * What the turn is about: what the run says, then the rules, then a model call. `isAnswer`: the last message answers
- * the question about the one before it, and is read together with it.
+ * What the turn is about: what the run says, else what the words say. `isAnswer`: the last message answers the question
+ * about the one before it, and is read together with it.
  */
-export async function readIntent(
-  state: GraphState,
-  isAnswer: boolean,
-  config: LangGraphRunnableConfig,
-): Promise<ReadIntent> {
+export function readIntent(state: GraphState, isAnswer: boolean, config: LangGraphRunnableConfig): ReadIntent {
   const context = runContext(config);
   const requests = lastRequests(state.messages).map(({ content }) => textOf(content));
   const text = requests.slice(isAnswer && !dropsTheWork.test(requests.at(-1) ?? "") ? -2 : -1).join("\n");
-  const limits = DecompositionLimits.parse(context.decomposition ?? {});
-  const setting = { limits, hasContext: hasContext(state) };
-  const ruled = intentByRules(text, setting);
-  const chosen = (route: Route, reason: string): ReadIntent => ({ ...asked, ...ruled, route, reason });
+  const ruled = intentByRules(text, { hasContext: hasContext(state) });
+  const chosen = (route: Route, reason: string): ReadIntent => ({ ...ruled, route, reason });
   if (isPlanning(state, context)) {
-    return chosen((context.mode ?? ruled?.route) === "reply" ? "reply" : "free_work", "plan mode");
+    return chosen((context.mode ?? ruled.route) === "reply" ? "reply" : "free_work", "plan mode");
   }
   const preset = presetOf(state, context);
   if (preset !== undefined) return chosen("action", `the action ${preset} was chosen`);
   if (context.mode !== undefined) return chosen(context.mode, "chosen by the run");
   if (context.selected_tool !== undefined) return chosen("action", `the tool ${context.selected_tool} was selected`);
   if ((context.chat_mode ?? state.chat_mode) === "chat") return chosen("reply", "chat mode");
-  return ruled ?? (await askModel(state, config));
+  return ruled;
 }
 
 /** What the user said last, and before that: two messages at most, since a conversation may be long. */
@@ -78,18 +56,4 @@ function worksOnSomething(state: GraphState): boolean {
   const values: Readonly<Record<string, unknown>> = state;
   const fields = workflowAdditions().flatMap((one) => Object.keys(one.state ?? {}));
   return fields.some((field) => values[field] !== null && values[field] !== undefined);
-}
-
-/** An answer that cannot be read means free work: it can do everything the other routes can. */
-async function askModel(state: GraphState, config: LangGraphRunnableConfig): Promise<ReadIntent> {
-  const request = nodeRequest("intent", state, config, {
-    task: intentPrompt({ tools: offeredTools(runContext(config), config).map((tool) => tool.name) }, promptsOf(config)),
-    tools: [],
-    silent: true,
-    role: "intent",
-  });
-  const { final_response } = await runLoop(request, config);
-  const answer = readReply("intent", final_response, IntentAnswer, config);
-  if (answer.kind === "value") return answer.value;
-  return { ...asked, route: "free_work", reason: `the model's choice could not be read: ${answer.problem}` };
 }

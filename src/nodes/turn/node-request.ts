@@ -20,7 +20,7 @@ import { clientTools } from "../../tools/conversation/client-tool.ts";
 import { createRegistry } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { modelForWork } from "./node-model.ts";
-import { isPlanning, planningTools } from "../plan/planning.ts";
+import { isPlanning, planningTools } from "../planning.ts";
 import { readingOf } from "./reading.ts";
 import { profileOf, runToolkits } from "./run-toolkits.ts";
 import { instructionsIn } from "./session-instructions.ts";
@@ -93,10 +93,9 @@ export function nodeRequest(
   options: {
     task?: string;
     tools?: Tool[];
-    instruction?: string;
+    instruction?: string | undefined;
     history?: BaseMessage[];
     silent?: boolean;
-    isPart?: boolean;
     gathered?: GatheredContext;
     role?: WorkingRole;
   },
@@ -126,9 +125,9 @@ export function nodeRequest(
     tools: usable,
     limits: { ...LoopLimits.parse(context.limits ?? {}), ...priceOf(model, context, config) },
     model,
+    checksTask: profile === "document",
     requiresConfirm: state.orchestration.requires_confirm,
     turnState: state.orchestration.state === "decide" ? "decide" : "plan",
-    isPart: options.isPart ?? false,
     found: options.gathered?.found ?? [],
     providerSearch: context.web_search === "provider",
     ...readingOf(state, context, options.silent === true),

@@ -47,27 +47,12 @@ export function systemOf(
   return systemParts(parts, prompts);
 }
 
-/** What the session works on, and what the request wants beyond its words. */
+/** What the session works on. */
 function factsOf(state: GraphState, gathered: GatheredContext | undefined): Record<string, string | null> {
   const includeError = workflowToolkits().flatMap(({ collectors }) => collectors.filter((one) => one.includesError));
   const isTold = gathered?.before.some((layer) => includeError.some(({ name }) => name === layer.name)) === true;
   return {
     ...Object.assign({}, ...workflowAdditions().map(({ facts }) => facts?.(state))),
     "Last error": isTold ? null : state.error_context,
-    "Matters most to the user": state.wanted?.priorities.join("; ") ?? null,
-    "Goes without saying": state.wanted?.implicit_needs.join("; ") ?? null,
-    Wanted: extentText(state),
   };
-}
-
-/** Only what is unusual is said: that all of it is wanted goes without saying. */
-function extentText({ wanted }: GraphState): string | null {
-  switch (wanted?.extent) {
-    case "view":
-      return "a look, nothing more";
-    case "partial":
-      return "a part only, as the user says";
-    default:
-      return null;
-  }
 }

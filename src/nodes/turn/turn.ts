@@ -49,7 +49,7 @@ function tellModel(
 }
 
 /** Where the turn is, and what its tools have found out for the session. */
-type TurnEnd = Pick<GraphState, "orchestration"> & Partial<Pick<GraphState, "error_context">>;
+type TurnEnd = Pick<GraphState, "orchestration"> & Partial<Pick<GraphState, "error_context" | "task_plan">>;
 
 /** Fields of the state that results of tools set, the later one before the earlier. */
 function learned(messages: readonly BaseMessage[]): Partial<GraphState> {
@@ -62,10 +62,10 @@ function learned(messages: readonly BaseMessage[]): Partial<GraphState> {
 
 let settable: z.ZodObject | undefined;
 
-/** What tools may set: the last error, and the fields of the toolkits that the workflow is drawn with. */
+/** What tools may set: the last error, the list of steps, and the fields of the toolkits that the workflow is drawn with. */
 function settableFields(): z.ZodObject {
   const own: z.ZodRawShape = Object.assign({}, ...workflowAdditions().map(({ state }) => state));
-  const fields = Object.entries({ ...own, error_context: stateFields.error_context });
+  const fields = Object.entries({ ...own, error_context: stateFields.error_context, task_plan: stateFields.task_plan });
   // A field that is not set keeps its value: no default takes its place.
   const bare = (field: z.core.$ZodType): z.core.$ZodType => (field instanceof z.ZodDefault ? field.unwrap() : field);
   settable ??= z.object(Object.fromEntries(fields.map(([name, field]) => [name, z.optional(bare(field))])));

@@ -1,3 +1,4 @@
+import { jsonFormat } from "../output-formats.ts";
 import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
@@ -8,13 +9,14 @@ export const clarify = defineTemplate({
   description: "Asks for the best guess at an unclear request and one or two questions about it.",
   optional: ["tools"],
   marker: "task: clarify",
+  format: jsonFormat,
   content: [
     "The user's last message does not say what it is about. Infer from all you know of the user and the conversation what",
     "they most likely want, and choose sensible defaults (topic, form of the result, place). Then ask at most two short,",
     "precise questions that are easy to answer, about what matters most. Never just ask for more detail. Suggest up to four",
     "answers of a few words each. Use the user's language.",
     "Tools at hand: {tools}.",
-    'Answer with JSON only: {"guess": "one sentence: what you take the request for", "defaults": ["topic: …", "form: …"],',
+    'Answer: {"guess": "one sentence: what you take the request for", "defaults": ["topic: …", "form: …"],',
     '"questions": ["…?"], "suggestions": ["…"]}',
   ].join("\n"),
 });

@@ -15,7 +15,7 @@ export interface ToolResult {
   suggestion?: string | undefined;
   /** Measured values of a simulation or the like, by name; the loop sees whether they get better. */
   metrics?: Record<string, number>;
-  /** Fields of the state that the node which called the loop sets: `error_context`, and those of the tool's toolkit. */
+  /** Fields of the state that the node which called the loop sets: `error_context`, `task_plan`, and those of the tool's toolkit. */
   session?: Readonly<Record<string, unknown>>;
   /** The new text of the document in the client's editor, which is told of it. */
   document?: DocumentEdit;

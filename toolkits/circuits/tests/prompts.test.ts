@@ -10,7 +10,7 @@ describe("the texts about circuits", () => {
       Object.entries(templates).flatMap(([name, { format }]) => (format === null ? [] : [[name, format.name]])),
     );
     expect(formats).toEqual({
-      intent: "json",
+      clarify: "json",
       extract_design_goals: "json",
       analyze_simulation: "analysis",
       initial_design: "spice",

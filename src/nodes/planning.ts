@@ -1,6 +1,6 @@
-import type { GraphState, RunContext } from "../../state.ts";
-import { planModeRespond } from "../../tools/conversation/plan-mode-respond.ts";
-import type { Tool } from "../../tools/runtime/tool.ts";
+import type { GraphState, RunContext } from "../state.ts";
+import { planModeRespond } from "../tools/conversation/plan-mode-respond.ts";
+import type { Tool } from "../tools/runtime/tool.ts";
 
 /** Whether the user only wants to plan: what this run says counts, else what the session was told before. */
 export function isPlanning({ chat_mode }: Pick<GraphState, "chat_mode">, context: RunContext): boolean {
