@@ -67,7 +67,7 @@ describe("the configuration (CFG-01)", () => {
     expect(defaults).toMatchObject({
       port: 2024,
       host: "127.0.0.1",
-      model: "offline",
+      model: "auto",
       logLevel: "info",
       crashBudget: 3,
     });
@@ -90,20 +90,19 @@ describe("the configuration (CFG-01)", () => {
     expect([dataDir, workspace]).toEqual(["/srv/own", "/srv/project"]);
   });
 
-  it("gives a loop the limits of table 18.2 where a run names none (CFG-02, CFG-03)", () => {
+  it("gives a loop limits for real work where a run names none (CFG-02, CFG-03)", () => {
     expect(LoopLimits.parse({})).toEqual({
-      max_iterations: 15,
-      soft_warning_at: 10,
-      max_tool_calls_per_turn: 5,
-      timeout_seconds: 300,
+      max_iterations: 60,
+      max_tool_calls_per_turn: 50,
+      timeout_seconds: 3600,
       max_parallel_tools: 3,
       max_tool_retries: 2,
-      tool_result_max_length: 5000,
+      tool_result_max_length: 50_000,
       same_failure_limit: 2,
       stagnation_threshold: 3,
       max_force_continue: 5,
       generate_max_rounds: 5,
-      max_history_rounds: 20,
+      max_history_rounds: null,
       agentic_connection_retries: 3,
       safe_zone: "80k",
     });

@@ -136,7 +136,7 @@ describe("tracing", () => {
     const tools = spans.filter(({ name }) => name === "tool_read_file");
     const seen = tools.map(({ inputs, outputs }) => [inputs["path"], outputs?.["success"], outputs?.["content"]]);
     expect(seen.toSorted(([left], [right]) => String(left).localeCompare(String(right)))).toEqual([
-      ["a", true, "hello"],
+      ["a", true, "1\thello"],
       ["gone", false, expect.stringContaining('"gone" does not exist.')],
     ]);
     const failed = spans.filter(({ name, error }) => name === "llm_call_iter_1" && error !== undefined);

@@ -6,6 +6,7 @@ import { toolNotFound } from "../tools/runtime/registry.ts";
 import { executeCall } from "../tools/runtime/execute-call.ts";
 import { prepareCall } from "../tools/runtime/run-tool.ts";
 import type { Tool } from "../tools/runtime/tool.ts";
+import { changedSince } from "../tools/workspace/seen-files.ts";
 import { callableTools } from "./model-call/callable-tools.ts";
 import { notApproved } from "./tool-call/judge-call.ts";
 import { callsAtOnce } from "./limits/limits.ts";
@@ -145,13 +146,17 @@ async function runOnce(
   // After a stop no effect begins, not even a row that says so.
   config.signal?.throwIfAborted();
   const { limits } = loopCall(config);
+  const over = task.outcome.kind === "run" ? task.outcome.over : undefined;
+  const refuse = async (): Promise<ToolResult | undefined> =>
+    (approved === undefined ? undefined : await refuseUnless(approved, tool, input, config)) ??
+    (over === undefined ? undefined : await changedSince(tool, input, toolContext(config), over));
   const call = {
     tool,
     input,
     context: toolContext(config, task.ledger_id),
     run_id: runIdOf(config),
     message_id: loopCall(config).agent?.messageId ?? task.ledger_id.slice(0, task.ledger_id.lastIndexOf("/")),
-    ...(approved === undefined ? {} : { refuse: () => refuseUnless(approved, tool, input, config) }),
+    refuse,
   };
   const result = await toolSpan(tool.name, input, config, () =>
     executeCall(call, servicesOf(config), {

@@ -46,6 +46,8 @@ export interface LoopRequest {
   instruction?: string;
   /** What the model may call; empty for a plain answer. */
   tools: Tool[];
+  /** Names of those that it is not told of, though it may call them. */
+  hidden?: ReadonlySet<string>;
   /** The tool that must be called first; once it was, there are only the others, each by the user's word. */
   forcedTool?: string;
   limits: LoopLimits;
@@ -116,6 +118,8 @@ export interface LoopCall extends LoopRequest {
   review: { last: BaseMessage | undefined; count: number; findings: Finding[] } | undefined;
   /** What pruning leaves of the conversation with these messages. */
   shown: { last: BaseMessage | undefined; count: number; most: number; shown: Shown } | undefined;
+  /** Whether the model is told of the tools that read again what it is not shown; decided at the first model call. */
+  readsAgain: boolean | undefined;
   /** Keys of what is told only once. */
   told: Set<string>;
   /** What the model call under way is told of agents in the background. */
@@ -143,6 +147,7 @@ export function withLoopCall(
     clock: { since: Date.now(), before: undefined },
     review: undefined,
     shown: undefined,
+    readsAgain: undefined,
     told: new Set(),
     news: undefined,
   };

@@ -61,7 +61,7 @@ export async function afterModel(
   return Promise.all(
     requestedCalls(answer, state, call).map(async (requested) => {
       tellStatus(requested, "pending", config);
-      const ruling = readOff(await ruleOn(requested, turn, config), requested, state.messages, call);
+      const ruling = readOff(await ruleOn(requested, turn, config, state.messages), requested, state.messages, call);
       // Told here and not by `check_calls`, which begins anew at every answer.
       if (ruling.kind === "ask" || ruling.kind === "chain") tellStatus(requested, "awaiting_confirmation", config);
       if (ruling.kind === "question") tellStatus(requested, "awaiting_answer", config);

@@ -81,6 +81,11 @@ export interface Toolkit {
   /** What it is for, in a sentence, for people who choose. */
   description: { en: string; zh: string };
   tools: readonly Tool[];
+  /**
+   * Whether the model is told of its tools in a run that does not name the toolkit: where the request, the names in the
+   * workspace (`entries`) or the state show this kind of work. Left out: always.
+   */
+  isWanted?: (about: { request: string; entries: readonly string[]; state: GraphState }) => boolean;
   /** The texts that are of this work alone. */
   templates: readonly Template[];
   /** The profile of a run that names this toolkit and no profile; `template` where the profile is its own. */

@@ -9,6 +9,8 @@ import { conversationMessageIdsRead } from "./conversation/conversation-message-
 import { conversationMessageIdsWrite } from "./conversation/conversation-message-ids-write.ts";
 import { planModeRespond } from "./conversation/plan-mode-respond.ts";
 import { editCurrentEditorDocument } from "./documents/edit-current-editor-document.ts";
+import { writeFile } from "./files/write-file.ts";
+import { editFile } from "./files/edit-file.ts";
 import { createFile } from "./files/create-file.ts";
 import { createFolder } from "./files/create-folder.ts";
 import { deleteFile } from "./files/delete-file.ts";
@@ -28,6 +30,8 @@ import { webSearch } from "./web/web-search.ts";
 /** Files and folders of the workspace. */
 export const fileTools = {
   read_file: readFile,
+  write_file: writeFile,
+  edit_file: editFile,
   create_file: createFile,
   update_file: updateFile,
   delete_file: deleteFile,

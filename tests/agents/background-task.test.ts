@@ -139,7 +139,7 @@ describe("background_task in a turn", () => {
     const messages = (tuple?.checkpoint.channel_values["messages"] ?? []) as BaseMessage[];
     const results = messages.filter(isToolMessage).filter(({ name }) => name === "background_task");
     expect(results.map(({ text }) => text.split("\n").at(-1))).toEqual([
-      "Round 1 of 15, 0 tokens so far.",
+      "Round 1 of 60, 0 tokens so far.",
       "Background agent one is stopped. What it had done stands.",
       "1 finished agents are put away; 0 are left.",
       "There are no agents in the background.",

@@ -56,7 +56,7 @@ describe("the operations of a thread", () => {
       summary: "Created notes.md (+1, -0 lines)",
       status: "success",
       can_undo: true,
-      tool: "create_file",
+      tool: "write_file",
       run_id: run?.run_id,
     });
     expect((await get<CardList>(`/operations?message_id=${card.message_id}`)).total).toBe(1);
@@ -137,8 +137,8 @@ describe("the operations of a thread", () => {
     const log = await get("/tool-log");
     expect(log).toMatchObject({
       total: 1,
-      calls: [{ tool: "create_file", status: "completed", result: { success: true } }],
-      statistics: [{ tool: "create_file", calls: 1, successes: 1, failures: 0 }],
+      calls: [{ tool: "write_file", status: "completed", result: { success: true } }],
+      statistics: [{ tool: "write_file", calls: 1, successes: 1, failures: 0 }],
     });
   });
 

@@ -42,7 +42,7 @@ test("a status says what a reply has come to, and what the thread waits for, als
     .toMatchObject({
       conversation_state: { state: "StreamingResponse", accumulated_text: expect.stringContaining("Good day to") },
       stream_state: "STREAMING",
-      loop: { phase: "streaming", iteration: 1, max_iterations: 15, tool: null },
+      loop: { phase: "streaming", iteration: 1, max_iterations: 60, tool: null },
       workflow_locked: true,
       can_send: false,
     });

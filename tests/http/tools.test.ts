@@ -93,7 +93,7 @@ describe("a tool that is run by hand", () => {
     });
     const after = await messagesOf(thread);
     expect(after.slice(0, 3).map(({ id }) => id)).toEqual(message_ids);
-    expect(after.slice(3).filter(({ type }) => type === "tool")[0]).toMatchObject({ content: "hello" });
+    expect(after.slice(3).filter(({ type }) => type === "tool")[0]).toMatchObject({ content: "1\thello" });
     const undone = await server.send("POST", `/threads/${thread}/operations/${operation?.operation_id}/undo`);
     expect(undone.status).toBe(200);
     expect(await exists("notes.md")).toBe(false);

@@ -10,6 +10,11 @@ afterEach(async () => {
   running = undefined;
 });
 
+const reading = ({ arguments: given }: ScriptedToolCall): ScriptedToolCall => ({
+  name: "read_file",
+  arguments: { path: typeof given === "object" ? (given["path"] ?? "notes.txt") : "notes.txt" },
+});
+
 /** What a person is asked about one call, when the operator has marked files. */
 async function askedAbout(
   call: ScriptedToolCall,
@@ -18,7 +23,8 @@ async function askedAbout(
 ): Promise<unknown[]> {
   running = await startWorkflow({
     files: { "reports/q1.txt": "1", "notes.txt": "2" },
-    script: [{ toolCalls: [call] }, { text: "Done." }],
+    // What was not read is not written over at all.
+    script: [{ toolCalls: [reading(call)] }, { toolCalls: [call] }, { text: "Done." }],
   });
   Object.assign(running.services, besides);
   await prepare?.(running);

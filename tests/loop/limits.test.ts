@@ -13,17 +13,16 @@ import { LoopLimits } from "../../src/state.ts";
 const limits = LoopLimits.parse({});
 
 describe("the limits of the loop", () => {
-  it("are those of the requirements by default", () => {
+  it("are made for real work by default", () => {
     expect(limits).toEqual({
-      max_iterations: 15,
-      soft_warning_at: 10,
-      max_tool_calls_per_turn: 5,
-      timeout_seconds: 300,
+      max_iterations: 60,
+      max_tool_calls_per_turn: 50,
+      timeout_seconds: 3600,
       max_parallel_tools: 3,
       max_tool_retries: 2,
-      tool_result_max_length: 5000,
+      tool_result_max_length: 50_000,
       safe_zone: "80k",
-      max_history_rounds: 20,
+      max_history_rounds: null,
       same_failure_limit: 2,
       stagnation_threshold: 3,
       max_force_continue: 5,
@@ -34,17 +33,17 @@ describe("the limits of the loop", () => {
 
   it.each([
     [0, 0, null],
-    [13, 0, null],
-    [14, 0, "iteration_limit"],
-    [3, 299_999, null],
-    [3, 300_000, "timeout"],
+    [58, 0, null],
+    [59, 0, "iteration_limit"],
+    [3, 3_599_999, null],
+    [3, 3_600_000, "timeout"],
   ])("after %i iterations and %i ms of work: %s", (iteration_count, worked_ms, expected) => {
     expect(reachedLimit({ iteration_count, worked_ms }, limits)).toBe(expected);
   });
 
   it("leave the time that has not been worked, and never less than none", () => {
-    expect(remainingMs(10_000, limits)).toBe(290_000);
-    expect(remainingMs(900_000, limits)).toBe(0);
+    expect(remainingMs(10_000, limits)).toBe(3_590_000);
+    expect(remainingMs(9_000_000, limits)).toBe(0);
   });
 
   it("count what the loop had worked before it went on, and since; not what lies between (C-28)", () => {

@@ -94,10 +94,10 @@ describe("the loop", () => {
     expect(lastText(messages)).toBe("I could not.");
   });
 
-  it("runs only the first five calls of one reply and says so of the others", async () => {
+  it("runs only as many calls of one reply as the limit says, and says so of the others", async () => {
     const toolCalls = Array.from({ length: 7 }, () => ({ name: "list_files", arguments: {} }));
     const flow = await start({ script: [{ toolCalls }, { text: "done" }] });
-    const { messages } = await flow.send("Look around");
+    const { messages } = await flow.send("Look around", { limits: { max_tool_calls_per_turn: 5 } });
     const results = messages.filter(isToolMessage);
     expect(results.map((result) => result.additional_kwargs["code"] === "TOO_MANY_CALLS")).toEqual([
       false,
@@ -111,7 +111,9 @@ describe("the loop", () => {
   });
 
   it("cuts a long result with a visible mark", async () => {
-    const flow = await start({ files: { big: "x".repeat(20_000) }, script: [reads("big"), { text: "long" }] });
+    const search = { toolCalls: [{ name: "search_content", arguments: { path: ".", regex: "x" } }] };
+    const files = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`f${at}`, "x".repeat(400)]));
+    const flow = await start({ files, script: [search, { text: "long" }] });
     const { messages } = await flow.send("Look at big", { limits: { tool_result_max_length: 1000 } });
     const text = messages.find(isToolMessage)?.text ?? "";
     expect(text.length).toBeLessThan(1200);
@@ -134,22 +136,20 @@ describe("the loop", () => {
     );
   });
 
-  it("is told from the tenth of its fifteen rounds on how many are used and left (GUARD-05)", async () => {
-    const files = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`${index}`, `line ${index}`]));
+  it("is told how many rounds are used and left when nine tenths of them are (GUARD-05)", async () => {
+    const files = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`${index}`, `line ${index}`]));
     const flow = await start({
       files,
       handler: ({ index, toolNames }) => (toolNames.length > 0 ? reads(`${index}`) : { text: "All are read." }),
     });
-    await flow.send("Read the files one by one", { mode: "free_work" });
-    expect(flow.model.requests).toHaveLength(15);
+    await flow.send("Read the files one by one", { mode: "free_work", limits: { max_iterations: 20 } });
+    expect(flow.model.requests).toHaveLength(20);
     const notes = flow.model.requests.map((request) => wireText(request.messages.at(-1) ?? { role: "none" }));
-    expect(notes.slice(0, 9).filter((note) => note.includes("rounds are used"))).toEqual([]);
-    expect(notes.slice(9, 14)).toEqual(
-      [9, 10, 11, 12, 13].map((used) =>
-        expect.stringMatching(`${used} rounds are used, ${15 - used} are left.*answer`),
-      ),
+    expect(notes.slice(0, 17).filter((note) => note.includes("rounds are used"))).toEqual([]);
+    expect(notes.slice(17, 19)).toEqual(
+      [17, 18].map((used) => expect.stringMatching(`${used} rounds are used, ${20 - used} are left.*answer`)),
     );
-    expect(notes[14]).toContain("limit of rounds");
+    expect(notes[19]).toContain("limit of rounds");
   });
 
   it("answers from what it knows when the model has nothing to say at the limit", async () => {

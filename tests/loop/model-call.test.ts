@@ -67,8 +67,8 @@ describe("what a model call has used", () => {
     const flow = await start({ script });
     const { messages } = await flow.send("Look around", { ...free, limits: { price } });
     expect(flow.events.filter(({ type }) => type === "agentic_loop.iteration")).toMatchObject([
-      { iteration: 1, max_iterations: 15, tool_calls_count: 1, total_tokens: 250 },
-      { iteration: 2, max_iterations: 15, tool_calls_count: 0, total_tokens: 500 },
+      { iteration: 1, max_iterations: 60, tool_calls_count: 1, total_tokens: 250 },
+      { iteration: 2, max_iterations: 60, tool_calls_count: 0, total_tokens: 500 },
     ]);
     const windows = flow.events.filter((event) => event.type === "window_length");
     expect(windows.map(({ conversation_round }) => conversation_round)).toEqual([1, 3]);

@@ -96,7 +96,10 @@ describe("the other model, whose window is another", () => {
 });
 
 describe("a turn that outgrows the window", () => {
-  const long = Array.from({ length: 12 }, (_, at) => [`f${at}.txt`, `${at} ${"text ".repeat(900)}`] as const);
+  const long = Array.from(
+    { length: 12 },
+    (_, at) => [`f${at}.txt`, `${at} ${"text ".repeat(18)}\n`.repeat(50)] as const,
+  );
 
   it("goes on with texts cut, then with the last round, each request valid and within the window", async () => {
     const limit = 5000;
@@ -176,7 +179,7 @@ describe("a request that cannot be brought into the window", () => {
   });
 
   it("goes without tools where those are too many, and the turn says so", async () => {
-    const flow = await start({ contextLimit: 2500, handler: () => ({ text: "Open it by hand." }) });
+    const flow = await start({ contextLimit: 1500, handler: () => ({ text: "Open it by hand." }) });
     const { messages } = await flow.send("Read a.txt", { mode: "free_work" });
     expect(messages.at(-1)?.text).toBe("Open it by hand.");
     expect(flow.model.requests.map(({ toolNames }) => toolNames)).toEqual([[]]);

@@ -149,7 +149,9 @@ describe("a model that may leave messages out", () => {
 });
 
 describe("a conversation above its safe zone", () => {
-  const files = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}.md`, `${index}`.repeat(4000)]));
+  const files = Object.fromEntries(
+    Array.from({ length: 9 }, (_, index) => [`${index}.md`, `${`${index}`.repeat(39)}\n`.repeat(100)]),
+  );
   const script = (): ModelStep[] => [
     ...Object.keys(files).map((path, index) => reads(path, `call-${index}`)),
     { text: "All read." },

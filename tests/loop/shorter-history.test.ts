@@ -33,7 +33,7 @@ describe("a session of many rounds (CTX-23)", () => {
   it("shows the last ones, says how it began and how it went on, and lets the rest be read", async () => {
     const flow = await start();
     await flow.update({ messages: talk(24) });
-    await flow.send("and now", { ...free, tools: undefined });
+    await flow.send("and now", { ...free, tools: undefined, limits: { max_history_rounds: 20 } });
     const [request] = flow.model.requests;
     expect(questionsIn(request)).toEqual([
       "10",
@@ -128,7 +128,7 @@ describe("a conversation about a document (COMP-16)", () => {
   it("stays as it was decided while tools work, and is decided when they have made it long", async () => {
     const reads: ModelStep = { toolCalls: [{ name: "read_file", arguments: { path: "a.txt" } }] };
     const flow = await start({
-      files: { "a.txt": `${"word ".repeat(900)}\n` },
+      files: { "a.txt": `${"word ".repeat(18)}\n`.repeat(50) },
       handler: ({ index }) => (index < 3 ? reads : { text: "Read." }),
     });
     await flow.update({ messages: talk(13, 4000) });

@@ -25,14 +25,19 @@ describe("the tools of one reply", () => {
     const flow = await start({
       files: { "a.txt": "old" },
       script: [
-        { toolCalls: [call("update_file", { content: "new" }, "one"), call("read_file", {}, "two")] },
+        {
+          toolCalls: [
+            call("edit_file", { edits: [{ old_string: "old", new_string: "new" }] }, "one"),
+            call("read_file", {}, "two"),
+          ],
+        },
         { text: "done" },
       ],
     });
     const { messages } = await flow.send("Look after a.txt", { mode: "free_work" });
     expect(messages.filter(isToolMessage).map((result) => result.text)).toEqual([
-      expect.stringContaining("Updated"),
-      "new",
+      expect.stringContaining("Changed"),
+      "1\tnew",
     ]);
   });
 
@@ -146,7 +151,8 @@ describe("the tools of one reply", () => {
   });
 
   it("tell what they changed by an event and in their message, and it is kept for undo", async () => {
-    const update = { name: "update_file", arguments: { path: "a.txt", content: "1\n2\n" }, id: "one" };
+    const edits = [{ old_string: "1\n", new_string: "1\n2\n" }];
+    const update = { name: "edit_file", arguments: { path: "a.txt", edits }, id: "one" };
     const flow = await start({ files: { "a.txt": "1\n" }, script: [{ toolCalls: [update] }, { text: "done" }] });
     const operations = createMemoryOperations();
     flow.services.operations = operations;

@@ -17,7 +17,7 @@ const model = new OfflineModel(() => today);
 
 /** Parameters of the tools, as the registry offers them. */
 const parameters: Record<string, string[]> = {
-  read_file: ["path", "start_line", "end_line"],
+  read_file: ["path", "offset", "limit"],
   create_file: ["path", "content"],
   update_file: ["path", "content"],
   delete_file: ["path"],
@@ -136,7 +136,7 @@ describe("single requests", () => {
     ["列出文件夹 drafts 里的文件", "list_files", { path: "drafts" }],
     ["Please read notes.md", "read_file", { path: "notes.md" }],
     ["what does docs/plan.md say?", "read_file", { path: "docs/plan.md" }],
-    ["read lines 3-5 of a.txt", "read_file", { path: "a.txt", start_line: 3, end_line: 5 }],
+    ["read lines 3-5 of a.txt", "read_file", { path: "a.txt", offset: 3, limit: 3 }],
     ["读取会议记录.md", "read_file", { path: "会议记录.md" }],
     ["notes.md 写了什么？", "read_file", { path: "notes.md" }],
     ["search for TODO in all files", "search_content", { path: ".", regex: "TODO" }],
@@ -216,9 +216,9 @@ describe("requests of several steps", () => {
     const inner = workspace(files);
     const tools: Tools = (name, args) => {
       if (name !== "read_file") return inner(name, args);
-      return args["start_line"] === undefined
-        ? "[a.txt: lines 1-2 of 4; go on with start_line 3]\none\ntwo\n"
-        : "[a.txt: lines 3-4 of 4]\nthree\nfour";
+      return args["offset"] === undefined
+        ? "[a.txt: lines 1-2 of 4; go on with offset 3]\n1\tone\n2\ttwo\n"
+        : "[a.txt: lines 3-4 of 4]\n3\tthree\n4\tfour";
     };
     await turn("copy a.txt to b.txt", tools);
     expect(files["b.txt"]).toBe(whole);

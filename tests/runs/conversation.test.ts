@@ -290,7 +290,7 @@ describe("a run tells of its conversation (STATE-01)", () => {
     await flow.gate.current.arrived;
     const live = activityOf(flow.runs.companionOf(flow.session.session_id));
     expect(live?.activity.conversation).toMatchObject({ state: "ToolCalling", status: "executing" });
-    expect(live?.activity.loop).toMatchObject({ phase: "waiting_tool", iteration: 1, max_iterations: 15 });
+    expect(live?.activity.loop).toMatchObject({ phase: "waiting_tool", iteration: 1, max_iterations: 60 });
     expect(live?.activity.turn).toBe("tool_call");
     flow.gate.current.open();
     await reader.over;

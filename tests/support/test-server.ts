@@ -53,7 +53,7 @@ export async function startTestServer(
   await writeFile(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
   await mkdir(join(folder, "workspace"));
   const config: Config = {
-    ...loadConfig({}),
+    ...loadConfig({ MILLRACE_MODEL: "offline" }),
     port: 0,
     dataDir: join(folder, "data"),
     workspace: join(folder, "workspace"),

@@ -69,7 +69,7 @@ describe("the assistant for documents (DOC-07)", () => {
 
   it("renames at once, without announcing it first", async () => {
     const { calls, said } = await turn("Rename notes.md to journal.md");
-    expect(calls).toEqual(["rename_file"]);
+    expect(calls).toEqual(["move_file"]);
     expect(said).toHaveLength(1);
     expect(await readFile(at("journal.md"), "utf8")).toBe("This is notes.md.\n");
   });

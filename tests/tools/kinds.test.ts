@@ -8,6 +8,7 @@ const files = {
   "a.txt": "1",
   "package.json": "{}",
   "folder/b.txt": "2",
+  "long.txt": "line\n".repeat(20),
   ".git/config": "x",
   "empty/": "",
   "a_sim.json": "{}",

@@ -1,4 +1,5 @@
 import { defineToolkit } from "../../src/toolkits/toolkit.ts";
+import { isWanted } from "./is-wanted.ts";
 import { circuitFile } from "./collectors/circuit-file.ts";
 import { aboutCircuits } from "./collectors/circuit-place.ts";
 import { dependencies } from "./collectors/dependencies.ts";
@@ -25,6 +26,7 @@ export const circuits = defineToolkit({
   },
   enabled: "default",
   tools: Object.values(circuitTools),
+  isWanted,
   templates: [analysisOutput, diagnosticsText, spiceOutput],
   identity: { profile: "circuit", template: identityCircuit },
   collectors: [diagnostics, circuitFile, dependencies, designGoals, simulation, searchHits].map(aboutCircuits),

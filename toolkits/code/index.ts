@@ -1,5 +1,6 @@
 import { codeTools } from "./tools/index.ts";
 import { defineToolkit } from "../../src/toolkits/toolkit.ts";
+import { isWanted } from "./is-wanted.ts";
 
 /** Work on source code, beside the toolkit of files. */
 export const code = defineToolkit({
@@ -10,6 +11,7 @@ export const code = defineToolkit({
     zh: "编写源文件，用 SEARCH/REPLACE 块修改局部内容，并列出其中的定义。",
   },
   tools: Object.values(codeTools),
+  isWanted,
   identity: { profile: "agentic" },
   enabled: "default",
 });

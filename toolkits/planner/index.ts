@@ -1,5 +1,6 @@
 import { plannerTools } from "./tools/index.ts";
 import { defineToolkit } from "../../src/toolkits/toolkit.ts";
+import { isWanted } from "./is-wanted.ts";
 import { identityPlanner } from "./prompts/identity-planner.ts";
 import { chatRoutes } from "./routes/chat.ts";
 import { taskRoutes } from "./routes/tasks.ts";
@@ -16,6 +17,7 @@ export const planner = defineToolkit({
   },
   enabled: "default",
   tools: Object.values(plannerTools),
+  isWanted,
   identity: { profile: "planner", template: identityPlanner },
   workflow: plannerWorkflow,
   stores: plannerStores,

@@ -21,11 +21,12 @@ export const confirmationOf: Record<Operation["type"], (typeof asksWhen)[number]
 };
 
 /** Above this many items a batch needs a yes. */
-const batchLimit = 10;
+export const batchLimit = 10;
 
 /** The user's words for an explicit wish to delete or overwrite. */
 const explicitDelete = /\b(delete|remove|erase)\b|删除|删掉|移除/iu;
-const explicitOverwrite = /\b(overwrite|replace)\b|覆盖|替换/iu;
+const explicitOverwrite =
+  /\b(overwrite|replace|rewrite|shorten|clear|empty|trim)\b|覆盖|替换|重写|改写|清空|缩短|精简/iu;
 /** The same for another name, which may have another extension. */
 const explicitRename = /\b(rename|move|extension)\b|重命名|改名|移动|扩展名|后缀/iu;
 /** A wish that something should not happen is no wish for it. */
@@ -64,6 +65,11 @@ const allow: Verdict = { kind: "allow" };
 
 function ask(operation: AskedOperation): Verdict {
   return { kind: "ask", question: questionFor(operation, "en") };
+}
+
+/** Whether the user's words ask for this very file to be written over. */
+export function asksToOverwrite(request: string, path: string): boolean {
+  return names(request, path, explicitOverwrite);
 }
 
 function names(request: string, path: string, wish: RegExp): boolean {

@@ -9,7 +9,7 @@ import { callWithRetry } from "../../models/resilience/resilience.ts";
 import type { ModelPrice } from "../../state.ts";
 import { toLangChainTools } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
-import { callableTools, isForcedNow } from "./callable-tools.ts";
+import { toldTools, callableTools, isForcedNow } from "./callable-tools.ts";
 import { ContinuedModel } from "../reply/continued-model.ts";
 import { withUsage } from "./fill-usage.ts";
 import { heldToJson } from "./held-to-json.ts";
@@ -130,8 +130,10 @@ export function priceOf(
 /** The tools that this call of the model may use; a closing one has none. */
 export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
   if (state.closing !== null || state.alternative === "without_tools") return [];
-  const usable = callableTools(call, isForcedNow(state.messages, call));
-  return hidesSome(state, call) ? usable : usable.filter(({ offered }) => offered?.onlyWhenHistoryCut !== true);
+  const usable = toldTools({ ...call, tools: callableTools(call, isForcedNow(state.messages, call)) });
+  // Within a turn the list stays the same, so that each request begins as the one before it.
+  call.readsAgain ??= hidesSome(state, call);
+  return call.readsAgain ? usable : usable.filter(({ offered }) => offered?.onlyWhenHistoryCut !== true);
 }
 
 const hasCutResult = overGrowingList(false, (found, message) => found || isCutResult(message));

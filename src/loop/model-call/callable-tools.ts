@@ -37,3 +37,8 @@ export function callableTools(
   if (forcedTool === undefined) return tools;
   return tools.filter(({ name }) => (name === forcedTool) === isForced);
 }
+
+/** The tools that the model is told of. */
+export function toldTools({ tools, hidden }: Pick<LoopRequest, "tools" | "hidden">): Tool[] {
+  return hidden === undefined || hidden.size === 0 ? tools : tools.filter(({ name }) => !hidden.has(name));
+}

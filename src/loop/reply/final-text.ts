@@ -78,7 +78,8 @@ function finalText(
   const results = messages.filter(isToolMessage);
   if (results.length > 0) lines.push(words[language].done);
   for (const result of results) {
-    const text = textOf(result.content).split("\n", 1)[0] ?? "";
+    // A line of a file bears its number.
+    const text = (textOf(result.content).split("\n", 1)[0] ?? "").replace(/^\d+\t/u, "");
     lines.push(
       `- ${result.name ?? "tool"}: ${text.length > shownLength ? `${text.slice(0, shownLength - 1)}…` : text}`,
     );

@@ -87,6 +87,8 @@ function requestFor(task: AgentTask, caller: LoopCall, config: LangGraphRunnable
     tools: caller.tools.filter(
       (tool) => tool.offered?.mayDelegate !== true && (agent.tools === null || agent.tools.includes(tool.name)),
     ),
+    // An agent whose file names its tools is told of all of them.
+    ...(agent.tools === null && caller.hidden !== undefined ? { hidden: caller.hidden } : {}),
     limits: {
       ...limits,
       timeout_seconds,

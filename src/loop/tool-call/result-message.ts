@@ -38,6 +38,7 @@ export function toToolMessage(
       ...aboutFailure(result),
       ...(result.metrics === undefined ? {} : { metrics: result.metrics }),
       ...(result.session === undefined ? {} : { session: result.session }),
+      ...(result.seen === undefined ? {} : { seen: result.seen }),
       ...(endsTurn === undefined ? {} : { ends_turn: endsTurn }),
       ...(result.operation === undefined ? {} : { operations: [result.operation] }),
       ...(isCut && call.whole !== undefined ? { whole_result: { id: call.whole, characters: text.length } } : {}),

@@ -1,4 +1,9 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { questionFor } from "@millrace/engine/sessions/questions/operation-questions";
+import { asksForMany, batchCount } from "../../guardrails/batch.ts";
+import { asksToOverwrite } from "../../guardrails/rules/confirmation.ts";
+import { overwriting, type Overwriting } from "../../tools/workspace/seen-files.ts";
 import { reviewCall, type Finding } from "../../guardrails/manager.ts";
 import { callInTurn, type Turn } from "../../guardrails/turn.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
@@ -24,6 +29,7 @@ export async function ruleOn(
   requested: RequestedCall,
   turn: Turn | undefined,
   config: LangGraphRunnableConfig,
+  messages: readonly BaseMessage[] = [],
 ): Promise<Ruling> {
   const { call } = requested;
   if (requested.over_limit) {
@@ -54,9 +60,44 @@ export async function ruleOn(
     }
   }
   if (tool.inTurn?.asks !== undefined) return { kind: "question", asked: tool.inTurn.asks(prepared.input) };
-  const ruling = await ruleOnInput(tool, prepared.input, config);
+  const over = await writesOver(tool, prepared.input, messages, config);
+  if (over.kind === "blind") return { kind: "answer", result: over.result };
+  const first = await ruleOnInput(tool, prepared.input, config);
+  const batch =
+    first.kind === "run" && turn !== undefined
+      ? await askAboutBatch(tool, prepared.input, call.id, turn, config)
+      : null;
+  const ruling: CallRuling = batch ?? (first.kind === "run" ? { ...first, over: over.version } : first);
   // A call that is asked about anyway gets its yes there.
   return ruling.kind === "run" && isChained(tool, turn, loopCall(config)) ? { kind: "chain" } : ruling;
+}
+
+/** Whether the call may write over what lies there: the conversation has read it, or the user says it in so many words. */
+async function writesOver(
+  tool: Tool,
+  input: Record<string, unknown>,
+  messages: readonly BaseMessage[],
+  config: LangGraphRunnableConfig,
+): Promise<Overwriting> {
+  const call = loopCall(config);
+  const path = tool.overwrites?.(input).path;
+  if (path === undefined || asksToOverwrite(userWords(call), path)) return { kind: "known" };
+  return overwriting(tool, input, toolContext(config), [...call.history, ...messages]);
+}
+
+/** The question about a call that is one of too many moves, renames or deletions in a turn that nobody asked for. */
+async function askAboutBatch(
+  tool: Tool,
+  input: Record<string, unknown>,
+  callId: string,
+  turn: Turn,
+  config: LangGraphRunnableConfig,
+): Promise<CallRuling | null> {
+  const count = batchCount(turn, callId, loopCall(config).tools);
+  if (count === null || asksForMany(userWords(loopCall(config)))) return null;
+  const { hash } = await lookAt(tool, input, config);
+  const operation = { type: "BatchOperation", count } as const;
+  return { kind: "ask", asked: { question: questionFor(operation, "en"), hash, operation } };
 }
 
 function completing(tools: readonly Tool[]): ReadonlySet<string> {
@@ -117,6 +158,7 @@ export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolC
     },
     callId,
     repeated: false,
+    resultLength: loopCall(config).limits.tool_result_max_length,
     signal: config.signal ?? new AbortController().signal,
   };
 }

@@ -24,9 +24,9 @@ export interface RequestedCall {
 export type Outcome =
   /**
    * `edited`: what a person made of the arguments; without it the model's own are run. `approved`: the hash of what a
-   * person said yes to; nothing else is run.
+   * person said yes to; nothing else is run. `over`: the content of a file that the call may write over.
    */
-  | { kind: "run"; edited?: Record<string, unknown>; approved?: string }
+  | { kind: "run"; edited?: Record<string, unknown>; approved?: string; over?: string | undefined }
   | { kind: "answer"; result: ToolResult }
   | { kind: "refuse"; code: string; errorType: ErrorCode; reason: string }
   | { kind: "unknown_tool" };

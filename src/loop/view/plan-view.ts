@@ -14,6 +14,7 @@ import { coreParts, textOfParts } from "../../prompts/injector.ts";
 import { toLangChainTools } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { modelOf } from "../model-call/ask-model.ts";
+import { toldTools } from "../model-call/callable-tools.ts";
 import { checkView } from "../limits/check-context.ts";
 import { chooseDocumentation } from "./documentation.ts";
 import { emit, type LoopCall } from "../request.ts";
@@ -30,7 +31,7 @@ export function planView(state: LoopState, call: LoopCall, config: LangGraphRunn
   const shown = shownOf(state, call, zone);
   tellPruning(shown, call, config);
   const system = countText(call.system);
-  const rest = countText(call.instruction ?? "") + toolTokens(call.tools);
+  const rest = countText(call.instruction ?? "") + toolTokens(toldTools(call));
   const eachTokens = hasHints(call) ? hintTokens : 0;
   const fixed = system + rest + countMessages(shown.turn) + shown.turn.length * eachTokens;
   const left_out = chooseDocumentation(state, call, { fixed, limit }, config);

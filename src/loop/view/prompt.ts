@@ -99,7 +99,7 @@ function notesFor(state: LoopState, call: LoopCall): string[] {
     return [...found, closingNote({ reason: state.closing }, prompts)];
   }
   const notes = findings.map((finding) => noteOf(finding, prompts));
-  if (state.iteration_count < limits.soft_warning_at) return notes;
+  if (state.iteration_count < (limits.soft_warning_at ?? Math.ceil(limits.max_iterations * 0.9))) return notes;
   const used = state.iteration_count - 1;
   return [...notes, iterationWarning({ used, left: limits.max_iterations - used }, prompts)];
 }

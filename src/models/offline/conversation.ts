@@ -73,6 +73,8 @@ export function readConversation(messages: BaseMessage[]): Conversation {
 }
 
 function toExchange(name: string, args: Record<string, unknown>, text: string, isError: boolean): Exchange {
+  // The lines of a file bear their numbers, which are no part of it.
+  if (name === "read_file") text = text.replaceAll(/^\d+\t/gmu, "");
   const failed = isError || /^\s*(?:Error\b|\{\s*"success"\s*:\s*false)/u.test(text);
   const isDenied = failed && /\b(?:denied|refused this call|rejected|declined)\b|拒绝/iu.test(text);
   return { name, args, text, success: !failed, isDenied };

@@ -59,6 +59,12 @@ export function advance(action: Action, desk: Desk): Progress {
     case "schedule_task":
     case "delete_task":
       return changeTask(action, desk);
+    case "rename":
+      if (desk.parameters("rename_file") === undefined && desk.parameters("move_file") !== undefined) {
+        const folder = action.path.includes("/") ? action.path.slice(0, action.path.lastIndexOf("/") + 1) : "";
+        return single(ask, "move_file", { source: action.path, destination: folder + action.name });
+      }
+      return single(ask, "rename_file", argumentsOf(action, desk));
     default:
       return single(ask, mainTool(action), argumentsOf(action, desk));
   }
@@ -92,6 +98,7 @@ function single({ action, desk, step, texts }: Ask, name: string, args: Record<s
 
 /** Makes a file; where it exists and may be replaced, updates it. */
 function createOrUpdate(ask: Ask, { path, content }: Content, mayReplace: boolean): Progress {
+  if (ask.desk.parameters("create_file") === undefined) return writeOver(ask, { path, content }, mayReplace);
   const made = ask.desk.result(ask.step);
   const exists = made !== undefined && !made.success && !made.isDenied && /exist|conflict|已存在/iu.test(made.text);
   if (!exists || !mayReplace || ask.desk.parameters("update_file") === undefined) {
@@ -100,12 +107,24 @@ function createOrUpdate(ask: Ask, { path, content }: Content, mayReplace: boolea
   return markExisting(single({ ...ask, step: ask.step + 1 }, "update_file", { path, content }));
 }
 
+/** Writes a whole file; where one is there that was not read, and may be replaced, reads it first. */
+function writeOver(ask: Ask, { path, content }: Content, mayReplace: boolean): Progress {
+  const first = single(ask, "write_file", { path, content });
+  const isUnread =
+    first.kind === "ended" && /was not read in this conversation/u.test(first.outcome.exchange?.text ?? "");
+  if (!isUnread || !mayReplace) return first;
+  const read = single({ ...ask, step: ask.step + 1 }, "read_file", { path });
+  if (read.kind === "calls" || read.outcome.kind !== "done") return read;
+  return markExisting(single({ ...ask, step: ask.step + 2 }, "write_file", { path, content }));
+}
+
 function markExisting(progress: Progress): Progress {
   return progress.kind === "calls" ? progress : ended({ ...progress.outcome, wasThere: true });
 }
 
 /** Replaces a file's content; where it is missing, makes it. */
 function update(ask: Ask, { path, content }: Content): Progress {
+  if (ask.desk.parameters("update_file") === undefined) return markExisting(writeOver(ask, { path, content }, true));
   const changed = ask.desk.result(ask.step);
   const isThere = changed === undefined || changed.success || !isMissing(changed);
   if (isThere || ask.desk.parameters("create_file") === undefined) {
@@ -158,7 +177,7 @@ function readAll(action: Action, paths: string[], desk: Desk, then: (texts: stri
     let startLine = 1;
     for (let part = 0; ; part += 1) {
       const step = index * stride + part;
-      const args = startLine === 1 ? { path } : { path, start_line: startLine };
+      const args = startLine === 1 ? { path } : { path, offset: startLine };
       const progress = single({ action, desk, step, texts }, "read_file", args);
       if (progress.kind === "calls") {
         calls.push(...progress.calls);
@@ -168,7 +187,7 @@ function readAll(action: Action, paths: string[], desk: Desk, then: (texts: stri
       if (progress.outcome.kind !== "done" || exchange === undefined) return progress;
       const header = partHeader.exec(exchange.text)?.[0] ?? "";
       text += header === "" && exchange.text === "(empty file)" ? "" : exchange.text.slice(header.length);
-      const next = /go on with start_line (\d+)/u.exec(header)?.[1];
+      const next = /go on with offset (\d+)/u.exec(header)?.[1];
       const isCut = /longer than shown/u.test(header) || /\n\[… cut: [^\n]*\]$/u.test(exchange.text);
       if (isCut || (next !== undefined && part + 1 >= maxParts)) {
         return ended({ action, kind: "incomplete", exchange, texts: [...texts, text] });
@@ -229,8 +248,8 @@ function argumentsOf(action: SingleAction, desk: Desk): Record<string, unknown> 
     case "read":
       return {
         path: action.path,
-        ...(action.start === undefined ? {} : { start_line: action.start }),
-        ...(action.end === undefined ? {} : { end_line: action.end }),
+        ...(action.start === undefined ? {} : { offset: action.start }),
+        ...(action.end === undefined ? {} : { limit: action.end - (action.start ?? 1) + 1 }),
       };
     case "search_names":
       return { query: action.query };

@@ -19,13 +19,13 @@ import { composedContext } from "../../toolkits/composition.ts";
 import { clientTools } from "../../tools/conversation/client-tool.ts";
 import { createRegistry } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
+import { hiddenTools } from "./hidden-tools.ts";
 import { modelForWork } from "./node-model.ts";
 import { isPlanning, planningTools } from "../planning.ts";
 import { readingOf } from "./reading.ts";
-import { profileOf, runToolkits } from "./run-toolkits.ts";
+import { hasWeb, isReplaced, profileOf, runToolkits } from "./run-toolkits.ts";
 import { instructionsIn } from "./session-instructions.ts";
 import { systemOf, type GatheredContext } from "./system-layers.ts";
-import { hasWeb, isReplaced } from "./web-tools.ts";
 
 /** What was read of a task's configuration: a node asks for it in many places. */
 const contexts = new WeakMap<LangGraphRunnableConfig, RunContext>();
@@ -123,6 +123,7 @@ export function nodeRequest(
     history,
     summary: state.conversation_summary,
     tools: usable,
+    hidden: hiddenTools(usable, state, context, config),
     limits: { ...LoopLimits.parse(context.limits ?? {}), ...priceOf(model, context, config) },
     model,
     checksTask: profile === "document",

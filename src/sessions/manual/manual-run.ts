@@ -3,7 +3,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { notApproved } from "../../loop/tool-call/judge-call.ts";
 import { askAbout } from "../../loop/tool-call/rulings.ts";
 import type { RunServices } from "../../loop/services.ts";
-import { hasWeb } from "../../nodes/turn/web-tools.ts";
+import { hasWeb } from "../../nodes/turn/run-toolkits.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { executeCall } from "../../tools/runtime/execute-call.ts";
 import { toolNotFound } from "../../tools/runtime/registry.ts";

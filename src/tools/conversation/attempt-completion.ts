@@ -17,6 +17,7 @@ export const attemptCompletion = defineTool({
       .optional()
       .describe("a command that demonstrates the result; it is shown to the user, never run"),
   }),
+  offered: { profiles: ["agentic"] },
   effect: "pure",
   run: async ({ result, command }) => {
     const content = command === undefined ? result : `${result}\n\n\`\`\`sh\n${command}\n\`\`\``;

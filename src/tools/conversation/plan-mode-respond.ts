@@ -16,6 +16,7 @@ export const planModeRespond = defineTool({
       .optional()
       .describe("up to six ways to go on, where the user has to choose"),
   }),
+  offered: { profiles: [] },
   effect: "pure",
   run: async () => onlyInConversation("plan_mode_respond"),
   inTurn: { asks: ({ response, options }) => ({ kind: "plan_review", question: response, options: options ?? [] }) },

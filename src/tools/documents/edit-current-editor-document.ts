@@ -21,7 +21,7 @@ export const editCurrentEditorDocument = defineTool({
   name: "edit_current_editor_document",
   description:
     "Changes the document that is open in the user's editor: give its whole new text. The file on disk stays as it is until " +
-    "the user saves. The user is asked first. Use update_file for files that are not open.",
+    "the user saves. The user is asked first. Use edit_file for files that are not open.",
   schema: EditInput,
   // A second time it tells the same text.
   effect: "idempotent",
@@ -73,7 +73,7 @@ function requireDocument(document: EditorBuffer | undefined): EditorBuffer {
     throw new AppError(
       "invalid_state",
       "No document is open in the user's editor, or its text did not come with the request.",
-      { suggestion: "Use read_file and update_file for files, or ask the user to open the document." },
+      { suggestion: "Use read_file and edit_file for files, or ask the user to open the document." },
     );
   }
   if (!document.isEditable) {

@@ -5,6 +5,7 @@ import { withFile, type FileContext } from "../workspace/file-access.ts";
 import { holdsText, reconcileWrite } from "../workspace/reconcile.ts";
 import { locate, type Place } from "../workspace/workspace-path.ts";
 import { isMadeByPrograms, isWordDocument } from "./document-format.ts";
+import { seenWhole } from "../workspace/seen-files.ts";
 import { success, type ToolResult } from "../runtime/result.ts";
 import type { Reconciled, ToolContext } from "../runtime/tool.ts";
 import { textOfDocument } from "./read-document.ts";
@@ -82,7 +83,10 @@ export async function reconcileContent(
 /** The result of a call that has written a file whole. */
 export function wroteFile(verb: string, path: string, content: string | Uint8Array, told = ""): ToolResult {
   const bytes = Buffer.byteLength(content);
-  return success(`${verb} ${path} (${bytes} bytes)${told}.`, { data: { path, bytes } });
+  return {
+    ...success(`${verb} ${path} (${bytes} bytes)${told}.`, { data: { path, bytes } }),
+    seen: seenWhole(path, content),
+  };
 }
 
 /** What cannot be read is not what was written. */

@@ -18,6 +18,7 @@ export const createFile = defineTool({
     content: z.string().describe("the whole content of the file; HTML or Markdown for a Word document"),
   }),
   ...changesPath("keep"),
+  offered: { twinOf: "write_file" },
   kinds: ["Create", "ModifyCriticalFile"],
   operation: async (input) =>
     isInCriticalFolder(input.path) ? { type: "ModifyCriticalFile", path: input.path } : { type: "Create" },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
-import { fittingLines } from "../workspace/text-lines.ts";
+import { answerLimit, fittingLines } from "../workspace/text-lines.ts";
 import { fileSeconds, reading } from "../workspace/file-checks.ts";
 import { notFound } from "../workspace/file-access.ts";
 import { walk } from "../workspace/walk.ts";
@@ -41,7 +41,7 @@ export const listFiles = defineTool({
     }
     const data = { path: place.path, entries, total };
     if (total === 0) return success(`${place.path === "." ? "The workspace" : place.path} is empty.`, { data });
-    const { shown } = fittingLines(entries, 4500);
+    const { shown } = fittingLines(entries, answerLimit - 200);
     const text = entries.slice(0, shown).toSorted(inTreeOrder).join("\n");
     const more = total >= countedEntries ? `more than ${total - shown}` : String(total - shown);
     const note = shown === total ? "" : `\n[${more} further entries are not shown; list a folder by its path]`;

@@ -20,6 +20,7 @@ export const moveFile = defineTool({
     source: z.string().describe("path of the file or folder, relative to the workspace"),
     destination: z.string().describe("the whole new path, relative to the workspace"),
   }),
+  moves: true,
   effect: "reconcilable",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [

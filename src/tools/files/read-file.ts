@@ -4,42 +4,65 @@ import { formatOf, isOldFormat, nameOf } from "../documents/document-format.ts";
 import { readDocument } from "../documents/read-document.ts";
 import { success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
-import { answerLimit, encodingOf, textLines } from "../workspace/text-lines.ts";
+import { encodingOf, textLines } from "../workspace/text-lines.ts";
 import { withFile } from "../workspace/file-access.ts";
+import { contentVersion } from "../workspace/seen-files.ts";
 import { fileSeconds, reading } from "../workspace/file-checks.ts";
 import { locate, type Place } from "../workspace/workspace-path.ts";
 
 /** Bytes up to which the lines of a file are counted to its end. */
 const countedSize = 32 * 1024 * 1024;
 
-const ReadFileInput = z.object({
+/** Characters of an answer where the run does not say, and those of the note above it. */
+const [usualLength, noteLength] = [50_000, 400];
+/** Lines of one answer, and characters of a line that stands beside others. */
+const [mostLines, longestLine] = [2000, 2000];
+
+const Offered = z.object({
   path: z.string().describe("path of the file, relative to the workspace"),
-  start_line: z.number().int().min(1).optional().describe("first line to read, counted from 1; default 1"),
-  end_line: z.number().int().min(1).optional().describe("last line to read; default the end of the file"),
+  offset: z.number().int().min(1).optional().describe("first line to read, counted from 1; default 1"),
+  limit: z.number().int().min(1).max(mostLines).optional().describe(`how many lines; default ${mostLines}`),
+});
+
+/** `start_line` and `end_line` are what prompts and clients of former releases call the range. */
+const ReadFileInput = Offered.extend({
+  start_line: z.number().int().min(1).optional(),
+  end_line: z.number().int().min(1).optional(),
 });
 
 /**
- * Reads a text file, the text of a document, or a range of its lines; the answer is the bare text, after a note when it
- * is not all of it or comes from something else.
+ * Reads a text file, the text of a document, or a range of its lines. Lines of a text file bear their numbers; a note
+ * stands above what is not all of it or comes from something else.
  */
 export const readFile = defineTool({
   name: "read_file",
   description:
-    "Reads a text file of the workspace, whole or a range of lines, or the text of a document (.docx, .pdf, .odt, .rtf, .pptx, " +
-    ".xlsx). A long file comes in parts: the first line of the answer then says which lines these are and with which " +
-    "start_line to go on. Other binary files cannot be read.",
+    `Reads a text file of the workspace, up to ${mostLines} numbered lines at once (number, tab, text), or the text of a document ` +
+    "(.docx, .pdf, .odt, .rtf, .pptx, .xlsx). Of a longer file the first line of the answer says which lines these are and " +
+    "with which offset to go on. Other binary files cannot be read.",
   schema: ReadFileInput,
+  parameters: z.toJSONSchema(Offered, { io: "input" }),
   effect: "pure",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [reading(context.workspace, input.path)],
   run: (input, context) => read(input, context),
-  example: { title: "Read the first 20 lines", body: '{"path": "src/main.ts", "start_line": 1, "end_line": 20}' },
+  example: { title: "Lines 100 to 139", body: '{"path": "src/main.ts", "offset": 100, "limit": 40}' },
   guideline: "Read a file before changing it.",
 });
+
+/** Which lines are wanted, how much of them fits into the answer, and how they are written. */
+interface Wanted {
+  start: number;
+  end: number;
+  characters: number;
+  isNumbered: boolean;
+}
 
 /** What was taken of a file: lines up to `last`, `total` counted in all if `isCounted`, and what is to be said of them. */
 interface Part {
   text: string;
+  /** Lines of which only the beginning is shown. */
+  shortened: number[];
   last: number;
   total: number;
   isFull: boolean;
@@ -49,56 +72,58 @@ interface Part {
 }
 
 async function read(input: z.infer<typeof ReadFileInput>, context: ToolContext): Promise<ToolResult> {
-  const start = input.start_line ?? 1;
-  const end = input.end_line ?? Number.POSITIVE_INFINITY;
+  const start = input.offset ?? input.start_line ?? 1;
+  const end = Math.min(
+    input.limit === undefined ? (input.end_line ?? Infinity) : start + input.limit - 1,
+    start + mostLines - 1,
+  );
   if (end < start) {
     throw new AppError("invalid_parameter", `end_line (${end}) is before start_line (${start}).`, {
       suggestion: "Give an end_line that is not smaller.",
     });
   }
   const place = await locate(context.workspace, input.path);
-  const lines = { start, end };
-  const part = (await ofDocument(context, place, lines)) ?? (await ofText(context, place, lines));
+  const wanted = { start, end, characters: (context.resultLength ?? usualLength) - noteLength };
+  const part =
+    (await ofDocument(context, place, { ...wanted, isNumbered: false })) ??
+    (await ofText(context, place, { ...wanted, isNumbered: true }));
   if (start > 1 && part.last < start) {
     throw new AppError("invalid_parameter", `"${place.path}" has no line ${start}, its last one is ${part.total}.`, {
-      suggestion: "Give a smaller start_line.",
+      suggestion: "Give a smaller offset.",
     });
   }
-  return present(place.path, start, part);
+  const version = part.isCut ? undefined : await contentVersion(context, place);
+  return present(place.path, start, part, version);
 }
 
-async function ofText(context: ToolContext, place: Place, lines: { start: number; end: number }): Promise<Part> {
+async function ofText(context: ToolContext, place: Place, wanted: Wanted): Promise<Part> {
   return withFile(context, place, async (handle, stats) => {
     const { label, name } = await encodingOf(handle);
-    const taken = nothingYet(lines.start);
+    const taken = nothingYet(wanted.start);
     if (label !== "utf-8") taken.note = `in ${name}; what is written back will be in UTF-8`;
     for await (const some of textLines(handle, place.path, context.signal, label)) {
-      for (const line of some) take(taken, line, lines.start, lines.end);
-      if ((taken.isFull || taken.total > lines.end) && stats.size > countedSize) return { ...taken, isCounted: false };
+      for (const line of some) take(taken, line, wanted);
+      if ((taken.isFull || taken.total > wanted.end) && stats.size > countedSize) return { ...taken, isCounted: false };
     }
     return taken;
   });
 }
 
 /** `undefined` for what is no document. */
-async function ofDocument(
-  context: ToolContext,
-  place: Place,
-  lines: { start: number; end: number },
-): Promise<Part | undefined> {
+async function ofDocument(context: ToolContext, place: Place, wanted: Wanted): Promise<Part | undefined> {
   const format = formatOf(place.real);
   if (format === undefined && place.kind === "file" && isOldFormat(place.real)) throw oldFormat(place);
   if (format === undefined) return undefined;
   const { text, left_out } = await readDocument(context, place, format);
-  const taken = nothingYet(lines.start);
+  const taken = nothingYet(wanted.start);
   const without = left_out.length === 0 ? "" : `, without ${left_out.join(", ")}`;
   taken.note = `the text of ${nameOf(format)}${without}`;
-  for (const line of text.match(/[^\n]*\n|[^\n]+$/gu) ?? []) take(taken, line, lines.start, lines.end);
+  for (const line of text.match(/[^\n]*\n|[^\n]+$/gu) ?? []) take(taken, line, wanted);
   return taken;
 }
 
 function nothingYet(start: number): Part {
-  return { text: "", last: start - 1, total: 0, isFull: false, isCut: false, isCounted: true, note: "" };
+  return { text: "", shortened: [], last: start - 1, total: 0, isFull: false, isCut: false, isCounted: true, note: "" };
 }
 
 function oldFormat({ path }: Place): AppError {
@@ -107,31 +132,46 @@ function oldFormat({ path }: Place): AppError {
   });
 }
 
-function present(path: string, start: number, part: Part): ToolResult {
-  const data = { path, start_line: start, end_line: part.last, total_lines: part.isCounted ? part.total : null };
-  const isToEnd = part.isCounted && part.last === part.total;
-  if (isToEnd && start === 1 && !part.isCut) {
+function present(path: string, start: number, part: Part, version: string | undefined): ToolResult {
+  const { last, total, isCounted, isCut } = part;
+  const data = { path, start_line: start, end_line: last, total_lines: isCounted ? total : null };
+  const isToEnd = isCounted && last === total;
+  // What was shown whole may be written over: the conversation knows what it replaces.
+  const seen =
+    version === undefined ? {} : { seen: { path, version, from: start, to: last, total: isCounted ? total : null } };
+  const notes = [...shortenedNote(part.shortened), ...(part.note === "" ? [] : [part.note])];
+  if (isToEnd && start === 1 && !isCut) {
     const text = part.text || "(empty file)";
-    return success(`Read ${path} (${part.total} ${part.total === 1 ? "line" : "lines"}).`, {
-      content: part.note === "" ? text : `[${path}: ${part.note}]\n${text}`,
-      data,
-    });
+    const content = notes.length === 0 ? text : `[${path}: ${notes.join("; ")}]\n${text}`;
+    return { ...success(`Read ${path} (${total} ${total === 1 ? "line" : "lines"}).`, { content, data }), ...seen };
   }
-  const range = `lines ${start}-${part.last} of ${part.isCounted ? part.total : "a large file"}`;
-  const rest = isToEnd ? "" : `; go on with start_line ${part.last + 1}`;
-  const cut = part.isCut ? `; line ${part.last} is longer than shown` : "";
-  const note = part.note === "" ? "" : `; ${part.note}`;
-  return success(`Read ${path}, ${range}.`, { content: `[${path}: ${range}${rest}${cut}${note}]\n${part.text}`, data });
+  const range = `lines ${start}-${last} of ${isCounted ? total : "a large file"}`;
+  const rest = isToEnd ? [] : [`go on with offset ${last + 1}`];
+  const cut = isCut ? [`line ${last} is longer than shown`] : [];
+  const content = `[${[`${path}: ${range}`, ...rest, ...cut, ...notes].join("; ")}]\n${part.text}`;
+  return { ...success(`Read ${path}, ${range}.`, { content, data }), ...seen };
+}
+
+function shortenedNote(lines: readonly number[]): string[] {
+  if (lines.length === 0) return [];
+  const more = lines.length > 5 ? ` and ${lines.length - 5} more` : "";
+  const named = `${lines.slice(0, 5).join(", ")}${more}`;
+  return [
+    `only the first ${longestLine} characters of line ${named} are shown: offset ${lines[0]} with limit 1 gives more`,
+  ];
 }
 
 /** Counts a line and takes it when it is in the range and there is room. */
-function take(taken: Part, line: string, start: number, end: number): void {
+function take(taken: Part, whole: string, { start, end, characters, isNumbered }: Wanted): void {
   taken.total += 1;
   if (taken.isFull || taken.total < start || taken.total > end) return;
-  const room = answerLimit - taken.text.length;
+  const isShortened = isNumbered && end > start && whole.length > longestLine;
+  const line = (isNumbered ? `${taken.total}\t` : "") + (isShortened ? `${whole.slice(0, longestLine)}…\n` : whole);
+  const room = characters - taken.text.length;
   if (line.length <= room) {
     taken.text += line;
     taken.last = taken.total;
+    if (isShortened) taken.shortened.push(taken.total);
     return;
   }
   taken.isFull = true;

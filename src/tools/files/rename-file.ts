@@ -17,6 +17,8 @@ export const renameFile = defineTool({
     path: z.string().describe("path of the file or folder, relative to the workspace"),
     new_name: z.string().describe("the new name alone, without folders"),
   }),
+  offered: { twinOf: "move_file" },
+  moves: true,
   effect: "reconcilable",
   timeoutSeconds: fileSeconds,
   resources: (input, context) => [

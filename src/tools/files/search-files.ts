@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";
-import { fittingLines } from "../workspace/text-lines.ts";
+import { answerLimit, fittingLines } from "../workspace/text-lines.ts";
 import { toGlob } from "@millrace/engine/glob";
 import { fileSeconds, reading } from "../workspace/file-checks.ts";
 import { walk } from "../workspace/walk.ts";
@@ -41,7 +41,7 @@ export const searchFiles = defineTool({
       const content = `No file or folder has "${query}" in its name or path. Try a shorter part of the name.`;
       return success(`Nothing found for "${query}".`, { content, data });
     }
-    const { text, shown } = fittingLines(hits, 4500);
+    const { text, shown } = fittingLines(hits, answerLimit - 200);
     const note = shown === total ? "" : `\n[${total - shown} further hits are not shown; use a longer query]`;
     return success(`${total} found for "${query}".`, { content: text + note, data });
   },

@@ -3,7 +3,8 @@ import { wroteFile, reconcileContent, fileContent } from "../documents/file-cont
 import { defineTool } from "../runtime/tool.ts";
 import { replaceFile, requireFile } from "../workspace/file-access.ts";
 import { locate, parsePath } from "../workspace/workspace-path.ts";
-import { changeOperation, changesPath } from "../workspace/file-checks.ts";
+import { changesPath } from "../workspace/file-checks.ts";
+import { writeOperation } from "../workspace/seen-files.ts";
 
 /** Replaces the whole content of an existing file in one step. */
 export const updateFile = defineTool({
@@ -16,8 +17,10 @@ export const updateFile = defineTool({
     content: z.string().describe("the new content of the whole file, not only the changed part"),
   }),
   ...changesPath("follow"),
-  kinds: ["SimpleModify", "ModifyCriticalFile"],
-  operation: changeOperation,
+  offered: { twinOf: "write_file" },
+  overwrites: ({ path, content }) => ({ path, content }),
+  kinds: ["Create", "SimpleModify", "ModifyCriticalFile", "IrreversibleOperation"],
+  operation: writeOperation,
   run: async (input, context) => {
     const place = await locate(context.workspace, input.path);
     await requireFile(context, place);

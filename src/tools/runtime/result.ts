@@ -19,8 +19,19 @@ export interface ToolResult {
   session?: Readonly<Record<string, unknown>>;
   /** The new text of the document in the client's editor, which is told of it. */
   document?: DocumentEdit;
+  /** What the model has been shown of a file: lines of which content. Whoever has seen it all may write over it. */
+  seen?: SeenFile;
   /** What the call changed in the workspace, set by the runtime. */
   operation?: OperationNote;
+}
+
+/** Lines of a file that a result shows or has written, `total` in all where that is known; `version` names its content. */
+export interface SeenFile {
+  path: string;
+  version: string;
+  from: number;
+  to: number;
+  total: number | null;
 }
 
 /** A change of the document in the client's editor: the whole new text, and the lines that differ with those around them. */

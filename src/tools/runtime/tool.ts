@@ -40,6 +40,8 @@ export interface ToolContext {
   conversation: ConversationParts;
   /** What toolkits keep open, as far as it belongs to the session. */
   toolkitServices: ToolkitServices;
+  /** Characters that the model is shown of a result; absent: not known. */
+  resultLength?: number | undefined;
   signal: AbortSignal;
 }
 
@@ -159,6 +161,10 @@ interface ToolDefinition<Schema extends z.ZodObject> {
   run(input: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
   /** What it changes in the workspace. What is named here is kept before the call, and can be undone. */
   touches?(input: z.infer<Schema>): Touched;
+  /** It moves or renames something. */
+  moves?: true;
+  /** The file whose whole content a call replaces, and the new content. What nobody has read is not written over. */
+  overwrites?(input: z.infer<Schema>): { path: string; content: string };
   /** For a `reconcilable` tool: looks, without touching, whether an earlier start that never ended had its effect. */
   reconcile?(input: z.infer<Schema>, context: ToolContext): Promise<Reconciled>;
   example?: { title: string; body: string };
@@ -173,6 +179,10 @@ interface ToolDefinition<Schema extends z.ZodObject> {
 export interface Offer {
   /** Whether a run gets it without naming it. Default true. */
   isDefault?: boolean;
+  /** The tool of the default set that does the same: beside it this one is not told, but a model that knows it may call it. */
+  twinOf?: string;
+  /** Told only with these profiles; any model that knows it may call it. */
+  profiles?: readonly string[];
   /** What the server, or the run, has to have for it: a run without gets it only by name, and it says what is missing. */
   needs?: "web_search" | "web_pages" | "open_document";
   /** Only while something of the conversation is not shown to the model. */

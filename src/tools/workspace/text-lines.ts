@@ -103,6 +103,11 @@ function isCut(head: Buffer): boolean {
   return /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}/u.test(head.toString("latin1"));
 }
 
+/** How many lines a text has; the last one counts with and without its end. */
+export function linesIn(text: string): number {
+  return text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+}
+
 /** Bytes of a file that is edited or parsed whole. */
 export const largestText = 8 * 1024 * 1024;
 
@@ -129,11 +134,8 @@ export async function wholeText(context: FileContext, place: Place): Promise<str
   }
 }
 
-/**
- * Characters a tool of this toolkit puts into one answer. A little below the loop's limit for tool results (5,000
- * characters), so that the end, which says how to go on, is never cut off.
- */
-export const answerLimit = 4800;
+/** Characters that a list or a search puts into one answer. */
+export const answerLimit = 16_000;
 
 /** As many lines as fit into the limit, and how many they are. A line is never cut. */
 export function fittingLines(lines: string[], limit = answerLimit): { text: string; shown: number } {

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isAppError } from "@millrace/engine/errors/errors";
@@ -57,5 +58,15 @@ async function entriesOf(
     const isLocal = isAppError(error) || hasCode(error, "EACCES", "EPERM", "ENOENT", "ENOTDIR", "ELOOP");
     if (isStart || !isLocal) throw error;
     return undefined;
+  }
+}
+
+/** Names in the workspace itself; none where it cannot be read. A look that costs one call of the system. */
+export function namesIn(workspace: string): string[] {
+  try {
+    return readdirSync(workspace);
+  } catch {
+    // A workspace that cannot be read shows nothing.
+    return [];
   }
 }

@@ -63,17 +63,17 @@ describe("read_file of a Word document", () => {
   it("gives a long one in parts", async () => {
     await put(
       "a.docx",
-      aWordDocument(Array.from({ length: 400 }, (_, index) => paragraph(`Line ${index + 1} of many.`)).join("")),
+      aWordDocument(Array.from({ length: 2000 }, (_, index) => paragraph(`Line ${index + 1} of many.`)).join("")),
     );
     const first = await read("a.docx");
     const [, next] =
-      /^\[a\.docx: lines 1-\d+ of 799; go on with start_line (\d+); the text of a Word document\]/u.exec(
+      /^\[a\.docx: lines 1-\d+ of 3999; go on with offset (\d+); the text of a Word document\]/u.exec(
         first.content ?? "",
       ) ?? [];
-    const second = await read("a.docx", { start_line: Number(next) });
+    const second = await read("a.docx", { offset: Number(next) });
     expect(second.content).toContain(`[a.docx: lines ${next}-`);
-    expect((await read("a.docx", { start_line: 799 })).content).toContain("Line 400 of many.");
-    expect(await read("a.docx", { start_line: 900 })).toMatchObject({ errorType: "invalid_parameter" });
+    expect((await read("a.docx", { offset: 3999 })).content).toContain("Line 2000 of many.");
+    expect(await read("a.docx", { offset: 4900 })).toMatchObject({ errorType: "invalid_parameter" });
   });
 
   it("opens no file and no address that it names", async () => {
@@ -341,7 +341,7 @@ describe("read_file of text in other encodings", () => {
   ])("gives %s as it is", async (_, bytes, text, name) => {
     await put("a.txt", bytes);
     const note = name === "" ? "" : `[a.txt: in ${name}; what is written back will be in UTF-8]\n`;
-    expect((await read("a.txt")).content).toBe(note + text);
+    expect((await read("a.txt")).content).toBe(`${note}1\t${text}`);
   });
 
   it.each([
@@ -358,7 +358,7 @@ describe("read_file of text in other encodings", () => {
     const handle = await open(join(workspace.root, "a.txt"), "w");
     await handle.writeFile(Buffer.from("\uFEFF" + "水车\n".repeat(60_000), "utf16le"));
     await handle.close();
-    expect((await read("a.txt", { start_line: 59_999 })).content).toContain("水车\n水车\n");
+    expect((await read("a.txt", { start_line: 59_999 })).content).toContain("59999\t水车\n60000\t水车\n");
   });
 });
 
@@ -370,8 +370,8 @@ describe("the samples", () => {
       ["offer.docx", /\| Oak buckets \| 24 \| 1 920 € \|[\s\S]*2\.\s+We measure the race:\n\s+-\s+its width/u],
       ["offer.docx", /with an efficiency of \$\\frac\{3\}\{4\}\$ about _10\.6 kW_/u],
       ["invoice.pdf", /## Page 1\n\nInvoice 2026-117\n[\s\S]*Total 141\.00 EUR[\s\S]*## Page 2\n\nTerms/u],
-      ["minutes.txt", /^\[minutes\.txt: in GB 18030;.*\]\n会议纪要\n/u],
-      ["letter.md", /^# To the council\n/u],
+      ["minutes.txt", /^\[minutes\.txt: in GB 18030;.*\]\n1\t会议纪要\n/u],
+      ["letter.md", /^1\t# To the council\n/u],
     ];
     for (const [name, text] of texts) expect((await read(name)).content, name).toMatch(text);
     expect(await read("scan.pdf")).toMatchObject({ success: false, errorType: "invalid_format" });

@@ -18,63 +18,69 @@ const content = (path: string) => readFile(join(workspace.root, path), "utf8");
 const entries = async (path = ".") => (await readdir(join(workspace.root, path))).toSorted();
 
 describe("read_file", () => {
-  it("gives a file exactly as it is", async () => {
+  it("gives a file as it is, each line with its number", async () => {
     await workspace.fill({ "a.txt": "one\r\ntwo\n\nfour 文字 🗂" });
     const result = await workspace.call(tools.read_file, { path: "a.txt" });
-    expect(result).toMatchObject({ success: true, code: "OK", content: "one\r\ntwo\n\nfour 文字 🗂" });
+    expect(result).toMatchObject({ success: true, code: "OK", content: "1\tone\r\n2\ttwo\n3\t\n4\tfour 文字 🗂" });
     expect(result.data).toEqual({ path: "a.txt", start_line: 1, end_line: 4, total_lines: 4 });
   });
 
   it.each([
-    [2, 3, "[a.txt: lines 2-3 of 4; go on with start_line 4]\ntwo\nthree\n"],
-    [3, undefined, "[a.txt: lines 3-4 of 4]\nthree\nfour\n"],
-    [3, 99, "[a.txt: lines 3-4 of 4]\nthree\nfour\n"],
-    [undefined, 1, "[a.txt: lines 1-1 of 4; go on with start_line 2]\none\n"],
-    [1, 4, "one\ntwo\nthree\nfour\n"],
-  ])("gives lines %s to %s", async (start_line, end_line, expected) => {
+    [{ offset: 2, limit: 2 }, "[a.txt: lines 2-3 of 4; go on with offset 4]\n2\ttwo\n3\tthree\n"],
+    [{ offset: 3 }, "[a.txt: lines 3-4 of 4]\n3\tthree\n4\tfour\n"],
+    [{ limit: 1 }, "[a.txt: lines 1-1 of 4; go on with offset 2]\n1\tone\n"],
+    [{ offset: 1, limit: 4 }, "1\tone\n2\ttwo\n3\tthree\n4\tfour\n"],
+    // As prompts and clients of former releases name the range.
+    [{ start_line: 2, end_line: 3 }, "[a.txt: lines 2-3 of 4; go on with offset 4]\n2\ttwo\n3\tthree\n"],
+    [{ start_line: 3, end_line: 99 }, "[a.txt: lines 3-4 of 4]\n3\tthree\n4\tfour\n"],
+  ])("gives the lines of %j", async (range, expected) => {
     await workspace.fill({ "a.txt": "one\ntwo\nthree\nfour\n" });
-    const range = { ...(start_line && { start_line }), ...(end_line && { end_line }) };
     expect((await workspace.call(tools.read_file, { path: "a.txt", ...range })).content).toBe(expected);
   });
 
-  it("gives a long file in parts that are the file when put together", async () => {
-    const whole = Array.from({ length: 500 }, (_, index) => `line ${index + 1} ${"x".repeat(index % 60)}\n`).join("");
+  it("gives a file of 3,000 lines in two parts that are the file when put together", async () => {
+    const whole = Array.from({ length: 3000 }, (_, index) => `${"x".repeat(index % 30)}\n`).join("");
     await workspace.fill({ "long.txt": whole });
     let [read, next, parts]: [string, number | undefined, number] = ["", 1, 0];
     while (next !== undefined) {
-      const result = await workspace.call(tools.read_file, { path: "long.txt", start_line: next });
+      const result = await workspace.call(tools.read_file, { path: "long.txt", offset: next });
       const [note = "", ...lines] = (result.content ?? "").split("\n");
-      expect(result.content?.length).toBeLessThanOrEqual(5000);
-      read += lines.join("\n");
-      const more = /go on with start_line (\d+)/.exec(note);
+      expect(result.content?.length).toBeLessThanOrEqual(50_000);
+      read += lines.map((line) => line.replace(/^\d+\t/u, "")).join("\n");
+      const more = /go on with offset (\d+)/.exec(note);
       next = more ? Number(more[1]) : undefined;
       parts += 1;
     }
-    expect(parts).toBeGreaterThan(3);
+    expect(parts).toBe(2);
     expect(read).toBe(whole);
   });
 
-  it("cuts a line that is too long for an answer and says so", async () => {
+  it("shows the beginning of a line that is too long beside others, and says how to read more of it", async () => {
     await workspace.fill({ "wide.txt": `${"x".repeat(300_000)}\nnext\n` });
-    const result = await workspace.call(tools.read_file, { path: "wide.txt" });
-    expect(result.content).toMatch(
-      /^\[wide\.txt: lines 1-1 of 2; go on with start_line 2; line 1 is longer than shown\]/,
+    const { content: both = "" } = await workspace.call(tools.read_file, { path: "wide.txt" });
+    expect(both).toMatch(
+      /^\[wide\.txt: only the first 2000 characters of line 1 are shown: offset 1 with limit 1 gives more\]\n1\tx{2000}…\n2\tnext\n$/u,
     );
-    expect((await workspace.call(tools.read_file, { path: "wide.txt", start_line: 2 })).content).toContain("next");
+    const { content: alone = "" } = await workspace.call(tools.read_file, { path: "wide.txt", offset: 1, limit: 1 });
+    expect(alone).toMatch(
+      /^\[wide\.txt: lines 1-1 of 2; go on with offset 2; line 1 is longer than shown\]\n1\tx{49000}/u,
+    );
   });
 
   it("stops counting in a very large file", async () => {
     await workspace.fill({ "huge.txt": "0123456789abcdef\n".repeat(2_200_000) });
     const result = await workspace.call(tools.read_file, { path: "huge.txt", start_line: 5, end_line: 6 });
     expect(result.content).toBe(
-      "[huge.txt: lines 5-6 of a large file; go on with start_line 7]\n0123456789abcdef\n0123456789abcdef\n",
+      "[huge.txt: lines 5-6 of a large file; go on with offset 7]\n5\t0123456789abcdef\n6\t0123456789abcdef\n",
     );
   });
 
   it("reads characters that lie across two blocks", async () => {
     const text = `${"x".repeat(64 * 1024 - 1)}\n文\n`;
     await workspace.fill({ "blocks.txt": `a${text}` });
-    expect((await workspace.call(tools.read_file, { path: "blocks.txt", start_line: 2 })).content).toContain("\n文\n");
+    expect((await workspace.call(tools.read_file, { path: "blocks.txt", start_line: 2 })).content).toContain(
+      "\n2\t文\n",
+    );
   });
 
   it("says that a file is empty", async () => {
@@ -98,7 +104,7 @@ describe("read_file", () => {
       "invalid_parameter",
       /no line 9, its last one is 1/,
     ],
-    ["a line zero", { path: "README.md", start_line: 0 }, "invalid_parameter", /start_line/],
+    ["a line zero", { path: "README.md", offset: 0 }, "invalid_parameter", /offset/],
     ["no path", {}, "missing_parameter", /path/],
   ])("refuses %s", async (_, input, errorType, message) => {
     await workspace.fill({ "README.md": "hello\n", "docs/guide.md": "guide" });
@@ -419,12 +425,15 @@ describe("list_files", () => {
   });
 
   it("keeps its answer short and says what is missing", async () => {
-    const many = Array.from({ length: 700 }, (_, index) => [`deep/file-${String(index).padStart(4, "0")}.txt`, ""]);
+    const many = Array.from({ length: 990 }, (_, index) => [
+      `deep/file-with-a-name-${String(index).padStart(4, "0")}.txt`,
+      "",
+    ]);
     await workspace.fill({ ...Object.fromEntries(many), "top.txt": "" });
     const result = await workspace.call(tools.list_files, {});
-    expect(result.content?.length).toBeLessThanOrEqual(4800);
+    expect(result.content?.length).toBeLessThanOrEqual(16_000);
     expect(result.content).toMatch(/top\.txt\n\[\d+ further entries are not shown/);
-    expect(result.data).toMatchObject({ total: 702 });
+    expect(result.data).toMatchObject({ total: 992 });
   });
 
   it("says that a folder is empty, and refuses what is none", async () => {

@@ -174,7 +174,7 @@ describe("search_content", () => {
     await workspace.fill(many);
     const { content, data } = await workspace.call(tools.search_content, { path: ".", regex: "needle \\d+" });
     expect((data as { matches: unknown[] }).matches).toHaveLength(200);
-    expect(content?.length).toBeLessThan(5000);
+    expect(content?.length).toBeLessThan(16_000);
     expect(content).toContain("d0/f0.txt\n1- line 0\n2: needle 0");
     const last = await workspace.call(tools.search_content, { path: ".", regex: "^needle 2999$", context_lines: 0 });
     expect(last.content).toBe("d49/f2999.txt\n2: needle 2999");

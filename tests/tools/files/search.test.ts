@@ -91,12 +91,12 @@ describe("search_files", () => {
 
   it("keeps its answer short", async () => {
     await workspace.fill(
-      Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`many/match-number-${index}`, ""])),
+      Object.fromEntries(Array.from({ length: 800 }, (_, index) => [`many/match-number-${index}`, ""])),
     );
     const result = await workspace.call(tools.search_files, { query: "match-number" });
-    expect(result.content?.length).toBeLessThanOrEqual(4800);
+    expect(result.content?.length).toBeLessThanOrEqual(16_000);
     expect(result.content).toMatch(/further hits are not shown/);
-    expect(result.data).toMatchObject({ total: 400 });
+    expect(result.data).toMatchObject({ total: 800 });
   });
 });
 
@@ -172,7 +172,7 @@ describe("search_content", () => {
   it("keeps its answer short and says that there is more", async () => {
     await workspace.fill({ "a.txt": "a needle in a long line of text\n".repeat(1000) });
     const result = await workspace.call(tools.search_content, { path: ".", regex: "needle" });
-    expect(result.content?.length).toBeLessThanOrEqual(4800);
+    expect(result.content?.length).toBeLessThanOrEqual(16_000);
     expect(result.content).toMatch(/more matches are not shown/);
     expect(result.data).toMatchObject({ complete: false });
   });

@@ -15,7 +15,14 @@ describe("what is collected about the session's circuit", () => {
     app = await startWorkflow({
       files: { "amp.cir": "Amplifier\nR1 a 0 1k\n", "result.json": "{" },
       script: [
-        { toolCalls: [{ name: "update_file", arguments: { path: "amp.cir", content: "Amplifier\nR1 a 0 2k\n" } }] },
+        {
+          toolCalls: [
+            {
+              name: "edit_file",
+              arguments: { path: "amp.cir", edits: [{ old_string: "R1 a 0 1k", new_string: "R1 a 0 2k" }] },
+            },
+          ],
+        },
         { text: "Done." },
         { text: "It is 2k." },
       ],
@@ -77,7 +84,8 @@ describe("what is collected about the session's circuit", () => {
   });
 
   it("knows what tools have changed just now (CTX-11)", async () => {
-    const change = { name: "update_file", arguments: { path: "notes.md", content: "R7 is hot\n" } };
+    const edits = [{ old_string: "none", new_string: "R7 is hot" }];
+    const change = { name: "edit_file", arguments: { path: "notes.md", edits } };
     app = await startWorkflow({
       files: { "amp.cir": "Amplifier\nR7 a 0 1k\n", "a.md": "R7 is small\n", "notes.md": "none\n" },
       script: [{ toolCalls: [change] }, { text: "Done." }, { text: "Yes." }],

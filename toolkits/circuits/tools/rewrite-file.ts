@@ -3,7 +3,8 @@ import { holdsText, reconcileWrite } from "../../../src/tools/workspace/reconcil
 import { parsePath } from "../../../src/tools/workspace/workspace-path.ts";
 import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
-import { writeOperation, writeText } from "./write-text.ts";
+import { writeText } from "./write-text.ts";
+import { seenWhole, writeOperation } from "../../../src/tools/workspace/seen-files.ts";
 import { changesPath } from "../../../src/tools/workspace/file-checks.ts";
 
 /** Writes a whole file anew, whether it is there or not. */
@@ -17,9 +18,13 @@ export const rewriteFile = defineTool({
     content: z.string().describe("the whole content of the file"),
   }),
   ...changesPath("follow"),
-  kinds: ["Create", "SimpleModify", "ModifyCriticalFile"],
-  operation: ({ path }, context) => writeOperation(context, path),
-  run: async ({ path, content }, context) => rewritten(await writeText(context, path, content), content),
+  overwrites: ({ path, content }) => ({ path, content }),
+  kinds: ["Create", "SimpleModify", "ModifyCriticalFile", "IrreversibleOperation"],
+  operation: writeOperation,
+  run: async ({ path, content }, context) => {
+    const written = await writeText(context, path, content);
+    return { ...rewritten(written, content), seen: seenWhole(written, content) };
+  },
   reconcile: ({ path, content }, context) =>
     reconcileWrite(
       context,

@@ -13,7 +13,7 @@ export async function writeText(context: ToolContext, path: string, content: str
   const place = await locate(context.workspace, path);
   if (typeof content === "string" && (isWordDocument(place.real) || isMadeByPrograms(place.real))) {
     throw new AppError("invalid_parameter", `"${place.path}" would be a broken file: it is no text.`, {
-      suggestion: "Use create_file or update_file, which make Word documents (.docx).",
+      suggestion: "Use write_file, which makes Word documents (.docx).",
     });
   }
   if (place.kind === "missing") await writeNewFile(context, place, content);

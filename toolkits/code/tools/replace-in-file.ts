@@ -30,6 +30,7 @@ export const replaceInFile = defineTool({
     "answer names the block and the nearest text. To move lines, delete them in one block and insert them in another.",
   schema: ReplaceInput,
   ...changesPath("follow"),
+  offered: { twinOf: "edit_file" },
   kinds: ["SimpleModify", "ModifyCriticalFile"],
   operation: changeOperation,
   run: (input, context) => replace(input, context),

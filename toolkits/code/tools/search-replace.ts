@@ -1,5 +1,5 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import { nearestText } from "./nearest-text.ts";
+import { nearestText } from "../../../src/tools/files/nearest-text.ts";
 
 /** One SEARCH/REPLACE block: lines without their ends. `number` counts from 1, as errors name it. */
 export interface Block {

@@ -64,7 +64,7 @@ function by(headers: Record<string, string>, at = server) {
     /** Lets the model call a tool in a run; answers with what the tool said. */
     async call(threadId: string, name: string, args: Record<string, unknown>): Promise<string> {
       model.push(calls(name, args), { text: "Done." });
-      const input = { messages: [{ role: "user", content: "Work on it" }] };
+      const input = { messages: [{ role: "user", content: "Work on the tasks" }] };
       const context = { mode: "free_work" };
       const body = { assistant_id: "agent", input, context };
       const { messages } = Values.parse(await json("POST", `/threads/${threadId}/runs/wait`, body));

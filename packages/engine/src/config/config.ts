@@ -37,7 +37,7 @@ const Environment = z.object({
   CONVERSATION_CACHE_TTL: z.coerce.number().positive().default(300),
   CONVERSATION_LOCK_TIMEOUT: z.coerce.number().positive().max(86_400).default(10),
   CONVERSATION_DEFAULT_NAMESPACE: NamespaceName.optional(),
-  MILLRACE_MODEL: z.string().min(1).default("offline"),
+  MILLRACE_MODEL: z.string().min(1).default("auto"),
   MILLRACE_TITLE_MODEL: optionalText,
   MILLRACE_CONTEXT_LIMIT: z.coerce.number().int().positive().optional(),
   MILLRACE_API_KEYS: apiKeys,

@@ -44,7 +44,7 @@ describe("a preset action (LOOP-21)", () => {
     expect(route).toBe("action");
     expect(system(flow, 0)).toContain(`task: ${action_type}`);
     for (const fact of facts) expect(system(flow, 0)).toContain(fact);
-    expect(flow.model.requests[0]?.toolNames).toContain("update_file");
+    expect(flow.model.requests[0]?.toolNames).toContain("rewrite_file");
     expect(flow.model.requests).toHaveLength(1);
   });
 

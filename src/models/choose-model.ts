@@ -1,0 +1,77 @@
+import { z } from "zod";
+import type { Config } from "@millrace/engine/config/config";
+import type { Logger } from "@millrace/engine/logger";
+
+/** In the configuration: the server chooses by what is there. */
+const auto = "auto";
+
+/** The model of each vendor that is taken when its key is set, in this order. */
+const vendorModels: readonly [key: string, model: string][] = [
+  ["OPENAI_API_KEY", "openai:gpt-5-mini"],
+  ["ZHIPU_API_KEY", "zhipu:glm-4.7"],
+  ["DEEPSEEK_API_KEY", "deepseek:deepseek-chat"],
+  ["DASHSCOPE_API_KEY", "qwen:qwen-plus"],
+  ["SILICONFLOW_API_KEY", "siliconflow:deepseek-ai/DeepSeek-V3"],
+];
+
+/** Milliseconds that Ollama, which is on this machine or near it, has to answer. */
+const ollamaPatience = 1000;
+
+const Tags = z.object({ models: z.array(z.object({ name: z.string(), modified_at: z.string().default("") })) });
+const Shown = z.object({ capabilities: z.array(z.string()).default([]) });
+
+/** A model, and why it was taken. */
+interface Choice {
+  model: string;
+  why: string;
+}
+
+/**
+ * The model of the server: the one that is configured; with `auto` that of the vendor whose key is set, else one of a
+ * running Ollama that can call tools, else the rule-based stand-in. Says in one line of the log which and why.
+ */
+export async function chooseModel(config: Pick<Config, "model" | "given">, logger: Logger): Promise<string> {
+  if (config.model !== auto) return config.model;
+  const { model, why } = choiceByKey(config.given) ?? (await choiceOfOllama(config.given)) ?? standIn;
+  const remedy = "set MILLRACE_MODEL to provider:name for another";
+  logger.info({ model, why, remedy }, "model_chosen");
+  return model;
+}
+
+const standIn: Choice = {
+  model: "offline",
+  why:
+    `none of ${vendorModels.map(([key]) => key).join(", ")} is set, and no Ollama with a model that calls tools answers: ` +
+    "this is a rule-based stand-in, no language model",
+};
+
+function choiceByKey(given: Config["given"]): Choice | undefined {
+  const found = vendorModels.find(([key]) => given[key] !== undefined);
+  // A server that only speaks as OpenAI does has other models.
+  const [key, model] = found ?? [];
+  if (key === undefined || model === undefined) return undefined;
+  if (key === "OPENAI_API_KEY" && given["OPENAI_BASE_URL"] !== undefined) {
+    return { model, why: "OPENAI_API_KEY is set; OPENAI_BASE_URL may need another model" };
+  }
+  return { model, why: `${key} is set` };
+}
+
+/** The newest model of a running Ollama that can call tools. */
+async function choiceOfOllama(given: Config["given"]): Promise<Choice | undefined> {
+  const base = (given["OLLAMA_BASE_URL"] ?? "http://127.0.0.1:11434").replace(/\/+$/u, "");
+  const signal = AbortSignal.timeout(ollamaPatience);
+  try {
+    const { models } = Tags.parse(await (await fetch(`${base}/api/tags`, { signal })).json());
+    for (const { name } of models.toSorted((one, other) => (one.modified_at < other.modified_at ? 1 : -1))) {
+      const body = JSON.stringify({ model: name });
+      const response = await fetch(`${base}/api/show`, { method: "POST", body, signal });
+      if (Shown.parse(await response.json()).capabilities.includes("tools")) {
+        return { model: `ollama:${name}`, why: `Ollama runs at ${base}` };
+      }
+    }
+    return undefined;
+  } catch {
+    // Nobody answers there, or something else does: there is no Ollama.
+    return undefined;
+  }
+}

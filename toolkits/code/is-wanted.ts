@@ -1,0 +1,10 @@
+import type { Toolkit } from "../../src/toolkits/toolkit.ts";
+
+/** Files and folders in the root of a project of source code. */
+const projectFiles = /^(?:package\.json|pyproject\.toml|setup\.py|cargo\.toml|go\.mod|pom\.xml|makefile|\.git|src)$/iu;
+
+const words = /\b(?:code|functions?|class(?:es)?|modules?|repository|bugs?)\b|代码|函数/iu;
+
+/** Whether the workspace is a project of source code, or the request speaks of code. */
+export const isWanted: NonNullable<Toolkit["isWanted"]> = ({ request, entries }) =>
+  entries.some((name) => projectFiles.test(name)) || words.test(request);
