@@ -14,8 +14,8 @@ import { recallDocumentation } from "./view/documentation.ts";
 import { isForcedNow } from "./model-call/callable-tools.ts";
 import { hintlessCalls } from "./reply/hintless.ts";
 import { costOf, workedMs } from "./limits/limits.ts";
-import { hasCall } from "./reply/reply-calls.ts";
-import { toMessage, usageOf, withEnd, withSources, type TakenIds } from "./reply/reply-message.ts";
+import { hasCall, repairArguments } from "./reply/reply-calls.ts";
+import { cutCalls, toMessage, usageOf, withEnd, withSources, type TakenIds } from "./reply/reply-message.ts";
 import { move } from "./limits/move.ts";
 import { emit, loopCall, note, type LoopCall } from "./request.ts";
 import { logUnfinished, tellTask, turnOf } from "./limits/review.ts";
@@ -52,6 +52,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
     conversationRound: round,
     forcedBy: state.forced?.kind,
   });
+  repairArguments(message, call.tools, cutCalls(message));
   if (hasHints(call)) hintlessCalls(message);
   withTold(message, call.news);
   checkAnswer(message, call, config);

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isToolMessage } from "@langchain/core/messages";
+import { isAIMessage, isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/tools/runtime/tool.ts";
@@ -167,5 +167,20 @@ describe("the tools of one reply", () => {
       ...told,
     });
     expect(messages.find(isToolMessage)?.additional_kwargs["operations"]).toEqual([{ type: "modify", ...told }]);
+  });
+
+  it("are kept in the history with the arguments they were run with, where the model's were broken (ERR-12)", async () => {
+    const broken = { name: "read_file", arguments: '{"path": "a.txt", "limit": 5,}', id: "one" };
+    const flow = await start({
+      files: { "a.txt": "seven" },
+      script: [{ toolCalls: [broken] }, { text: "It says seven." }],
+    });
+    const { messages } = await flow.send("Look at a.txt", { mode: "free_work" });
+    const args = { path: "a.txt", limit: 5 };
+    expect(messages.filter(isAIMessage)[0]?.tool_calls).toMatchObject([{ name: "read_file", args }]);
+    expect(messages.find(isToolMessage)?.text).toBe("1\tseven");
+    const sent = JSON.stringify(flow.model.requests[1]?.messages);
+    expect(sent).toContain(JSON.stringify(JSON.stringify(args)).slice(1, -1).replaceAll("\\", "\\"));
+    expect(sent).not.toContain("__broken");
   });
 });

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { isAIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { isAIMessage, type AIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { overGrowingList } from "../../context/compression/growing-list.ts";
 import { brokenArguments } from "../../models/messages/broken-arguments.ts";
+import { repairedArguments } from "../../tools/runtime/run-tool.ts";
+import type { Tool } from "../../tools/runtime/tool.ts";
 import { brokenArgumentsOf } from "./cut-output.ts";
 
 /** A call as it stands in a message. */
@@ -50,6 +52,19 @@ export function callsOf(answer: AIMessageChunk, isTaken: (id: string) => boolean
     id: own(id),
     type: "tool_call" as const,
   }));
+}
+
+/**
+ * Puts repaired arguments in the place of broken ones, so that the history keeps what is run: clients would show the
+ * broken text, and a model would repeat it. Calls that were cut at the length limit stay as they are.
+ */
+export function repairArguments(message: AIMessage, tools: readonly Tool[], cut: ReadonlySet<unknown>): void {
+  for (const call of message.tool_calls ?? []) {
+    const broken = call.args[brokenArguments];
+    const tool = tools.find(({ name }) => name === call.name);
+    if (typeof broken !== "string" || tool === undefined || cut.has(call.id)) continue;
+    call.args = repairedArguments(tool, broken) ?? call.args;
+  }
 }
 
 const idsOfCalls = overGrowingList<Set<unknown> | undefined>(undefined, (ids, message) => {

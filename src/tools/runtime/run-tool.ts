@@ -26,6 +26,12 @@ export function prepareCall(tool: Tool, rawArguments: unknown): PreparedCall {
   return { kind: "invalid", result: explain(tool, given, parsed.error) };
 }
 
+/** The object that broken JSON of a model was meant to be; `undefined` where nobody can say. */
+export function repairedArguments(tool: Tool, text: string): Record<string, unknown> | undefined {
+  const read = readArguments(tool, text);
+  return read.kind === "ready" ? read.input : undefined;
+}
+
 /** The longest wait that a timer can hold, in milliseconds (25 days); with a longer one it would be over at once. */
 const longestTimer = 0x7fff_ffff;
 

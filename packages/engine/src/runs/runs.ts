@@ -18,6 +18,7 @@ import {
 } from "./cancel.ts";
 import { Dispatch } from "./dispatch.ts";
 import { draftRun, noAssistant, withPausedContext, type RunRequest, requireOrigin } from "./admission/draft.ts";
+import { withTypedAnswer } from "./admission/typed-answer.ts";
 import type { RunStarter } from "./extension.ts";
 import type { RunCompanion } from "./companion.ts";
 import { findGap, followRun, waitForEnd, type Gap, type RunSources } from "./follow/follow.ts";
@@ -96,7 +97,7 @@ export class Runs {
   async #start(session: Session, request: RunRequest): Promise<Run> {
     const { found: assistant = await findAssistant(this.#storage, this.#graphs, request.assistant) } = request;
     if (assistant === undefined) throw noAssistant(request.assistant);
-    const whole = await withPausedContext(session, request, this.#storage.runs);
+    const whole = await withPausedContext(session, withTypedAnswer(session, request), this.#storage.runs);
     const draft = draftRun(session, whole, assistant, this.#graphs);
     await requireOrigin(draft, this.#storage.checkpointer);
     const { active, run } = await this.between(session.session_id, () => this.#admit(draft, request));
