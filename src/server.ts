@@ -25,7 +25,7 @@ import { openSettings } from "./live-settings/live-settings.ts";
 import { withLiveSettings } from "./loop/live-services.ts";
 import { openAgents } from "./loop/own-services.ts";
 import type { RunServices } from "./loop/services.ts";
-import { chooseModel } from "./models/choose-model.ts";
+import { withChosenModel } from "./models/choose-model.ts";
 import { openModelParts } from "./models/open-model-parts.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
 import { createManualTools } from "./sessions/manual/manual-run.ts";
@@ -47,7 +47,7 @@ export async function startServer(
   config: Config,
   logger: Logger = createLogger(config.logLevel),
 ): Promise<RunningServer> {
-  return startEngine({ ...config, model: await chooseModel(config, logger) }, logger, agent);
+  return startEngine(await withChosenModel(config, logger), logger, agent);
 }
 
 /** The agent, put together. */

@@ -6,6 +6,7 @@ import { openDocumentation } from "../context/documentation/open-documentation.t
 import { countText } from "../context/tokens/tokens.ts";
 import { hiddenPlaces } from "@millrace/engine/process/folders";
 import { createLogger, type Logger } from "@millrace/engine/logger";
+import { withModelByKey } from "../models/choose-model.ts";
 import { createModelLoader } from "../models/load-model.ts";
 import { openModels } from "../models/registry/registry.ts";
 import { openPrompts } from "../prompts/open-prompts.ts";
@@ -28,7 +29,7 @@ let own: RunServices | undefined;
 /** The services of a process that nobody lends any, made at the first call. */
 export function ownServices(): RunServices {
   if (own === undefined) {
-    const settings = currentConfig();
+    const settings = withModelByKey(currentConfig());
     if (settings.workspaceIsDefault) mkdirSync(settings.workspace, { recursive: true });
     const logger = createLogger(settings.logLevel);
     const prompts = openPrompts(settings.dataDir, promptParts(), logger, countText);

@@ -27,15 +27,21 @@ interface Choice {
 }
 
 /**
- * The model of the server: the one that is configured; with `auto` that of the vendor whose key is set, else one of a
- * running Ollama that can call tools, else the rule-based stand-in. Says in one line of the log which and why.
+ * The configuration with the model of the server: the one that is configured; with `auto` that of the vendor whose key is
+ * set, else one of a running Ollama that can call tools, else the rule-based stand-in. Says in one line of the log which
+ * and why.
  */
-export async function chooseModel(config: Pick<Config, "model" | "given">, logger: Logger): Promise<string> {
-  if (config.model !== auto) return config.model;
+export async function withChosenModel(config: Config, logger: Logger): Promise<Config> {
+  if (config.model !== auto) return config;
   const { model, why } = choiceByKey(config.given) ?? (await choiceOfOllama(config.given)) ?? standIn;
   const remedy = "set MILLRACE_MODEL to provider:name for another";
   logger.info({ model, why, remedy }, "model_chosen");
-  return model;
+  return { ...config, model };
+}
+
+/** The same where nobody can wait for Ollama: by the keys alone. */
+export function withModelByKey(config: Config): Config {
+  return config.model === auto ? { ...config, model: (choiceByKey(config.given) ?? standIn).model } : config;
 }
 
 const standIn: Choice = {

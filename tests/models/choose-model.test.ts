@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import { createLogger } from "@millrace/engine/logger";
-import { chooseModel } from "../../src/models/choose-model.ts";
+import { withChosenModel, withModelByKey } from "../../src/models/choose-model.ts";
 
 let server: Server | undefined;
 afterEach(() => void server?.close());
@@ -34,7 +34,8 @@ async function ollama(models: Record<string, boolean>): Promise<string> {
 async function choose(environment: Record<string, string>) {
   const lines: Record<string, unknown>[] = [];
   const logger = createLogger("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const model = await chooseModel(loadConfig({ OLLAMA_BASE_URL: "http://127.0.0.1:9", ...environment }), logger);
+  const config = loadConfig({ OLLAMA_BASE_URL: "http://127.0.0.1:9", ...environment });
+  const { model } = await withChosenModel(config, logger);
   return { model, lines };
 }
 
@@ -68,6 +69,11 @@ describe("the model of a server", () => {
       expect(model).toBe("offline");
       expect(lines[0]?.["why"]).toMatch(/OPENAI_API_KEY.*no language model/u);
     }
+  });
+
+  it("is by the keys alone where nobody can wait for Ollama", () => {
+    expect(withModelByKey(loadConfig({ ZHIPU_API_KEY: "k" })).model).toBe("zhipu:glm-4.7");
+    expect(withModelByKey(loadConfig({})).model).toBe("offline");
   });
 
   it("is the one that is configured, without a look at anything else", async () => {

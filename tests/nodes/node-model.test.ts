@@ -22,10 +22,11 @@ const clarify = { text: JSON.stringify({ guess: "A report.", questions: ["On wha
 describe("the model of a part of the work", () => {
   it("is the one of its role, and the main one for everything else", async () => {
     const roles = { main: "openai:main", intent: "openai:quick", plan: "openai:deep" };
-    const workflow = await start([{ text: "Hello." }, { text: "Hi." }, clarify], { roles });
+    const workflow = await start([{ text: "Hello." }, { text: "Hi." }], { roles });
     await workflow.send("say hello", { mode: "plan" });
     await workflow.send("say it again");
     expect(asked(workflow)).toEqual(["deep", "main"]);
+    await workflow.close();
     const other = await start([clarify], { roles });
     await other.send("write a report");
     expect(asked(other)).toEqual(["quick"]);
