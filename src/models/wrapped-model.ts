@@ -20,6 +20,9 @@ export abstract class WrappedModel<
       ...(model.metadata === undefined ? {} : { metadata: model.metadata }),
     });
     this.wrapped = model;
+    // A model of one's own may not stream; then its whole answer is asked for.
+    this.disableStreaming =
+      model.disableStreaming || model._streamResponseChunks === BaseChatModel.prototype._streamResponseChunks;
   }
 
   override _llmType(): string {

@@ -144,7 +144,7 @@ describe("what a run sends", () => {
     expect(systemOf(flow, 0)).toContain(
       builtInPrompts.text(confirmation, { keywords: "yes, ok, confirm, 是, 同意, 确认" }),
     );
-    expect(systemOf(flow, 0)).toContain("What deletes, overwrites or runs commands waits for the user's confirmation.");
+    expect(systemOf(flow, 0)).toContain("Deleting, running commands, changing configuration files,");
     expect(systemOf(flow, 0)).toContain("first take the likeliest meaning and say so; then ask");
     expect(systemOf(flow, 0)).not.toContain("has chosen the tool");
     await flow.send("what is here?", { selected_tool: "list_files" });

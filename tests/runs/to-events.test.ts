@@ -5,18 +5,26 @@ import { createTranslator, planStream } from "@millrace/engine/runs/events/to-ev
 
 describe("the modes asked of LangGraph", () => {
   it.each([
-    [["values"], false, ["values"], false],
-    [["updates"], false, ["updates"], false],
-    [["messages-tuple"], false, ["messages", "updates"], true],
-    [["messages"], false, ["messages", "values"], true],
-    [["custom"], false, ["custom", "updates"], true],
-    [["values", "messages-tuple", "custom"], false, ["values", "messages", "custom"], true],
-    [["debug"], false, ["debug", "updates"], false],
-    [["values"], true, ["values"], true],
-    [[], false, ["updates"], false],
-  ] as [StreamMode[], boolean, string[], boolean][])("for %j (subgraphs %s) are %j", (asked, sub, modes, subgraphs) => {
-    expect(planStream(asked, sub, true)).toEqual({ modes, subgraphs });
-  });
+    [["values"], ["values"]],
+    [["updates"], ["updates"]],
+    [["messages-tuple"], ["messages", "updates"]],
+    [["messages"], ["messages", "values"]],
+    [["custom"], ["custom", "updates"]],
+    [
+      ["values", "messages-tuple", "custom"],
+      ["values", "messages", "custom"],
+    ],
+    [["debug"], ["debug", "updates"]],
+    [[], ["updates"]],
+  ] as [StreamMode[], string[]][])(
+    "for %j are %j, and what the agent says besides where there is one",
+    (asked, modes) => {
+      expect(planStream(asked, false, false).modes).toEqual(modes);
+      const ofAgent = planStream(asked, false, true);
+      expect(new Set(ofAgent.modes)).toEqual(new Set([...modes, "messages", "custom"]));
+      expect(ofAgent.subgraphs).toBe(true);
+    },
+  );
 
   it.each([
     [["messages-tuple", "messages", "custom", "tools"], false],

@@ -55,7 +55,7 @@ export async function ask(
     onFailure: (error) =>
       emit(config, { type: "agentic_loop.error", error_type: "output_not_continued", message: errorMessage(error) }),
   });
-  whole.disableStreaming = state.unstreamed;
+  whole.disableStreaming ||= state.unstreamed;
   const bound = bindTools(model, whole, offered, { ...call, model: name });
   move(config, "stream_started", state.phase, state.iteration_count);
   const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));

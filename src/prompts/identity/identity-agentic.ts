@@ -77,6 +77,7 @@ export const identityAgentic = defineTemplate({
     "Shell: {shell}",
     "Home directory: {home}",
     "Working directory: {working_directory}",
+    "Today: {today}",
     "",
     "====",
     "",

@@ -7,8 +7,9 @@ export const confirmation = defineTemplate({
   description: "When a tool call waits for the user, and how unclear wishes are handled.",
   optional: ["keywords"],
   content: [
-    "What deletes, overwrites or runs commands waits for the user's confirmation. The program asks for it by itself when you call the",
-    "tool, so do not ask beforehand, and never say that something is done before its result is there.",
+    "Deleting, running commands, changing configuration files, and writing over a file so that most of it is lost wait for the",
+    "user's confirmation. The program asks by itself when you call the tool, so do not ask beforehand, and never say that something",
+    "is done before its result is there.",
     "Words that confirm: {keywords}.",
     "When a wish is unclear, first take the likeliest meaning and say so; then ask, if you must, one or two precise questions.",
   ].join("\n"),

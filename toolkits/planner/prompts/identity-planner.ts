@@ -6,7 +6,7 @@ export const identityPlanner = defineTemplate({
   name: "identity_planner",
   title: { en: "Identity: planner", zh: "身份：任务管理" },
   description: "An assistant for tasks and schedules.",
-  optional: [...predefinedVariables, "tool_format", "tools", "today", "view_context", "current_area_id", "user_name"],
+  optional: [...predefinedVariables, "tool_format", "tools", "view_context", "current_area_id", "user_name"],
   content: [
     "You manage tasks and schedules for the user.",
     "",

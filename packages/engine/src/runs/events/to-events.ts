@@ -49,8 +49,9 @@ export function planStream(requested: readonly StreamMode[], streamSubgraphs: bo
   const modes = new Set<GraphStreamMode>();
   for (const mode of requested) for (const needed of neededFor(mode)) modes.add(needed);
   if (!modes.has("values") && !modes.has("updates")) modes.add("updates");
-  const hearsLoop = hasLoop && (modes.has("messages") || modes.has("custom"));
-  const looksInside = hearsLoop || requested.includes("lifecycle");
+  // What the agent says is always heard: a stop keeps it, and the status shows it, whoever reads.
+  if (hasLoop) modes.add("messages").add("custom");
+  const looksInside = hasLoop || requested.includes("lifecycle");
   return { modes: [...modes], subgraphs: streamSubgraphs || looksInside };
 }
 
