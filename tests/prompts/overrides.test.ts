@@ -248,7 +248,7 @@ describe("the identity (PROMPT-18, PROMPT-19)", () => {
       source: "builtin",
       content: identity.content,
       default_content: identity.content,
-      variables: ["project_name", "user_preferences", ...promptParts().identityVariables],
+      variables: ["project_name", "user_preferences", "today", ...promptParts().identityVariables],
       required_variables: [],
       metadata: { created_at: null, updated_at: null, is_custom: false },
     });
@@ -271,7 +271,7 @@ describe("the identity (PROMPT-18, PROMPT-19)", () => {
   });
 
   it.each(Object.keys(promptParts().identities))("of the profile %s may use the predefined variables", (profile) => {
-    const used = ["project_name", "user_preferences", ...promptParts().identityVariables].slice(0, 5);
+    const used = ["project_name", "user_preferences", "today", ...promptParts().identityVariables].slice(0, 5);
     const content = used.map((name) => `{${name}}`).join("/");
     const values = Object.fromEntries(used.map((name, index) => [name, index + 1]));
     expect(prompts.identities.save(profile, { content, required_variables: [] }, now).problems).toEqual([]);
