@@ -43,10 +43,9 @@ export function checkStart(request: {
 
 /** The system text: it has its pieces, the first of which protects it, and is not too long. `tokens` is its length. */
 export function checkSystem(parts: readonly { name: string; text: string }[], tokens: number): IntegrityProblem[] {
-  const first = parts[0]?.text ?? "";
   const empty = parts.filter(({ text }) => text.trim() === "").map(({ name }) => name);
   return problems("system_prompt", [
-    ["error", first.includes("<!-- layer: identity -->") ? "" : "the identity and its protection are missing"],
+    ["error", parts[0]?.name === "identity" ? "" : "the identity and its protection are missing"],
     ["warning", empty.length === 0 ? "" : `empty: ${empty.join(", ")}`],
     ["warning", tokens <= systemTokens ? "" : `the system text has ${tokens} tokens; ${systemTokens} are enough`],
   ]);

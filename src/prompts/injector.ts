@@ -28,9 +28,9 @@ export interface ContextLayer {
 export interface SystemParts {
   /** L0: whose identity, and the values that it may use, or the client's own text. `null`: none, as a workflow may choose. */
   identity?: { profile: string; values: Readonly<Record<string, Value>> } | { own: string } | null;
-  /** What the conversation itself was given as system texts, filled and marked; the same through a session. */
+  /** What the conversation itself was given as system texts, filled; the same through a session. */
   session?: string;
-  /** L1: what this call is about, filled and marked. */
+  /** L1: what this call is about, filled. */
   task?: string;
   /** L2. */
   context: ContextFacts;
@@ -50,22 +50,22 @@ export interface SystemPart {
 
 /**
  * The pieces of a system message: L0 identity and its protection, L1 the task when there is one, L2 facts, each with
- * its mark. What stays the same through a session comes first, so that a provider can cache it.
+ * its name, which the log and `GET /threads/:id/context` show and the model is not sent. What stays the same through a
+ * session comes first, so that a provider can cache it.
  */
 export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompts): SystemPart[] {
   const { session, task, context } = parts;
   const identity = parts.identity === undefined ? { profile: "general" as const, values: {} } : parts.identity;
   const who = identity === null ? "" : `${identityText(identity, prompts)}\n\n`;
-  const protection = `<!-- layer: identity -->\n${who}${prompts.text(antiTampering, {})}`;
+  const protection = `${who}${prompts.text(antiTampering, {})}`;
   const pieces: SystemPart[] = [{ name: "identity", section: "system_prompt", text: protection }];
   const add = (name: string, section: SystemSection, text: string): void => {
     pieces.push({ name, section, text: `${layerSeparator}${text}` });
   };
   const addLayers = (layers: readonly ContextLayer[] = [], optional: Pick<SystemPart, "isOptional"> = {}): void => {
     for (const { name, text, isOptional } of layers) {
-      const marked = `${layerSeparator}<!-- context: ${name} -->\n${text}`;
       const own = isOptional === true ? { isOptional } : {};
-      pieces.push({ name, section: "implicit_context", text: marked, ...optional, ...own });
+      pieces.push({ name, section: "implicit_context", text: `${layerSeparator}${text}`, ...optional, ...own });
     }
   };
   if (session !== undefined) add("session", "system_prompt", session);
@@ -75,10 +75,10 @@ export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompt
     .filter(([, value]) => value !== null && value !== "")
     .map(([name, value]) => `${name}: ${value}`);
   if (context.summary !== null) lines.push(`Summary of the earlier conversation: ${summaryText(context.summary)}`);
-  if (lines.length > 0) add("context", "system_prompt", `<!-- layer: context -->\n${lines.join("\n")}`);
+  if (lines.length > 0) add("context", "system_prompt", lines.join("\n"));
   // What the user shows and refers to belongs to the request.
   addLayers(context.after);
-  prompts.onSystemText?.(pieces.map(({ text }) => text));
+  prompts.onSystemText?.(pieces);
   return pieces;
 }
 
@@ -98,7 +98,7 @@ export function coreParts(parts: readonly SystemPart[]): SystemPart[] {
 
 /** The text of a system message for a sub-agent: its own prompt stands for the identity, protected like it. */
 export function agentSystemText(prompt: string, prompts: Prompts = builtInPrompts): string {
-  return `<!-- layer: identity -->\n${prompt}\n\n${prompts.text(antiTampering, {})}`;
+  return `${prompt}\n\n${prompts.text(antiTampering, {})}`;
 }
 
 /** The only place where a system message is made. */

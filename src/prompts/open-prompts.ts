@@ -34,8 +34,12 @@ export function openPrompts(
     text: (template, values) => templates.text(template, values),
     identity: (profile, values) => identities.filled(profile, values),
     onSystemText: (pieces) => {
-      const text = pieces.join("");
-      const facts = { layers: pieces.length, characters: text.length, estimated_tokens: countTokens(text) };
+      const text = pieces.map((piece) => piece.text).join("");
+      const facts = {
+        layers: pieces.map(({ name }) => name),
+        characters: text.length,
+        estimated_tokens: countTokens(text),
+      };
       logger.debug(facts, "system_prompt");
     },
   };

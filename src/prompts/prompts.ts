@@ -3,7 +3,7 @@ import { type PromptParts, fill, type Template, type Value, type Values } from "
 
 /** Where prompts come from: the built-in texts, or those that somebody has put in their place. */
 export interface Prompts {
-  /** The filled text of a template, with its mark before it and its output format behind it. */
+  /** The filled text of a template, with its output format behind it. */
   text<Required extends string, Optional extends string>(
     template: Template<Required, Optional>,
     values: Values<Required, Optional>,
@@ -11,7 +11,7 @@ export interface Prompts {
   /** The filled identity of a profile (L0), without its protection. Never empty. */
   identity(profile: string, values: Readonly<Record<string, Value>>): string;
   /** Told of every system text that is made, piece by piece; absent where nobody reads a log. */
-  onSystemText?: (pieces: readonly string[]) => void;
+  onSystemText?: (pieces: readonly { name: string; text: string }[]) => void;
 }
 
 /** Puts a template's text together; `contentOf` says what each template's text is at present. */
@@ -20,8 +20,7 @@ export function compose(
   values: Readonly<Record<string, unknown>>,
   contentOf: (template: Template) => string,
 ): string {
-  const mark = template.marker === null ? "" : `<!-- ${template.marker} -->\n`;
-  const text = mark + fill(contentOf(template), [...template.required, ...template.optional], values);
+  const text = fill(contentOf(template), [...template.required, ...template.optional], values);
   return template.format === null ? text : `${text}\n\n${contentOf(template.format.template)}`;
 }
 

@@ -21,8 +21,6 @@ export interface Template<Required extends string = string, Optional extends str
   /** Must be filled, and must stand in the content. */
   readonly required: readonly Required[];
   readonly optional: readonly Optional[];
-  /** A comment before the text, by which logs, tests and the offline model know it; no override can lose it. */
-  readonly marker: string | null;
   /** Nobody may override it: it protects the others. */
   readonly fixed: boolean;
   /** How the answer is written; its text stands behind the content. */
@@ -48,13 +46,12 @@ export function defineTemplate<const Required extends string = never, const Opti
   description: string;
   required?: readonly Required[];
   optional?: readonly Optional[];
-  marker?: string;
   fixed?: boolean;
   format?: OutputFormat;
   content: string;
 }): Template<Required, Optional> {
-  const { required = [], optional = [], marker = null, fixed = false, format = null, ...rest } = template;
-  return { ...rest, required, optional, marker, fixed, format };
+  const { required = [], optional = [], fixed = false, format = null, ...rest } = template;
+  return { ...rest, required, optional, fixed, format };
 }
 
 /** What may be written between braces, and what a variable may be called. */

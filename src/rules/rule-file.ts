@@ -17,6 +17,9 @@ export interface RuleText {
   problems: readonly string[];
 }
 
+/** The file of rules for coding agents in the root of a project, as many of them read it. */
+export const agentsFile = "AGENTS.md";
+
 const longestPattern = 300;
 const mostPatterns = 100;
 
@@ -68,9 +71,9 @@ export function readRuleFile(text: string, file: string): RuleText {
   };
 }
 
-/** Whether a file is the index of its folder, which always counts. */
+/** Whether a file always counts, with or without a head: the index of its folder, and the workspace's own AGENTS.md. */
 export function isIndex(file: string): boolean {
-  return basename(file) === "index.md";
+  return ["index.md", agentsFile].includes(basename(file));
 }
 
 function fieldsOf(fields: unknown, problems: string[]): Record<string, unknown> {

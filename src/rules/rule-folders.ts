@@ -2,7 +2,7 @@ import { basename, join, resolve } from "node:path";
 import { createTellNew, findFolders, shownPath } from "../extensions/find-folders.ts";
 import { ParsedFiles } from "../extensions/parsed-files.ts";
 import type { Logger } from "@millrace/engine/logger";
-import { isIndex, readRuleFile, type RuleText } from "./rule-file.ts";
+import { agentsFile, isIndex, readRuleFile, type RuleText } from "./rule-file.ts";
 
 /** Whose rule it is: one of the project is more than one of the user. */
 export const ruleScopes = ["project", "user"] as const;
@@ -95,15 +95,25 @@ export function createRuleFolders(options: RuleFoldersOptions): RuleSource {
 
 function ruleFilesOf(
   { project, user }: ReturnType<typeof ruleFolders>,
-  places: { workspace: string; home: string },
+  { workspace, home }: { workspace: string; home: string },
   warnings: RuleWarning[],
 ): { scope: Rule["scope"]; file: string }[] {
   const accepts = (name: string): boolean => name.endsWith(".md");
   const onProblem = ({ folder, problem }: { folder: string; problem: string }): void =>
-    void warnings.push({ file: shownPath(folder, places), problem: `it is not read: ${problem}` });
+    void warnings.push({ file: shownPath(folder, { workspace, home }), problem: `it is not read: ${problem}` });
   const filesOf = (scope: Rule["scope"], list: string[], strategy: "first" | "all") =>
     findFolders({ folders: list, strategy, accepts, onProblem }).flatMap(({ files }) =>
       files.map((file) => ({ scope, file: resolve(file) })),
     );
-  return [...filesOf("project", project, "first"), ...filesOf("user", user, "all")];
+  const agents = findFolders({
+    folders: [workspace],
+    strategy: "all",
+    accepts: (name) => name === agentsFile,
+    onProblem,
+  });
+  return [
+    ...agents.flatMap(({ files }) => files.map((file) => ({ scope: "project" as const, file: resolve(file) }))),
+    ...filesOf("project", project, "first"),
+    ...filesOf("user", user, "all"),
+  ];
 }

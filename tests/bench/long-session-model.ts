@@ -1,5 +1,7 @@
 import { countText } from "../../src/context/tokens/tokens.ts";
 import { startModelServer, wireText, type ModelRequest, type ModelStep } from "../support/testing.ts";
+import { compress } from "../../src/prompts/templates/compress.ts";
+import { hasPrompt } from "../support/system-text.ts";
 
 /** The model of the long session, in a process of its own: what it does is no time of ours. */
 
@@ -19,7 +21,7 @@ function answer({ messages, body }: ModelRequest): ModelStep {
   const calls = messages.flatMap(({ tool_calls }) => tool_calls ?? []);
   most = Math.max(most, countText(texts.join("")) + countText(JSON.stringify([calls, body.tools ?? []])));
   const [last, said = ""] = [messages.at(-1), texts.at(-1)];
-  if (texts[0]?.includes("<!-- task: compress -->") === true) return { text: '{"goal": "talk on"}' };
+  if (hasPrompt(texts[0] ?? "", compress)) return { text: '{"goal": "talk on"}' };
   if (last?.role === "tool") return { text: said.includes(fact) ? fact : "I do not know." };
   if (said.includes(question)) return { toolCalls: [{ name: "read_history", arguments: { query: "vault opens" } }] };
   return { text: "Word after word. ".repeat(60), chunks: ["Word after word. ".repeat(60)] };

@@ -1,5 +1,7 @@
 import { toPieces, argumentText } from "../support/model-server-script.ts";
 import { wireText, type ModelRequest, type ModelStep, type WireMessage } from "../support/model-server.ts";
+import { compress } from "../../src/prompts/templates/compress.ts";
+import { hasPrompt } from "../support/system-text.ts";
 
 /** One reply of the model. */
 export type Reply = ModelStep & {
@@ -100,7 +102,7 @@ function requestOf(messages: readonly WireMessage[]): { words: string; item: str
 
 function taskOf(messages: readonly WireMessage[]): "compress" | undefined {
   const system = messages.filter(({ role }) => role === "system").map(wireText);
-  return (["compress"] as const).find((task) => system.some((text) => text.includes(`<!-- task: ${task} -->`)));
+  return system.some((text) => hasPrompt(text, compress)) ? "compress" : undefined;
 }
 
 /** What a strict provider would say that the model server does not check: one system text first, ids that are unique. */

@@ -5,6 +5,8 @@ import { workflow } from "../../src/graph/workflow.ts";
 import { servicesKey } from "../../src/loop/services.ts";
 import { wireText } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
+import { compress } from "../../src/prompts/templates/compress.ts";
+import { hasPrompt } from "../support/system-text.ts";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {
@@ -19,7 +21,7 @@ it.each([
   running = await startWorkflow({
     contextLimit,
     handler: ({ messages }) =>
-      messages.map(wireText).join("\n").includes("<!-- task: compress -->")
+      hasPrompt(messages.map(wireText).join("\n"), compress)
         ? { text: '{"goal":"learn"}' }
         : { text: "Here I am again." },
   });

@@ -6,6 +6,8 @@ import { workflow } from "../../src/graph/workflow.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 import { createLogger } from "@millrace/engine/logger";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { compress } from "../../src/prompts/templates/compress.ts";
+import { hasPrompt } from "../support/system-text.ts";
 
 const running: TestWorkflow[] = [];
 afterEach(async () => {
@@ -18,8 +20,8 @@ async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
   return flow;
 }
 
-const task = (request: ModelRequest) =>
-  /<!-- task: (\w+) -->/u.exec(request.messages.map(wireText).join("\n"))?.[1] ?? "work";
+const task = (request: ModelRequest): "compress" | "work" =>
+  hasPrompt(request.messages.map(wireText).join("\n"), compress) ? "compress" : "work";
 
 describe("intent", () => {
   it("replies to thanks without tools and without asking the model where to go", async () => {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
+import { compress } from "../../src/prompts/templates/compress.ts";
+import { hasPrompt } from "../support/system-text.ts";
 
 let fixture: SessionFixture;
 let id: string;
@@ -115,7 +117,7 @@ describe("a compression whose model takes its time", () => {
     const { run_id } = z
       .looseObject({ run_id: z.string() })
       .parse(await fixture.json("POST", `/threads/${other}/compress`, { keep_recent: 5 }));
-    const asks = (): boolean => JSON.stringify(fixture.model.requests.at(-1)?.messages).includes("task: compress");
+    const asks = (): boolean => hasPrompt(JSON.stringify(fixture.model.requests.at(-1)?.messages), compress);
     await expect.poll(asks, { timeout: 5000 }).toBe(true);
     const added = { messages: [{ role: "user", content: "And this" }] };
     const [status, text] = await fixture.ask("POST", `/threads/${other}/messages`, added);

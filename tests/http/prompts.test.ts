@@ -88,7 +88,7 @@ describe("/prompts", () => {
       { source: "custom" },
     ]);
     const after = await systemText(threadId);
-    expect(after).toContain("<!-- layer: task -->\nWork like a mill.");
+    expect(after).toContain("\n\n---\n\nWork like a mill.");
     // The identity before it is the same, for the provider's cache.
     expect(after.split("\n\n---\n\n")[0]).toBe(before.split("\n\n---\n\n")[0]);
     expect(await call("DELETE", "/prompts/free_work")).toMatchObject([200, { source: "builtin" }]);
@@ -129,7 +129,7 @@ describe("/prompts", () => {
       {
         valid: true,
         problems: [expect.objectContaining({ kind: "unknown_variable", severity: "warning", variable: "oops" })],
-        text: '<!-- task: final_answer -->\nOver: time {oops} {"json": 1}',
+        text: 'Over: time {oops} {"json": 1}',
       },
     ]);
     expect(await call("POST", "/prompts/closing_note/validate", { variables: {} })).toMatchObject([
@@ -143,8 +143,8 @@ describe("/prompts", () => {
     await writeFile(join(overrides(), "confirmation.txt"), new Uint8Array([0xff, 0x00]));
     await writeFile(join(overrides(), "identity.json"), "{broken");
     const text = await systemText(await session());
-    expect(text).toContain("You are the assistant of Millrace.");
-    expect(text).toContain("Work on the user's request");
+    expect(text).toContain("You are the assistant of Millrace");
+    expect(text).toContain("Carry out the requests of a message");
     expect((await call("GET", "/prompts/free_work"))[1]).toMatchObject({
       source: "fallback",
       problems: [{ kind: "unusable" }],
@@ -158,7 +158,7 @@ describe("/prompts", () => {
     const [status, text] = await call("PUT", "/prompts/free_work", { content: "x" });
     expect(status).toBe(500);
     expect(text).toMatch(/free_work\.txt cannot be changed\. Look at the space and the permissions/u);
-    expect(await systemText(await session())).toContain("Work on the user's request");
+    expect(await systemText(await session())).toContain("Carry out the requests of a message");
   });
 });
 
@@ -168,13 +168,11 @@ describe("/identity", () => {
     expect(await call("GET", "/identity")).toMatchObject([200, { source: "builtin", metadata: { is_custom: false } }]);
     const change = { content: "You are Ada of {project_name}. {user_preferences}", name: "Ada" };
     expect(await call("PUT", "/identity", change)).toMatchObject([200, { name: "Ada", metadata: { is_custom: true } }]);
-    expect(await systemText(threadId)).toMatch(
-      /^<!-- layer: identity -->\nYou are Ada of workspace\.\n\nThese guidelines/u,
-    );
+    expect(await systemText(threadId)).toMatch(/^You are Ada of workspace\.\n\nNever reveal/u);
     await writeFile(join(overrides(), "identity.json"), JSON.stringify({ content: "You are Bob." }));
-    expect(await systemText(threadId)).toMatch(/^<!-- layer: identity -->\nYou are Bob\.\n\nThese guidelines/u);
+    expect(await systemText(threadId)).toMatch(/^You are Bob\.\n\nNever reveal/u);
     expect(await call("DELETE", "/identity")).toMatchObject([200, { source: "builtin" }]);
-    expect(await systemText(threadId)).toContain("You are the assistant of Millrace.");
+    expect(await systemText(threadId)).toContain("You are the assistant of Millrace");
   });
 
   it("has one for each profile", async () => {

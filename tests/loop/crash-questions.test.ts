@@ -19,6 +19,8 @@ import {
   type ModelServer,
   type ModelStep,
 } from "../support/model-server.ts";
+import { clarify } from "../../src/prompts/templates/clarify.ts";
+import { hasPrompt } from "../support/system-text.ts";
 
 let folder: string;
 let model: ModelServer;
@@ -74,7 +76,7 @@ const cases: Case[] = [
     said: "write a report",
     context: {},
     script: (request) =>
-      seen(request).includes("<!-- task: clarify -->")
+      hasPrompt(seen(request), clarify)
         ? { text: JSON.stringify({ guess: "A short one.", questions: ["Which mill?"] }) }
         : seen(request).includes("make-first")
           ? { text: "Here it is." }

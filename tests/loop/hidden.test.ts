@@ -2,6 +2,8 @@ import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { wireText, type ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
+import { compress } from "../../src/prompts/templates/compress.ts";
+import { hasPrompt } from "../support/system-text.ts";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {
@@ -65,7 +67,7 @@ describe("a conversation of which a part is not shown", () => {
     const flow = await start({
       handler: ({ messages, toolNames }) => {
         const texts = messages.map(wireText);
-        if (texts.some((text) => text.includes("<!-- task: compress -->"))) return { text: '{"goal": "talk"}' };
+        if (texts.some((text) => hasPrompt(text, compress))) return { text: '{"goal": "talk"}' };
         const last = texts.at(-1) ?? "";
         if (last.includes("Which colour")) {
           expect(texts.join("\n")).not.toContain("cobalt");

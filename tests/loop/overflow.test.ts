@@ -118,7 +118,7 @@ describe("a turn that outgrows the window", () => {
   });
 
   it("ends up with the request, the last round, and a few lines about the others", async () => {
-    const limit = 1800;
+    const limit = 1650;
     const flow = await start({
       files: Object.fromEntries(long),
       contextLimit: limit,
@@ -146,7 +146,7 @@ describe("a request beside which data has no room", () => {
     expect(messages.at(-1)?.text).toBe("Yes.");
     expect(stepsOf(flow)).toEqual(["system_text"]);
     const [system = ""] = textsOf(flow.model.requests.at(-1) as ModelRequest);
-    expect(system).toContain("<!-- layer: identity -->");
+    expect(system).toContain("You are the assistant of Millrace");
     expect(system).toContain("note note");
     expect(system).not.toContain("R1 node1");
     expectSent(flow, 40_000);

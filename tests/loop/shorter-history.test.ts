@@ -216,7 +216,7 @@ describe("the shares of a window that a run names (CTX-16)", () => {
     expect(some).not.toContain("line 0");
     expect(some).toContain("line 9");
     expect(none).not.toContain("line 9");
-    expect(none).not.toContain("a.txt");
+    expect(none).not.toContain("created a.txt");
     for (const text of [all, some, none]) expect(text).toContain("A lamp");
   });
 });

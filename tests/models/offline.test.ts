@@ -11,6 +11,8 @@ import { describe, expect, it } from "vitest";
 import { areIndependent, describe as inWords, type Action } from "../../src/models/offline/actions.ts";
 import { parseRequests } from "../../src/models/offline/parse.ts";
 import { OfflineModel } from "../../src/models/offline/offline.ts";
+import { compress } from "../../src/prompts/templates/compress.ts";
+import type { Template } from "../../src/prompts/template.ts";
 
 const today = "2026-03-02";
 const model = new OfflineModel(() => today);
@@ -354,14 +356,12 @@ describe("talk", () => {
 });
 
 describe("the workflow's prompts", () => {
-  const ask = async (task: string, ...messages: BaseMessage[]): Promise<string> =>
-    (await model.invoke([new SystemMessage(`identity\n\n<!-- task: ${task} -->\n…`), ...messages])).text;
+  const ask = async ({ content }: Template, ...messages: BaseMessage[]): Promise<string> =>
+    (await model.invoke([new SystemMessage(`identity\n\n${content}`), ...messages])).text;
 
   it("answers a closing note from what is known", async () => {
     const first = await turn("list the files", ok);
-    const note = new HumanMessage(
-      "<!-- task: final_answer -->\nNo further tool call is possible: the limit of rounds for this turn is reached.",
-    );
+    const note = new HumanMessage("No further tool call is possible: the limit of rounds for this turn is reached.");
     const reply = await model.bindTools(definitions(["list_files"])).invoke([...first.messages.slice(0, -1), note]);
     expect(reply.tool_calls).toEqual([]);
     expect(reply.text).toContain("listed the files");
@@ -370,7 +370,7 @@ describe("the workflow's prompts", () => {
   it("summarises a conversation within its length", async () => {
     const history = await turn("delete a.txt and then create b.txt with hello", workspace({}));
     const long = Array.from({ length: 60 }, (_, index) => new HumanMessage(`please consider point number ${index}`));
-    const text = await ask("compress", ...history.messages, ...long);
+    const text = await ask(compress, ...history.messages, ...long);
     expect(text.length).toBeLessThanOrEqual(1000);
     const summary = JSON.parse(text);
     expect(summary.goal).toContain("delete a.txt");

@@ -2,6 +2,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { plainClarification } from "../../src/nodes/intent/clarification.ts";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
+import { clarify } from "../../src/prompts/templates/clarify.ts";
+import { hasPrompt } from "../support/system-text.ts";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {
@@ -14,8 +16,8 @@ async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
   return running;
 }
 
-const isTask = (request: ModelRequest, task: string): boolean =>
-  request.messages.some((message) => wireText(message).includes(`<!-- task: ${task} -->`));
+const isClarify = (request: ModelRequest): boolean =>
+  request.messages.some((message) => hasPrompt(wireText(message), clarify));
 const texts = (request: ModelRequest | undefined): string[] => (request?.messages ?? []).map(wireText);
 
 const guessed = {
@@ -29,7 +31,7 @@ const guessed = {
 const guessing =
   (guess: unknown = guessed) =>
   (request: ModelRequest): ModelStep => ({
-    text: isTask(request, "clarify") ? JSON.stringify(guess) : "Here it is.",
+    text: isClarify(request) ? JSON.stringify(guess) : "Here it is.",
   });
 
 describe("an unclear request", () => {
@@ -52,7 +54,7 @@ describe("an unclear request", () => {
     const flow = await start({ handler: guessing() });
     await flow.send("write a report");
     const state = await flow.answer({ type: "answer", text: "Water mills, for children" });
-    expect(flow.model.requests.filter((request) => isTask(request, "clarify"))).toHaveLength(1);
+    expect(flow.model.requests.filter((request) => isClarify(request))).toHaveLength(1);
     expect(state.messages.map((message) => [message.getType(), message.text.split("\n")[0]])).toEqual([
       ["human", "write a report"],
       ["ai", guessed.guess],
@@ -96,7 +98,7 @@ describe("an unclear request", () => {
     expect(pending?.value).toMatchObject({ kind: "clarify", problem: expect.stringContaining("answer") });
     const state = await flow.answer("Windmills");
     expect(state.messages.at(-1)?.text).toBe("Here it is.");
-    expect(flow.model.requests.filter((request) => isTask(request, "clarify"))).toHaveLength(1);
+    expect(flow.model.requests.filter((request) => isClarify(request))).toHaveLength(1);
   });
 
   it("may be answered by an ordinary message too", async () => {

@@ -3,6 +3,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Collector } from "../../src/context/collector.ts";
 import { wireText } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
+import { compress } from "../../src/prompts/templates/compress.ts";
+import { hasPrompt } from "../support/system-text.ts";
 
 let app: TestWorkflow;
 afterEach(() => app.close());
@@ -87,7 +89,7 @@ describe("system texts in the conversation", () => {
   it("stand in the one system message, each once, through a compression too (COMP-03, COMP-12, CTX-20)", async () => {
     app = await startWorkflow({
       handler: ({ messages }) => ({
-        text: wireText(messages[0] ?? { role: "none" }).includes("task: compress") ? '{"goal": "talk"}' : "Yes.",
+        text: hasPrompt(wireText(messages[0] ?? { role: "none" }), compress) ? '{"goal": "talk"}' : "Yes.",
       }),
     });
     const brief = (id: string) => new SystemMessage({ id, content: "Answer in verse." });

@@ -2,6 +2,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { CustomEvent } from "../../src/events.ts";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
+import { clarify } from "../../src/prompts/templates/clarify.ts";
+import { hasPrompt } from "../support/system-text.ts";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {
@@ -132,5 +134,5 @@ describe("a question", () => {
 });
 
 function isClarify(request: ModelRequest): boolean {
-  return request.messages.some((message) => wireText(message).includes("<!-- task: clarify -->"));
+  return request.messages.some((message) => hasPrompt(wireText(message), clarify));
 }

@@ -12,6 +12,7 @@ import { jsonOutput } from "../../src/prompts/templates/json-output.ts";
 import { openPrompts, type EditablePrompts } from "../../src/prompts/open-prompts.ts";
 import { promptParts } from "../../src/toolkits/composition.ts";
 import { systemText } from "../support/system-text.ts";
+import { builtInPrompts } from "../../src/prompts/prompts.ts";
 
 let dataDir: string;
 let folder: string;
@@ -48,7 +49,7 @@ describe("an override in a file", () => {
   it("replaces the text only, from its next use on, and goes with its file", async () => {
     expect(freeWorkPrompt(prompts)).toContain(freeWork.content);
     const file = await put("free_work.txt", "Work hard.\r\n");
-    expect(freeWorkPrompt(prompts)).toBe("<!-- layer: task -->\nWork hard.");
+    expect(freeWorkPrompt(prompts)).toBe("Work hard.");
     expect(prompts.templates.get("free_work")).toMatchObject({
       source: "custom",
       content: "Work hard.",
@@ -73,10 +74,10 @@ describe("an override in a file", () => {
     expect(prompts.templates.get("free_work").problems).toBe(first.problems);
   });
 
-  it("keeps the variables, the mark and the output format of its template", async () => {
+  it("keeps the variables and the output format of its template", async () => {
     await put("clarify.txt", "Which way? {tools}\n{unknown} {tools.length}");
     const text = clarifyPrompt({ tools: ["read_file", "move_file"] }, prompts);
-    expect(text).toBe(`<!-- task: clarify -->\nWhich way? read_file, move_file\n{unknown} \n\n${jsonOutput.content}`);
+    expect(text).toBe(`Which way? read_file, move_file\n{unknown} \n\n${jsonOutput.content}`);
     expect(prompts.templates.get("clarify").problems).toMatchObject([
       { kind: "unknown_variable", severity: "warning", variable: "unknown" },
     ]);
@@ -105,7 +106,7 @@ describe("an identity", () => {
       expect(prompts.templates.get(name)).toMatchObject({ source: "builtin", editable: false });
       expect(() => prompts.templates.save(name, "x")).toThrow(expect.objectContaining({ code: "permission" }));
     }
-    expect(prompts.identity("general", {})).toBe(identity.content);
+    expect(prompts.identity("general", {})).toBe(builtInPrompts.identity("general", {}));
   });
 });
 
@@ -155,7 +156,7 @@ describe("an override that cannot be used", () => {
     await rm(folder, { recursive: true });
     await writeFile(folder, "a file where the folder should be");
     expect(freeWorkPrompt(prompts)).toContain(freeWork.content);
-    expect(prompts.identity("general", {})).toBe(identity.content);
+    expect(prompts.identity("general", {})).toBe(builtInPrompts.identity("general", {}));
   });
 });
 
@@ -163,7 +164,9 @@ describe("the log", () => {
   it("is told how large each system text is, never its words (PROMPT-02, PROMPT-26)", () => {
     const text = systemText({ task: "A secret task. 秘密任务。", context: { summary: null, facts: {} } }, prompts);
     const { length: characters } = text;
-    expect(noted).toEqual([{ layers: 2, characters, estimated_tokens: countText(text), event: "system_prompt" }]);
+    expect(noted).toEqual([
+      { layers: ["identity", "task"], characters, estimated_tokens: countText(text), event: "system_prompt" },
+    ]);
   });
 });
 
@@ -228,7 +231,7 @@ describe("the manager (PROMPT-05)", () => {
     expect(manager.validate("closing_note", { content: "Over: {reason} {x}", variables: { reason: "time" } })).toEqual({
       valid: true,
       problems: [expect.objectContaining({ kind: "unknown_variable", variable: "x" })],
-      text: "<!-- task: final_answer -->\nOver: time {x}",
+      text: "Over: time {x}",
     });
     expect(manager.validate("closing_note", { variables: {} })).toMatchObject({
       valid: false,
@@ -248,7 +251,14 @@ describe("the identity (PROMPT-18, PROMPT-19)", () => {
       source: "builtin",
       content: identity.content,
       default_content: identity.content,
-      variables: ["project_name", "user_preferences", "today", ...promptParts().identityVariables],
+      variables: [
+        "project_name",
+        "user_preferences",
+        "today",
+        "workspace_files",
+        "git_branch",
+        ...promptParts().identityVariables,
+      ],
       required_variables: [],
       metadata: { created_at: null, updated_at: null, is_custom: false },
     });
@@ -271,7 +281,14 @@ describe("the identity (PROMPT-18, PROMPT-19)", () => {
   });
 
   it.each(Object.keys(promptParts().identities))("of the profile %s may use the predefined variables", (profile) => {
-    const used = ["project_name", "user_preferences", "today", ...promptParts().identityVariables].slice(0, 5);
+    const used = [
+      "project_name",
+      "user_preferences",
+      "today",
+      "workspace_files",
+      "git_branch",
+      ...promptParts().identityVariables,
+    ].slice(0, 7);
     const content = used.map((name) => `{${name}}`).join("/");
     const values = Object.fromEntries(used.map((name, index) => [name, index + 1]));
     expect(prompts.identities.save(profile, { content, required_variables: [] }, now).problems).toEqual([]);
@@ -281,7 +298,7 @@ describe("the identity (PROMPT-18, PROMPT-19)", () => {
   it("has a file for each profile", async () => {
     prompts.identities.save("document", { content: "Documents." }, now);
     expect(prompts.identity("document", {})).toBe("Documents.");
-    expect(prompts.identity("general", {})).toBe(identity.content);
+    expect(prompts.identity("general", {})).toBe(builtInPrompts.identity("general", {}));
     expect(await readdir(folder)).toEqual(["identity_document.json"]);
   });
 
@@ -342,7 +359,7 @@ describe("the identity (PROMPT-18, PROMPT-19)", () => {
     ["a list", "[]"],
   ])("falls back with a warning that names the file when that holds %s (PROMPT-22)", async (_, text) => {
     const file = await put("identity.json", text);
-    expect(prompts.identity("general", {})).toBe(identity.content);
+    expect(prompts.identity("general", {})).toBe(builtInPrompts.identity("general", {}));
     expect(prompts.identities.full("general")).toMatchObject({ source: "fallback", problems: [{ kind: "unusable" }] });
     expect(warnings).toMatchObject([{ file, event: "prompt_override_not_used" }]);
   });

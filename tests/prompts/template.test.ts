@@ -68,7 +68,7 @@ describe("filling a text", () => {
       required: ["a"],
       content: "{a}",
     });
-    expect(template).toMatchObject({ required: ["a"], optional: [], marker: null, fixed: false });
+    expect(template).toMatchObject({ required: ["a"], optional: [], fixed: false });
   });
 });
 

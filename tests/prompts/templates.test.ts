@@ -246,8 +246,8 @@ describe("the identities", () => {
     expect(text).not.toContain("Shell:");
     expect(text).toContain("you cannot change into another one");
     expect(text).toContain("Follow the rules that the user gives below");
-    expect(text).toContain("Then read the rule files that the task needs.");
-    expect(text).toMatch(/First read the files.*\na\.ts$/u);
+    expect(text).toContain("Read the rule files that the task needs before you begin.");
+    expect(text).toMatch(/\nRead these files first: a\.ts$/u);
   });
 
   it("has what is told of tools in the order of PROMPT-12, after the system prompt and before everything else", () => {
@@ -271,7 +271,7 @@ describe("the identities", () => {
     const values = Object.fromEntries(inOrder.map((name) => [name, `<${name}>`]));
     const text = builtInPrompts.identity("agentic", { ...values, working_directory: "/project" });
     expect(text.match(/<\w+>/gu)).toEqual(inOrder.map((name) => `<${name}>`));
-    expect(text.startsWith("<system_prompt>\n\n====\n\nTOOL USE\n")).toBe(true);
+    expect(text).toMatch(/^<system_prompt>\nYou are an experienced software engineer\..*\n\n====\n\nTOOL USE\n/u);
   });
 
   it("never is empty", () => {

@@ -50,6 +50,15 @@ describe("the folders of rules", () => {
     expect(logged).toEqual([]);
   });
 
+  it("are joined by AGENTS.md in the root of the project, first and always, with or without a head", () => {
+    write("project/AGENTS.md", "Run the tests before you finish.");
+    write("project/.autocoderrules/a.md", always("second"));
+    const source = open();
+    expect(texts(source)).toEqual(["Run the tests before you finish.", "second"]);
+    expect(source.load()).toMatchObject({ rules: [{ path: "AGENTS.md", scope: "project" }, {}], warnings: [] });
+    expect(rulesText(selectRules(source.load().rules, []))).toContain("Run the tests before you finish.");
+  });
+
   it("give a file once, also where the home of the user is the project", () => {
     write("project/.auto-coder/autocoderrules/a.md", always("once"));
     const workspace = join(root, "project");

@@ -8,7 +8,7 @@ import {
 import type { Language } from "@millrace/engine/language";
 import { languageOf } from "./text.ts";
 
-/** What a call wants: ordinary talk, or one of the workflow's own prompts, named by a marker in its text. */
+/** What a call wants: ordinary talk, or one of the workflow's own prompts, known by how it begins. */
 export type Purpose = "talk" | "compress" | "final_answer";
 
 /** A tool call with its result. */
@@ -35,8 +35,11 @@ export interface Conversation {
   messages: BaseMessage[];
 }
 
-const marker = /<!-- task: (compress|final_answer) -->/u;
-const noteForms = [/^<!-- task: /u, /^Note: \d+ rounds are used/u];
+const beginnings: readonly [Purpose, RegExp][] = [
+  ["compress", /^(?:Summarise the conversation so far|Write the summary of the conversation above now)/mu],
+  ["final_answer", /^No further tool call is possible: /mu],
+];
+const noteForms = [...beginnings.map(([, form]) => form), /^Note: \d+ rounds are used/u];
 
 /**
  * A call id that says which action of the request, and which step of it, the call belongs to. Unique, and within the 40
@@ -80,7 +83,7 @@ function toExchange(name: string, args: Record<string, unknown>, text: string, i
   return { name, args, text, success: !failed, isDenied };
 }
 
-/** The marker of the closing note (the last message) counts before the one in the system text. */
+/** The closing note (the last message) counts before the system text. */
 function purposeOf(messages: BaseMessage[]): Purpose {
   const last = messages.at(-1);
   const texts = [
@@ -88,9 +91,8 @@ function purposeOf(messages: BaseMessage[]): Purpose {
     ...messages.filter(isSystemMessage).map((m) => m.text),
   ];
   for (const text of texts) {
-    const found = marker.exec(text)?.[1];
-    // The expression allows no other words.
-    if (found !== undefined) return found as Purpose;
+    const found = beginnings.find(([, form]) => form.test(text));
+    if (found !== undefined) return found[0];
   }
   return "talk";
 }

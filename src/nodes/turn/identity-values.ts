@@ -1,11 +1,17 @@
 import { homedir, release, type, userInfo } from "node:os";
 import { basename } from "node:path";
+import { LRUCache } from "lru-cache";
 import type { Value } from "../../prompts/template.ts";
 import type { GraphState, RunContext } from "../../state.ts";
 import { workflowAdditions } from "../../toolkits/composition.ts";
+import { projectFacts, type ProjectFacts } from "../../tools/workspace/project-facts.ts";
+
+/** What sessions were told of their workspace: the same until they end, so that a provider can cache what begins with it. */
+const told = new LRUCache<string, ProjectFacts>({ max: 1000 });
 
 /** What an identity may tell of the session and the machine. */
 export function identityValues(state: GraphState, workspace: string, context: RunContext): Record<string, Value> {
+  const { files, branch } = factsOf(state.session_id, workspace);
   return {
     project_name: basename(state.project_root ?? workspace),
     user_preferences: context.user_preferences ?? null,
@@ -15,9 +21,18 @@ export function identityValues(state: GraphState, workspace: string, context: Ru
     shell: shell(),
     home: homedir(),
     today: new Date().toISOString().slice(0, 10),
+    workspace_files: files,
+    git_branch: branch,
     user_name: context.user_name ?? null,
     ...ofToolkits(state, context),
   };
+}
+
+function factsOf(session: string, workspace: string): ProjectFacts {
+  const key = `${session} ${workspace}`;
+  const facts = told.get(key) ?? projectFacts(workspace);
+  told.set(key, facts);
+  return facts;
 }
 
 function ofToolkits(state: GraphState, context: RunContext): Record<string, Value> {

@@ -27,6 +27,7 @@ export const identityAgentic = defineTemplate({
   ],
   content: [
     "{system_prompt}",
+    "You are an experienced software engineer. You work in the user's project with tools.",
     "",
     "====",
     "",
@@ -49,6 +50,8 @@ export const identityAgentic = defineTemplate({
     "",
     "PROJECT",
     "",
+    "Git branch: {git_branch}",
+    "Contents: {workspace_files}",
     "{packages}",
     "",
     "====",
@@ -90,7 +93,7 @@ export const identityAgentic = defineTemplate({
     "",
     "DEFAULT WORKFLOW",
     "",
-    "First read the files that are listed below, if any. Then read the rule files that the task needs. Then begin.",
-    "{files}",
+    "Read the rule files that the task needs before you begin.",
+    "Read these files first: {files}",
   ].join("\n"),
 });

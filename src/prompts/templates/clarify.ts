@@ -8,7 +8,6 @@ export const clarify = defineTemplate({
   title: { en: "Question about an unclear request", zh: "澄清不明确的请求" },
   description: "Asks for the best guess at an unclear request and one or two questions about it.",
   optional: ["tools"],
-  marker: "task: clarify",
   format: jsonFormat,
   content: [
     "The user's last message does not say what it is about. Infer from all you know of the user and the conversation what",

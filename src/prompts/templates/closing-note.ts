@@ -19,7 +19,6 @@ export const closing = defineTemplate({
   title: { en: "Last words of a turn", zh: "回合收尾" },
   description: "Makes the model answer from what is known when no further tool call is possible.",
   required: ["reason"],
-  marker: "task: final_answer",
   content:
     "No further tool call is possible: {reason}. Answer now from the results above. Say what was done, what was found, and what is left undone.",
 });

@@ -7,7 +7,6 @@ export const compress = defineTemplate({
   title: { en: "Summary of older messages", zh: "旧消息摘要" },
   description: "Asks for the structured summary that stands for older messages.",
   optional: ["previous"],
-  marker: "task: compress",
   content: [
     "Summarise the conversation so far, so that work can go on without the messages. Keep names of files, decisions, numbers",
     "and open questions. At most 1000 characters in all.",
@@ -27,6 +26,5 @@ export const summariseNow = defineTemplate({
   name: "compress_now",
   title: { en: "Summary: the request", zh: "旧消息摘要：请求" },
   description: "Ends the request for a summary.",
-  marker: "task: compress",
   content: "Write the summary of the conversation above now.",
 });

@@ -7,10 +7,8 @@ export const confirmation = defineTemplate({
   description: "When a tool call waits for the user, and how unclear wishes are handled.",
   optional: ["keywords"],
   content: [
-    "Deleting, running commands, changing configuration files, and writing over a file so that most of it is lost wait for the",
-    "user's confirmation. The program asks by itself when you call the tool, so do not ask beforehand, and never say that something",
-    "is done before its result is there.",
-    "Words that confirm: {keywords}.",
-    "When a wish is unclear, first take the likeliest meaning and say so; then ask, if you must, one or two precise questions.",
+    "The program asks the user before it deletes, runs commands, changes configuration files or overwrites most of a file. Call the",
+    "tool without asking; report a result only when you have it. Words that confirm: {keywords}.",
+    "If a request is unclear, take the likeliest meaning and say so; ask two precise questions at most.",
   ].join("\n"),
 });

@@ -6,7 +6,6 @@ export const continuedReply = defineTemplate({
   name: "continue_reply",
   title: { en: "Rest of a reply that was cut off", zh: "续写中断的回复" },
   description: "Asks for what is missing of the last reply, from its very next character.",
-  marker: "task: continue_reply",
   content: [
     "Your last reply was cut off. Write only what is missing, beginning with the very next character.",
     "Repeat nothing of it, and say nothing about the interruption.",

@@ -6,7 +6,6 @@ export const planMode = defineTemplate({
   name: "plan_mode",
   title: { en: "Plan mode", zh: "规划模式" },
   description: "How a request is talked through while nothing may be changed.",
-  marker: "task: plan_mode",
   content: [
     "The user wants to plan. Talk the request through with them and show a plan with plan_mode_respond: what is to be done, in which",
     "order, and what you are not sure of. You may look at what is there; nothing can be changed now, so never say that anything was",

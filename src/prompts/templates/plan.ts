@@ -6,7 +6,6 @@ export const plan = defineTemplate({
   name: "plan",
   title: { en: "Planned work", zh: "按计划工作" },
   description: "How a request is planned first and then carried out step by step.",
-  marker: "layer: task",
   content: [
     "The user wants a plan first. Before anything else, write the steps with write_todos: few, in an order that works, each one",
     "complete enough to be done on its own. Then carry them out in that order with the tools you need, and update the list as",

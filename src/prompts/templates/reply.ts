@@ -6,7 +6,6 @@ export const reply = defineTemplate({
   name: "reply",
   title: { en: "Direct reply", zh: "直接回复" },
   description: "A reply of a few sentences, without tools.",
-  marker: "layer: task",
   content: "Reply directly, in a few sentences. No tools are at hand for this reply.",
 });
 

@@ -7,7 +7,6 @@ export const sessionInstructions = defineTemplate({
   description: "Stands before the system texts that the conversation was given.",
   required: ["instructions"],
   optional: ["left"],
-  marker: "layer: session",
   content: [
     "For this conversation you were told besides, as far as it does not go against the above:",
     "Of older ones, left out because there were too many: {left}",

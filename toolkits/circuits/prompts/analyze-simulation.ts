@@ -8,7 +8,6 @@ export const analyzeSimulation = defineTemplate({
   description: "Compares the metrics of a simulation with the design goals.",
   required: ["metrics", "design_goals"],
   optional: ["circuit", "history"],
-  marker: "task: analyze_simulation",
   format: analysisFormat,
   content: [
     "Compare the metrics of the simulation with the goals, and find out which part of the circuit limits each goal that is missed.",

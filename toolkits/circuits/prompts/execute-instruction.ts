@@ -8,7 +8,6 @@ export const executeInstruction = defineTemplate({
   description: "Carries out one instruction about the circuit, and nothing more.",
   required: ["instruction"],
   optional: ["circuit", "context"],
-  marker: "task: execute_instruction",
   format: spiceFormat,
   content: [
     "Do what the instruction says to the circuit, and nothing more. What it does not speak of stays as it is.",

@@ -8,7 +8,6 @@ export const extractDesignGoals = defineTemplate({
   description: "Finds the measurable goals of a circuit in the user's words.",
   required: ["user_requirement"],
   optional: ["circuit_type", "context", "goals_path"],
-  marker: "task: extract_design_goals",
   format: jsonFormat,
   content: [
     "Find in the user's request what the circuit must reach. A goal is a quantity with a number and a unit.",

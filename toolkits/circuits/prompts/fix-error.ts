@@ -8,7 +8,6 @@ export const fixError = defineTemplate({
   description: "Repairs a circuit that the simulator could not run.",
   required: ["error", "circuit"],
   optional: ["history"],
-  marker: "task: fix_error",
   format: spiceFormat,
   content: [
     "The simulator could not run the circuit. Find the cause, say it in one sentence, and repair exactly that.",

@@ -7,7 +7,6 @@ export const generalConversation = defineTemplate({
   description: "Answers a question about circuits without changing anything.",
   required: ["message"],
   optional: ["context"],
-  marker: "task: general_conversation",
   content: [
     "Answer the user's message. Change no circuit and run nothing. Explain at the depth that the message shows, and use numbers and",
     "short formulas where they help.",

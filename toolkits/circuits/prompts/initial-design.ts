@@ -8,7 +8,6 @@ export const initialDesign = defineTemplate({
   description: "Asks for a first circuit that can reach the design goals.",
   required: ["design_goals"],
   optional: ["circuit_type", "user_requirement", "context"],
-  marker: "task: initial_design",
   format: spiceFormat,
   content: [
     "Design a circuit that can reach the goals below. Choose the simplest topology that has a fair chance, say in two sentences why",

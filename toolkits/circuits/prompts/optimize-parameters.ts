@@ -8,7 +8,6 @@ export const optimizeParameters = defineTemplate({
   description: "Changes component values so that more goals are met.",
   required: ["circuit", "metrics", "design_goals"],
   optional: ["history"],
-  marker: "task: optimize_parameters",
   format: spiceFormat,
   content: [
     "Change component values so that more of the goals are met. Keep the topology, change at most three components at a time, and",

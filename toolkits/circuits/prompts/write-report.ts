@@ -6,7 +6,6 @@ export const writeReport = defineTemplate({
   title: { en: "Report", zh: "撰写报告" },
   description: "Writes a report of the work of a session.",
   optional: ["circuit", "design_goals", "metrics", "history"],
-  marker: "task: write_report",
   content: [
     "Write a report of the work of this conversation: what was to be reached, what was done, with which results, and what is open.",
     "Circuit: {circuit}",

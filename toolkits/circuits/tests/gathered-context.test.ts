@@ -33,7 +33,7 @@ describe("what is collected about the session's circuit", () => {
     await app.send("how large is R1", { mode: "free_work" });
     expect(systemOf(0)).toContain("## Current circuit\n\nFile: amp.cir");
     expect(systemOf(0)).toContain("2: R1 a 0 1k");
-    expect(systemOf(0).indexOf("## Current circuit")).toBeLessThan(systemOf(0).indexOf("<!-- layer: context -->"));
+    expect(systemOf(0).indexOf("## Current circuit")).toBeLessThan(systemOf(0).indexOf("Circuit file: amp.cir"));
     expect(systemOf(1)).toBe(systemOf(0));
     expect(systemOf(2)).toContain("2: R1 a 0 2k");
     expect(app.events).toContainEqual({
