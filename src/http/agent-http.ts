@@ -76,6 +76,7 @@ export function agentHttp(
       ...resources.map((routes) => routes({ ...shared, ...agent })),
       ...toolkits.flatMap(({ routes }) => routes.map((routesOf) => routesOf())),
     ],
+    features: { agent: true, ...Object.fromEntries(parts.toolkits.map(({ name }) => [name, true])) },
     services: ({ access, user }, owner): AgentParts & OwnProductServices => ({
       ...agent,
       operations: owner === null ? operations : ownOperations(operations, access),

@@ -270,6 +270,29 @@ describe("the door of a socket", () => {
     });
   });
 
+  it("takes a key that comes as a subprotocol, as pages have to send it, and never answers with it", async () => {
+    const { url } = await start({ apiKeys: [{ owner: "ada", key: "key-of-ada" }] });
+    const address = `${url.replace("http", "ws")}/threads/${crypto.randomUUID()}/stream/events`;
+    const coded = (text: string): string => Buffer.from(text).toString("base64url");
+    const open = async (protocols: string[]): Promise<unknown> => {
+      const socket = new WebSocket(address, protocols);
+      sockets.push(socket);
+      const { promise, resolve } = Promise.withResolvers<unknown>();
+      // Of one that is refused the close comes with the opening.
+      socket.on("open", () => setImmediate(() => socket.ping()));
+      socket.on("pong", () => resolve(socket.protocol));
+      socket.on("close", (code) => resolve(code));
+      socket.on("error", () => resolve("error"));
+      return promise;
+    };
+    expect(await open(["millrace", `key.${coded("key-of-ada")}`])).toBe("millrace");
+    expect(await open([`bearer.${coded("key-of-ada")}`, "millrace"])).toBe("millrace");
+    expect(await open(["millrace"])).toBe(4401);
+    expect(await open(["millrace", `key.${coded("wrong")}`])).toBe(4401);
+    // What no header can hold is no key.
+    expect(await open(["millrace", `key.${coded("key\r\nx-api-key: key-of-ada")}`])).toBe(4401);
+  });
+
   it("shows an owner nothing of another one's thread, over either transport", async () => {
     const running = await start({
       apiKeys: [

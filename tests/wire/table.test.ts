@@ -74,6 +74,14 @@ const contract = `
   .split("\n")
   .map((line) => line.trim());
 
+/** Routes of this server's own that every client may use, whatever graphs are served. */
+const own = `
+  GET /me
+`
+  .trim()
+  .split("\n")
+  .map((line) => line.trim());
+
 /** What they read in a request, an id that may be any text, cannot be wrong. */
 const takesAnything = new Set([
   "GET /assistants/:assistant_id",
@@ -105,8 +113,8 @@ describe("docs/wire.md", () => {
   });
   afterAll(() => server.remove());
 
-  it("has one row for each route of the contract, and no other", () => {
-    expect(rows.map(({ route }) => route).toSorted()).toEqual(contract.toSorted());
+  it("has one row for each route of the contract and of this server's own, and no other", () => {
+    expect(rows.map(({ route }) => route).toSorted()).toEqual([...contract, ...own].toSorted());
   });
 
   it("names, for each answer of each route, a test whose title begins with the two", () => {

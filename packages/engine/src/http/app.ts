@@ -21,6 +21,7 @@ import { packAnswers } from "./middleware/pack-answers.ts";
 import { requestBasics } from "./middleware/request-basics.ts";
 import { limitRequests } from "./middleware/request-limit.ts";
 import { openApiRoutes } from "./openapi.ts";
+import { callerRoutes } from "./routes/assistants/caller.ts";
 import { chatCompletionRoutes } from "./openai/chat/chat-routes.ts";
 import { modelListRoutes } from "./openai/model-routes.ts";
 import { responseRoutes } from "./openai/responses/response-routes.ts";
@@ -109,7 +110,7 @@ export function createApi(parts: ServerParts): HttpApp {
   app.use(contentTypes());
   if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
   const { graphs } = parts;
-  const shared: SharedServices = { config, graphs, logger, interfaces: custom.interfaces };
+  const shared: SharedServices = { config, graphs, logger, interfaces: custom.interfaces, disabled: custom.disabled };
   const extension = parts.extension?.(shared);
   const servicesFor = createServices(parts, shared, extension);
   app.use(async (context, next) => {
@@ -118,6 +119,7 @@ export function createApi(parts: ServerParts): HttpApp {
   });
   for (const routes of resources) app.route("/", routes(shared));
   for (const routes of extension?.routes() ?? []) app.route("/", routes);
+  app.route("/", callerRoutes(shared, extension?.features));
   app.route("/", openApiRoutes(app, apiKeys.length > 0));
   return app;
 }

@@ -4,6 +4,7 @@ import type { WebSocket } from "ws";
 import type { Config } from "../config/config.ts";
 import type { OwnCrons } from "../crons/own-crons.ts";
 import type { Graphs } from "../graphs/load.ts";
+import type { Resource } from "../manifest/custom-parts.ts";
 import type { Interfaces } from "../manifest/interfaces.ts";
 import type { Logger } from "../logger.ts";
 import type { AuthContext } from "../manifest/auth.ts";
@@ -26,6 +27,8 @@ export interface SharedServices {
   config: Config;
   graphs: Graphs;
   logger: Logger;
+  /** What the langgraph.json has switched off. */
+  disabled: readonly Resource[];
 }
 
 /** What a handler works with: the caller's scope, and what all callers share. */
@@ -57,6 +60,8 @@ export interface HttpEnvironment {
 /** What an agent adds to the API: routes of its own, and what they work with beside `HttpServices`. */
 export interface HttpExtension {
   routes: () => readonly HttpApp[];
+  /** What `GET /me` says that this server can do. */
+  features: Readonly<Record<string, boolean>>;
   /** By the scope of the caller; `owner` is null where no key is asked for. */
   services: (scope: OwnerScope, owner: string | null) => object;
 }

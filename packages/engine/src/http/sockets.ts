@@ -25,7 +25,7 @@ export function acceptSockets(server: ServerType, fetch: Fetch, bodyLimit: numbe
   let opening: Promise<WebSocketServer> | undefined;
   const open = async (): Promise<WebSocketServer> => {
     const ws = await import("ws");
-    return new ws.WebSocketServer({ noServer: true, maxPayload: bodyLimit });
+    return new ws.WebSocketServer({ noServer: true, maxPayload: bodyLimit, handleProtocols: chosenProtocol });
   };
   const onUpgrade = async (incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const sockets = await (opening ??= open());
@@ -61,11 +61,33 @@ export function acceptSockets(server: ServerType, fetch: Fetch, bodyLimit: numbe
   };
 }
 
+/** The subprotocol by which a client says that the others it names may hold its key. */
+const ownProtocol = "millrace";
+/** Subprotocols that stand for a header, because a browser can set no header of a WebSocket; base64url follows. */
+const secretProtocol = /^(?<kind>key|bearer)\.(?<secret>[\w-]+)$/u;
+
+/** The subprotocol that is answered: never one that holds a key. */
+function chosenProtocol(offered: ReadonlySet<string>): string | false {
+  if (offered.has(ownProtocol)) return ownProtocol;
+  return [...offered].find((name) => !secretProtocol.test(name)) ?? false;
+}
+
+/** The request's headers; keys that came as subprotocols stand where other clients send them. */
 function headersOf({ headers }: IncomingMessage): Headers {
-  const list = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+  const { "sec-websocket-protocol": offered, ...others } = headers;
+  const list = Object.entries(others).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [value].flat().map((item) => [name, item]),
   );
-  return new Headers(list);
+  const given = new Headers(list);
+  for (const name of offered?.split(",") ?? []) {
+    const { kind, secret = "" } = secretProtocol.exec(name.trim())?.groups ?? {};
+    const text = Buffer.from(secret, "base64url").toString("utf8");
+    // Only what a header can hold.
+    if (kind === undefined || !/^[\x21-\x7e]+$/u.test(text)) continue;
+    const [header, value] = kind === "key" ? ["x-api-key", text] : ["authorization", `Bearer ${text}`];
+    if (!given.has(header)) given.set(header, value);
+  }
+  return given;
 }
 
 function refuse(socket: Duplex, status: number, text: string): void {
