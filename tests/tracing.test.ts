@@ -94,13 +94,17 @@ describe("tracing", () => {
       script: [{ toolCalls: [{ name: "read_file", arguments: { path: "a" } }] }, { text: "Done." }],
     });
     const others = [webhookSecret, plannerKey, searchKey, ownKey];
-    await running.send(`look at a, my key is ${secret}, and ${others.join(", ")}`);
+    // Nothing is configured with these; they are known by their form.
+    const unknown = ["ghp_0123456789abcdefghij", "a1b2c3d4e5f6g7h8i9", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"];
+    const [token, bearer, privateKey] = unknown;
+    const pasted = `${token}, Authorization: Bearer ${bearer}, -----BEGIN PRIVATE KEY-----\n${privateKey}\n-----END PRIVATE KEY-----`;
+    await running.send(`look at a, my key is ${secret}, and ${others.join(", ")}, and ${pasted}`);
     await tracing.flush(10_000);
     const sent = bodies.join("\n");
     for (const name of ["free_work", "agentic_loop", "llm_call_iter_1", "llm_call_iter_2", "tool_read_file"]) {
       expect(sent).toContain(`"name":"${name}"`);
     }
-    for (const one of [secret, ...others]) expect(sent).not.toContain(one);
+    for (const one of [secret, ...others, ...unknown]) expect(sent).not.toContain(one);
     expect(sent).toContain("[redacted]");
   });
 

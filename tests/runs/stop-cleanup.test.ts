@@ -64,6 +64,8 @@ describe("a stop leaves nothing open", () => {
     await reader.until(() =>
       reader.custom().some((event) => event.type === "tool_status" && event.status === "executing"),
     );
+    // Before the stop, the file is there under its temporary name or its own.
+    await until(async () => (await readdir(workspace)).length > 0);
     await runs.cancel(run.run_id, { action: "interrupt", wait: true });
     await reader.over;
     const isWhole = async (): Promise<boolean> => (await readdir(workspace)).every((name) => name === "long.txt");

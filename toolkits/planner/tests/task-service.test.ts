@@ -1,12 +1,16 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Tool } from "../../../src/tools/runtime/tool.ts";
 import { createMemoryTasks } from "@millrace/engine/storage/memory";
 import { plannerTools as tools } from "../tools/index.ts";
 import { plannerTasks } from "../tasks/task-service.ts";
 import { startTestServer, type TestServer } from "../../../tests/support/test-server.ts";
+import { startModelServer } from "../../../tests/support/model-server.ts";
+import { projectFolder } from "../../../tests/support/source-files.ts";
 import { aWorkspace, type Workspace } from "../../../tests/support/a-workspace.ts";
 import { tasksKey } from "../tasks/session-tasks.ts";
 import { ToolkitServices } from "../../../src/tools/runtime/toolkit-services.ts";
@@ -121,6 +125,43 @@ describe("tasks that another service keeps", () => {
     for (const { headers } of received) {
       expect(headers).toMatchObject({ authorization: "Bearer key-of-ann", accept: "application/json" });
     }
+  });
+
+  it("are created one by one, though the model asks for several at once", async () => {
+    const titles = ["one", "two", "three"];
+    let open = 0;
+    let mostOpen = 0;
+    const { url, received } = await aService((response) => {
+      open += 1;
+      mostOpen = Math.max(mostOpen, open);
+      // Long enough for the other calls to arrive, if they did not wait for this one.
+      setTimeout(() => {
+        open -= 1;
+        json({ data: { id: randomUUID(), title: "t" } })(response);
+      }, 50);
+    });
+    const model = await startModelServer({
+      script: [
+        { toolCalls: titles.map((title) => ({ name: "create_task", arguments: { title } })) },
+        { text: "I have created 3 tasks." },
+      ],
+    });
+    const server = await startTestServer({
+      graphs: join(projectFolder, "langgraph.json"),
+      model: "openai:scripted",
+      openai: { apiKey: "test-key", baseUrl: model.url },
+      planner: { baseUrl: url, apiKey: undefined },
+    });
+    const closeService = close;
+    close = async () => {
+      await server.remove();
+      await model.close();
+      await closeService();
+    };
+    const asked = { messages: [{ role: "user", text: "Create 3 tasks: one, two and three" }] };
+    expect((await server.send("POST", "/api/ai/chat", asked)).status).toBe(200);
+    expect(received.map(({ body }) => body)).toMatchObject(titles.map((title) => ({ title })));
+    expect(mostOpen).toBe(1);
   });
 
   it.each(["..", ".", " .. ", "a/../b", "..\\..", "\ud800"])(
