@@ -1,12 +1,14 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { isInterrupted, type StateSnapshot } from "@langchain/langgraph";
-import { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { INTERRUPT, isInterrupted, type StateSnapshot } from "@langchain/langgraph";
+import { BaseCheckpointSaver, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import type { ServedGraph, StatePlace } from "@millrace/engine/graphs/extension";
 import type { Run } from "@millrace/engine/storage/records";
 import { isAIMessage, isBaseMessage } from "@millrace/engine/message-kinds";
 import { withoutSealed } from "@millrace/engine/sealed-field";
 import { servicesKey, type RunServices } from "../loop/services.ts";
+import { lastToolOf } from "../nodes/turn/node-request.ts";
+import { Orchestration } from "../state.ts";
 import { addToMessages } from "@millrace/engine/message-list";
 import type { ReplaceChunk } from "@millrace/engine/runs/companion";
 import { finishedTasks } from "@millrace/engine/runs/attempt/finished-tasks";
@@ -14,6 +16,12 @@ import { hasLoop, nodesWithLoop } from "./keep-turn.ts";
 import type { GraphChunk } from "@millrace/engine/runs/events/to-events";
 
 const WithMessages = z.looseObject({ messages: z.array(z.custom<BaseMessage>(isBaseMessage)) });
+const Confirmation = z.looseObject({ value: z.looseObject({ kind: z.enum(["confirmation", "chain_confirm"]) }) });
+const Confirming = z.union([
+  Confirmation,
+  z.array(z.unknown()).refine((all) => all.some((one) => Confirmation.safeParse(one).success)),
+]);
+const WithOrchestration = z.looseObject({ orchestration: Orchestration });
 
 /** A step that has not ended. */
 type OpenTask = Pick<StateSnapshot["tasks"][number], "id" | "name">;
@@ -37,6 +45,7 @@ export async function withOpenCalls<Values>(values: Values, open: readonly OpenT
   if (known === undefined || !(saver instanceof BaseCheckpointSaver)) return values;
   const loopNodes = nodesWithLoop(graph);
   let { messages } = known;
+  let isAsking = false;
   for (const { name, id } of open) {
     if (!loopNodes.has(name)) continue;
     const tuple = await saver.getTuple({ configurable: { thread_id: sessionId, checkpoint_ns: `${name}:${id}` } });
@@ -44,8 +53,24 @@ export async function withOpenCalls<Values>(values: Values, open: readonly OpenT
     // What only the program reads never calls tools.
     if (!added.some((message) => isAIMessage(message) && (message.tool_calls?.length ?? 0) > 0)) continue;
     messages = addToMessages(messages, added.map(asShown));
+    isAsking ||= asksToConfirm(tuple);
   }
-  return messages === known.messages ? values : { ...values, messages };
+  return messages === known.messages ? values : { ...values, messages, ...orchestrationOf(values, messages, isAsking) };
+}
+
+/** Whether a step waits for a person to confirm a call. */
+function asksToConfirm(tuple: CheckpointTuple | undefined): boolean {
+  return (tuple?.pendingWrites ?? []).some(
+    ([, channel, value]) => channel === INTERRUPT && Confirming.safeParse(value).success,
+  );
+}
+
+/** The orchestration record of a turn that waits: its last tool is among the open calls, and its state is that of a call. */
+function orchestrationOf(values: unknown, messages: readonly BaseMessage[], isAsking: boolean): object {
+  const known = WithOrchestration.safeParse(values).data?.orchestration;
+  if (known === undefined) return {};
+  const requires_confirm = known.requires_confirm || isAsking;
+  return { orchestration: { ...known, state: "tool_call", requires_confirm, ...lastToolOf(messages) } };
 }
 
 /** As it will be in the state; what is kept of the loop stays as it is. */

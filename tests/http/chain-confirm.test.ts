@@ -53,7 +53,7 @@ describe("a guarded turn over HTTP", () => {
     });
     expect((await get<[Waiting]>("/approvals", "zh"))[0].question).toContain("回复“确认”");
     expect(await get("/status")).toMatchObject({
-      orchestration: { requires_confirm: true, last_tool: null },
+      orchestration: { requires_confirm: true, last_tool: "create_file" },
       waits_for: [
         { kind: "chain_confirm", tool: "create_file", keywords: expect.arrayContaining(["confirm", "确认"]) },
       ],

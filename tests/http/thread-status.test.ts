@@ -106,3 +106,31 @@ test("a failed run is an error that says whether to try again", async () => {
   expect(conversation_state).toMatchObject({ state: "Error", recoverable: false });
   expect(workflow_locked).toBe(false);
 });
+
+test("status and state name the tool that ran before a question, while the question waits", async () => {
+  const listing: ModelStep = { toolCalls: [{ name: "list_files", arguments: { path: "." } }] };
+  const deleting: ModelStep = { toolCalls: [{ name: "delete_file", arguments: { path: "old" } }] };
+  const current = await start(listing, deleting, { text: "old is gone." });
+  await mkdir(current.config.workspace, { recursive: true });
+  await writeFile(join(current.config.workspace, "old"), "x");
+  const { thread_id: id } = await current.client.threads.create();
+  await current.client.runs.wait(id, "agent", {
+    input: input("Tidy up the workspace"),
+    context: { mode: "free_work" },
+  });
+  const waiting = {
+    state: "tool_call",
+    requires_confirm: true,
+    last_tool: "list_files",
+    last_result_summary: expect.stringContaining("old"),
+  };
+  expect((await statusOf(current, id)).orchestration).toMatchObject(waiting);
+  const state = await current.client.threads.getState<{ orchestration: object }>(id);
+  expect(state.values.orchestration).toMatchObject(waiting);
+  await current.client.runs.wait(id, "agent", { command: { resume: { decisions: [{ type: "approve" }] } } });
+  expect((await statusOf(current, id)).orchestration).toMatchObject({
+    state: "respond",
+    requires_confirm: false,
+    last_tool: "delete_file",
+  });
+});

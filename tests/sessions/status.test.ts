@@ -18,11 +18,8 @@ async function activityAt(status: Session["status"], moves: StopState[]) {
   const stopOf = (id: string): Stop | undefined => (id === "s1" ? stop : undefined);
   const companionOf = () => undefined;
   const runs = { list: storage.runs.list.bind(storage.runs), stopOf, companionOf };
-  return readActivity({ storage, runs }, session, {
-    model: "offline",
-    contextLimit: undefined,
-    profile: builtInProfiles,
-  });
+  const usual = { model: "offline", contextLimit: undefined, profile: builtInProfiles };
+  return readActivity({ storage, runs }, session, usual, (values) => Promise.resolve(values));
 }
 
 test.each<[Session["status"], StopState[], string, string]>([

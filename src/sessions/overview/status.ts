@@ -69,14 +69,14 @@ export const SessionActivity = z.object({
 });
 export type SessionActivity = z.infer<typeof SessionActivity>;
 
-/** What the state of our workflow says of it; other graphs say nothing, or something else under these names. */
-const Told = z.object({
+/** Fields of our workflow's state; other graphs lack them or give them another form. */
+const StateOfTurn = z.object({
   orchestration: Orchestration.nullable().default(null).catch(null),
   work_mode: WorkMode.nullable().default(null).catch(null),
   conversation_summary: ConversationSummary.nullable().default(null).catch(null),
 });
 
-/** What a session is doing now. Everything in it is found again after a restart. */
+/** What a session is doing now; survives a restart. `shown` adds the calls that wait for a person to the stored values. */
 export async function readActivity(
   {
     storage,
@@ -84,6 +84,7 @@ export async function readActivity(
   }: { storage: OwnerScope["storage"]; runs: Pick<OwnerScope["runs"], "list" | "stopOf" | "companionOf"> },
   session: Session,
   usual: UsualModel,
+  shown: (values: unknown) => Promise<unknown>,
 ): Promise<SessionActivity> {
   const { session_id: id } = session;
   const [values, worked, waiting] = await Promise.all([
@@ -98,11 +99,12 @@ export async function readActivity(
   const stop_state = (isBusy ? runs.stopOf(id)?.state : undefined) ?? "idle";
   const messages = messagesIn(values);
   const conversation_state = live?.activity.conversation ?? restingState(last, session, messages);
-  const { orchestration, work_mode, conversation_summary } = Told.parse(values ?? {});
+  const waits = isBusy ? [] : waitsFor(session);
+  const current = waits.length === 0 ? values : await shown(values);
+  const { orchestration, work_mode, conversation_summary } = StateOfTurn.parse(current ?? {});
   const model = modelOf(last) ?? usual.model;
   const { context } = modelLimits(model, usual.contextLimit, usual.profile);
   const window = live?.activity.window ?? usage(messages, conversation_summary, context);
-  const waits = isBusy ? [] : waitsFor(session);
   return {
     conversation_state: withText(conversation_state, live?.text),
     stream_state: streamStateOf(conversation_state),
@@ -113,19 +115,12 @@ export async function readActivity(
     waits_for: waits,
     usage_ratio: window.ratio,
     compress_button_state: compressButtons[window.level],
-    orchestration: orchestration && {
-      ...orchestration,
-      state: live?.activity.turn ?? orchestration.state,
-      requires_confirm: orchestration.requires_confirm || waits.some(({ kind }) => confirmations.has(kind)),
-    },
+    orchestration: orchestration && { ...orchestration, state: live?.activity.turn ?? orchestration.state },
     model: { name: model, display_name: usual.profile(model).display_name },
     work_mode,
     workflow_locked: isBusy,
   };
 }
-
-/** Questions that hold a tool call until the user has confirmed it. */
-const confirmations: ReadonlySet<string> = new Set(["confirmation", "chain_confirm"]);
 
 function buttons(
   isBusy: boolean,

@@ -7,6 +7,7 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
 import { answerJson } from "@millrace/engine/http/answers/json";
+import { withCallsOf } from "@millrace/engine/http/requests/shown-thread";
 import { Id, path } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });
@@ -27,7 +28,8 @@ export function threadStatusRoutes(): HttpApp {
     async (context) => {
       const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
-      return answerJson(context, await readActivity(services, session, usualModel(services)));
+      const shown = (values: unknown): Promise<unknown> => withCallsOf(session, values, services.graphs);
+      return answerJson(context, await readActivity(services, session, usualModel(services), shown));
     },
   );
   return routes;
