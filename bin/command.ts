@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { environmentVariable, setVariables } from "@millrace/engine/config/config";
 import { AppError, errorMessage, explain, isAppError } from "@millrace/engine/errors/errors";
-import { applyEnvironment } from "@millrace/engine/manifest/environment";
+import { applyEnvironment } from "@millrace/engine/manifest/custom-parts";
 import { readManifest } from "@millrace/engine/manifest/manifest";
 import { develop, tellServing, untilTurn } from "./develop.ts";
 

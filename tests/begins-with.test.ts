@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { beginsWith } from "@millrace/engine/begins-with";
+import { beginsWith } from "@millrace/engine/message-list";
 
 it("a list begins with another one when the other's elements stand at its beginning, one by one", () => {
   const list = fc.array(fc.constantFrom("a", "b"), { maxLength: 6 });

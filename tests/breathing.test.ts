@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HumanMessage } from "@langchain/core/messages";
-import { breathing } from "@millrace/engine/concurrency/breathing";
+import { breathing } from "@millrace/engine/concurrency/abort";
 import { countMessagesExactly } from "../src/context/tokens/token-counter.ts";
 import { tools } from "../src/tools/index.ts";
 import { aWorkspace } from "./support/a-workspace.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { returnIdleMemory, type Heap } from "@millrace/engine/process/idle-memory";
+import { type Heap, returnIdleMemory } from "@millrace/engine/process/program";
 import { ServerProcess } from "./support/server-process.ts";
 
 const megabyte = 1024 * 1024;

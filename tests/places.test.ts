@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPlaces } from "@millrace/engine/concurrency/places";
+import { createPlaces } from "@millrace/engine/concurrency/limits";
 
 const never = new AbortController().signal;
 

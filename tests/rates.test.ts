@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRate, type RateClock } from "@millrace/engine/concurrency/rates";
+import { createRate, type RateClock } from "@millrace/engine/concurrency/limits";
 
 /** Time that passes only while somebody waits for it. */
 function ownTime(): RateClock {

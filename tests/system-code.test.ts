@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { hasCode, systemCode } from "@millrace/engine/errors/system-code";
+import { hasCode, systemCode } from "@millrace/engine/errors/errors";
 
 function thrownBy(work: () => unknown): unknown {
   try {

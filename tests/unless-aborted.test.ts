@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
+import { unlessAborted } from "@millrace/engine/concurrency/abort";
 
 describe("work that is waited for unless a signal aborts", () => {
   it("gives what it comes to, well or not, and leaves nothing at the signal", async () => {

@@ -1,6 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { isAIMessageChunk } from "@millrace/engine/message-kinds";
-import { textOf } from "@millrace/engine/message-text";
+import { isAIMessageChunk, textOf } from "@millrace/engine/message-kinds";
 import type { CustomEvent } from "../events.ts";
 import type { ConversationState, LoopPhase, Orchestration, ToolCallStatus } from "../state.ts";
 import { afterTold, type ConversationName, type Told } from "./conversation.ts";

@@ -7,7 +7,7 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import type { Logger } from "@millrace/engine/logger";
 import type { CallBack } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
-import type { ServedGraph } from "@millrace/engine/graphs/extension";
+import type { ServedGraph } from "@millrace/engine/graphs/served-graph";
 import { createProgress } from "../loop/progress.ts";
 import { LentServices, servicesKey, type RunServices } from "../loop/services.ts";
 import type { ActiveRun } from "@millrace/engine/runs/active-run";

@@ -1,4 +1,4 @@
-import type { GraphExtension } from "@millrace/engine/graphs/extension";
+import type { GraphExtension } from "@millrace/engine/graphs/served-graph";
 import type { RunExtension } from "@millrace/engine/runs/extension";
 import { AgentRun, type AgentParts } from "./agent-run.ts";
 import { keepTurn, nodesWithLoop } from "./keep-turn.ts";

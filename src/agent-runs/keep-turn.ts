@@ -3,18 +3,24 @@ import { ToolMessage, type AIMessage, type BaseMessage } from "@langchain/core/m
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
-import { isAIMessage, isBaseMessage, isHumanMessage, isToolMessage } from "@millrace/engine/message-kinds";
-import { interruptedResult, repairToolPairs } from "@millrace/engine/message-repair";
-import { textOf } from "@millrace/engine/message-text";
+import {
+  dropSealed,
+  interruptedResult,
+  isAIMessage,
+  isBaseMessage,
+  isHumanMessage,
+  isToolMessage,
+  repairToolPairs,
+  textOf,
+} from "@millrace/engine/message-kinds";
 import type { PartialAnswer } from "../events.ts";
 import type { StopReason } from "@millrace/engine/run-events";
-import type { ServedGraph } from "@millrace/engine/graphs/extension";
+import type { ServedGraph } from "@millrace/engine/graphs/served-graph";
 import { toToolMessage } from "../loop/tool-call/result-message.ts";
 import { loop } from "../loop/loop.ts";
 import { toPartial } from "../loop/reply/partial-answer.ts";
 import { addMessages, HeardAnswer, type Progress } from "../loop/progress.ts";
 import { servicesKey, type RunServices } from "../loop/services.ts";
-import { dropSealed } from "@millrace/engine/sealed-field";
 import { LoopLimits } from "../state.ts";
 import type { Run, ToolCallRecord } from "@millrace/engine/storage/records";
 import { lastWords } from "./last-words.ts";

@@ -1,6 +1,6 @@
 import { errorMessage } from "@millrace/engine/errors/errors";
 import type { ContextLayer } from "../prompts/injector.ts";
-import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
+import { unlessAborted } from "@millrace/engine/concurrency/abort";
 import { assembleContext } from "./assembler.ts";
 import type { CollectionContext, Collector } from "./collector.ts";
 import { layer } from "./layers.ts";

@@ -6,7 +6,7 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import { cutPrompt } from "../models/ollama/cut-prompt.ts";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 
 /** When a request to a model is looked at. */
 export type CheckMoment = "start" | "system_prompt" | "before_call" | "reply" | "end";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ModelRequest } from "@millrace/engine/storage/model-requests";
 import { windowBudget, type BudgetReport } from "./budget.ts";
 import { weigh } from "./compression/compress.ts";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { countMessage, countText } from "./tokens/tokens.ts";
 
 /** One section of what the model was sent, with its tokens; a section with children has no content of its own. */

@@ -1,7 +1,6 @@
 import { opendirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
-import { errorMessage } from "@millrace/engine/errors/errors";
-import { hasCode } from "@millrace/engine/errors/system-code";
+import { errorMessage, hasCode } from "@millrace/engine/errors/errors";
 
 /** Where extensions are looked for, and what counts. */
 export interface FolderSearch {

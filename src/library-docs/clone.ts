@@ -3,9 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { environmentVariable } from "@millrace/engine/config/config";
-import { AppError, errorMessage } from "@millrace/engine/errors/errors";
+import { AppError, errorMessage, hasCode } from "@millrace/engine/errors/errors";
 import { endGroup, keepGroup } from "@millrace/engine/concurrency/process-group";
-import { hasCode } from "@millrace/engine/errors/system-code";
 
 /** Ways in which a repository may be reached. */
 export type Protocol = "https" | "file";

@@ -1,6 +1,6 @@
 import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { assessTask, owed } from "../guardrails/task/continuation.ts";
 import { askInStages } from "./model-call/ask-in-stages.ts";
 import { backgroundNews, withTold } from "./sub-agents/background.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isAIMessage, isHumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { afterTools } from "./decide.ts";
 import { checkOutcome } from "./limits/check-context.ts";
 import { finalMessage, spoken } from "./reply/final-text.ts";

@@ -1,6 +1,6 @@
 import type { Config } from "@millrace/engine/config/config";
 import type { LiveSettings } from "../live-settings/live-settings.ts";
-import { createRate } from "@millrace/engine/concurrency/rates";
+import { createRate } from "@millrace/engine/concurrency/limits";
 import type { RunServices } from "./services.ts";
 
 /**

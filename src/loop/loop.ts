@@ -12,7 +12,7 @@ import { recursionLimit } from "./limits/limits.ts";
 import { stateAfterLoop, type TurnState } from "./limits/orchestration.ts";
 import { loopReport, type LoopReport } from "./sub-agents/report.ts";
 import { withLoopCall, type LoopRequest } from "./request.ts";
-import { dropSealed } from "@millrace/engine/sealed-field";
+import { dropSealed } from "@millrace/engine/message-kinds";
 import { spanInput } from "@millrace/engine/tracing";
 import { afterAssemble, afterModel, routed } from "./route.ts";
 import { LoopState, type EndReason } from "./state.ts";

@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isAIMessageChunk } from "@millrace/engine/message-kinds";
-import { textOf } from "@millrace/engine/message-text";
+import { isAIMessageChunk, textOf } from "@millrace/engine/message-kinds";
 
 /** A model's answer as far as the run's readers were told it. */
 export const HeardAnswer = z.object({

@@ -1,7 +1,7 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { visibleHistory } from "../context/compression/shorter-history.ts";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { CustomEvent } from "../events.ts";
 import type { Finding } from "../guardrails/manager.ts";

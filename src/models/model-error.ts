@@ -1,5 +1,11 @@
-import { AppError, errorMessage, isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
-import { adviceOf, withAdvice } from "@millrace/engine/errors/advice";
+import {
+  adviceOf,
+  AppError,
+  type ErrorCode,
+  errorMessage,
+  isAppError,
+  withAdvice,
+} from "@millrace/engine/errors/errors";
 import type { ModelTarget } from "./provider.ts";
 
 const connectionCodes = [

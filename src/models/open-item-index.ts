@@ -2,9 +2,9 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
-import type { IndexSource } from "@millrace/engine/manifest/store-index";
+import type { IndexSource } from "@millrace/engine/manifest/manifest";
 import type { ItemIndex } from "@millrace/engine/storage/items/item-index";
-import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
+import { unlessAborted } from "@millrace/engine/concurrency/abort";
 import { embedBy, type Embed } from "./embeddings.ts";
 import type { ModelRegistry } from "./registry/registry.ts";
 

@@ -1,7 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Config } from "@millrace/engine/config/config";
-import type { ErrorCode } from "@millrace/engine/errors/errors";
-import type { Advice } from "@millrace/engine/errors/advice";
+import type { Advice, ErrorCode } from "@millrace/engine/errors/errors";
 import type { ModelProfile } from "./registry/model-profile.ts";
 
 /** How long one request to a model may take, in milliseconds. */

@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { AppError, errorMessage, type ErrorCode } from "@millrace/engine/errors/errors";
-import { hasCode, systemCode } from "@millrace/engine/errors/system-code";
+import { AppError, type ErrorCode, errorMessage, hasCode, systemCode } from "@millrace/engine/errors/errors";
 
 /** Bytes that such a file may have; a larger one is not read. */
 export const largestFile = 512 * 1024;

@@ -1,5 +1,5 @@
 import { nameOfOwner } from "@millrace/engine/config/api-keys";
-import type { OwnerTools } from "@millrace/engine/config/owner-tools";
+import type { OwnerTools } from "@millrace/engine/config/tool-settings";
 import type { Toolkit } from "./toolkit.ts";
 
 /**

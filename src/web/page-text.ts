@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { askThread } from "@millrace/engine/concurrency/ask-thread";
 import { AppError } from "@millrace/engine/errors/errors";
-import { createPlaces } from "@millrace/engine/concurrency/places";
+import { createPlaces } from "@millrace/engine/concurrency/limits";
 
 /** What a page says, as Markdown, and where it leads to. */
 export const PageText = z.object({ title: z.string(), text: z.string(), links: z.array(z.string()) });

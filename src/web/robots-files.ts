@@ -1,8 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { AppError } from "@millrace/engine/errors/errors";
-import { readWebAddress } from "@millrace/engine/net/web-address";
+import { readWebAddress, type WebRules } from "@millrace/engine/net/checked-agent";
 import { webGet } from "@millrace/engine/net/web-get";
-import type { WebRules } from "@millrace/engine/net/checked-agent";
 
 /** Redirects, bytes and milliseconds of one file; of a longer one the rest does not count (RFC 9309, 2.3.1 and 2.5). */
 const [redirects, limit, patience] = [5, 500 * 1024, 10_000];

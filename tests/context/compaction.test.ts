@@ -18,7 +18,7 @@ import {
   type CompactionPlan,
 } from "../../src/context/compression/compaction.ts";
 import { fitSummary, plainSummary } from "../../src/context/compression/compress.ts";
-import { repairToolPairs } from "@millrace/engine/message-repair";
+import { repairToolPairs } from "@millrace/engine/message-kinds";
 import type { ConversationSummary } from "../../src/state.ts";
 import { strictProblems } from "../loop/strict-provider.ts";
 import { systemText } from "../support/system-text.ts";

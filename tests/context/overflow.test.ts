@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, isHumanMessage, ToolMessage, type BaseMessage 
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fitView, inForm, stepOf, type ViewParts } from "../../src/context/overflow.ts";
-import { repairToolPairs } from "@millrace/engine/message-repair";
+import { repairToolPairs } from "@millrace/engine/message-kinds";
 import { countMessages } from "../../src/context/tokens/tokens.ts";
 import { strictProblems } from "../loop/strict-provider.ts";
 import { randomHistory } from "./random-history.ts";

@@ -8,7 +8,7 @@ import {
 } from "@langchain/core/messages";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { interruptedResult, repairToolPairs } from "@millrace/engine/message-repair";
+import { interruptedResult, repairToolPairs } from "@millrace/engine/message-kinds";
 
 const call = (id: string) => ({ id, name: "read_file", args: {}, type: "tool_call" as const });
 const asks = (...ids: string[]) => new AIMessage({ content: "", tool_calls: ids.map(call) });

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, isHumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { repairToolPairs } from "@millrace/engine/message-repair";
+import { repairToolPairs } from "@millrace/engine/message-kinds";
 import { shorten } from "../../src/context/compression/shorten.ts";
 
 /** A turn: the request, rounds of so many calls, and the reply. */

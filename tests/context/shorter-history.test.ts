@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { repairToolPairs } from "@millrace/engine/message-repair";
+import { repairToolPairs } from "@millrace/engine/message-kinds";
 import { cutEarly, earlyLimit, roomAfterCut, visibleHistory } from "../../src/context/compression/shorter-history.ts";
 import { countMessages } from "../../src/context/tokens/tokens.ts";
 import type { ConversationSummary } from "../../src/state.ts";

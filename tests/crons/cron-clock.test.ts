@@ -1,8 +1,8 @@
 import { StateGraph, START, END, StateSchema } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { startCronClock, type CronClock } from "@millrace/engine/crons/cron-clock";
-import { cronRequest } from "@millrace/engine/http/requests/cron-request";
+import { type CronClock, startCronClock } from "@millrace/engine/crons/clock";
+import { cronRequest } from "@millrace/engine/http/requests/cron-shapes";
 import { AppError } from "@millrace/engine/errors/errors";
 import { createLogger } from "@millrace/engine/logger";
 import type { Runs } from "@millrace/engine/runs/runs";

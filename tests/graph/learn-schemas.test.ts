@@ -7,10 +7,8 @@ import { MemorySaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "@millrace/engine/errors/errors";
 import { loadGraphs, type Graphs } from "@millrace/engine/graphs/load";
-import type { GraphSchemas } from "@millrace/engine/graphs/schemas/graph-schemas";
-import { learnSchemas } from "@millrace/engine/graphs/schemas/learn-schemas";
-import { readTypes } from "@millrace/engine/graphs/schemas/read-types";
-import type { FoundTypes } from "@millrace/engine/graphs/schemas/type-schemas";
+import type { FoundTypes, GraphSchemas } from "@millrace/engine/graphs/schemas/graph-schemas";
+import { learnSchemas, readTypes } from "@millrace/engine/graphs/schemas/learn-schemas";
 import { createLogger } from "@millrace/engine/logger";
 import { projectFolder } from "../support/source-files.ts";
 

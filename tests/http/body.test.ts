@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hasLargeObject, mostKeys, nestedDeeperThan } from "@millrace/engine/http/requests/body";
+import { hasLargeObject, mostKeys, nestedDeeperThan } from "@millrace/engine/http/validate";
 
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;

@@ -7,10 +7,9 @@ import { Hono } from "hono";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import type { HttpEnvironment } from "@millrace/engine/http/environment";
-import { limitRequests } from "@millrace/engine/http/middleware/request-limit";
-import { acceptSockets } from "@millrace/engine/http/sockets";
-import { sendEvents } from "@millrace/engine/http/answers/sse";
-import { sendWhenReady } from "@millrace/engine/http/answers/wait";
+import { limitRequests } from "@millrace/engine/http/middleware/request-basics";
+import { acceptSockets } from "@millrace/engine/http/listen";
+import { sendEvents, sendWhenReady } from "@millrace/engine/http/answers/sse";
 import { answerNobody } from "../support/answer-nobody.ts";
 import { createLogger } from "@millrace/engine/logger";
 

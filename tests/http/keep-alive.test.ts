@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { keepAlive } from "@millrace/engine/http/protocol/session/keep-alive";
+import { keepAlive } from "@millrace/engine/http/protocol/session/socket";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });

@@ -116,7 +116,7 @@ test("the page at /docs has no script and no style in it, and is the only page (
     .flatMap((folder) => filesBelow(folder))
     .filter((path) => /\.html\(|text\/html/.test(readSource(path).text));
   // The elements by which a page of somebody else loads an interface are none (tests/http/ui.test.ts).
-  expect(pages).toEqual(["packages/engine/src/http/openapi.ts", "packages/engine/src/http/routes/assistants/ui.ts"]);
+  expect(pages).toEqual(["packages/engine/src/http/describe.ts", "packages/engine/src/http/routes/assistants/meta.ts"]);
 });
 
 test("the page at /docs needs nothing from elsewhere", async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createFrames } from "@millrace/engine/http/answers/frames";
-import { Renderings } from "@millrace/engine/http/answers/renderings";
+import { createFrames, Renderings } from "@millrace/engine/http/answers/frames";
 import type { RunEvent } from "@millrace/engine/run-events";
 
 const megabyte = 1024 * 1024;

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { socketLimits } from "@millrace/engine/http/protocol/session/socket-limits";
-import { createOutput, type OutgoingSocket } from "@millrace/engine/http/protocol/session/socket-output";
+import { createOutput, type OutgoingSocket, socketLimits } from "@millrace/engine/http/protocol/session/socket";
 
 /** A socket whose reader takes what it has when `take` is called. */
 function slowSocket() {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { coerceMessageLikeToMessage, type BaseMessageLike } from "@langchain/core/messages";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { repairToolPairs } from "@millrace/engine/message-repair";
+import { repairToolPairs } from "@millrace/engine/message-kinds";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 interface Message {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isAIMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { repairToolPairs } from "@millrace/engine/message-repair";
+import { repairToolPairs } from "@millrace/engine/message-kinds";
 import { EndReason } from "../../src/loop/state.ts";
 import type { HookedCall } from "../../src/tools/runtime/hooks.ts";
 import type { GraphState } from "../../src/state.ts";

@@ -1,6 +1,6 @@
 import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { repairToolPairs } from "@millrace/engine/message-repair";
+import { repairToolPairs } from "@millrace/engine/message-kinds";
 import { userSentence } from "@millrace/engine/errors/error-texts";
 import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { environmentVariable } from "@millrace/engine/config/config";
-import { applyEnvironment } from "@millrace/engine/manifest/environment";
-import { readGraphDefaults } from "@millrace/engine/manifest/graph-defaults";
+import { applyEnvironment, readGraphDefaults } from "@millrace/engine/manifest/custom-parts";
 
 let folder: string;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createPlaces } from "@millrace/engine/concurrency/places";
+import { createPlaces } from "@millrace/engine/concurrency/limits";
 
 const never = new AbortController().signal;
 const settled = async (): Promise<void> => await new Promise((resolve) => setImmediate(resolve));

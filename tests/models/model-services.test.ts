@@ -1,8 +1,7 @@
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
-import { isAppError } from "@millrace/engine/errors/errors";
-import { adviceOf, type Advice } from "@millrace/engine/errors/advice";
+import { type Advice, adviceOf, isAppError } from "@millrace/engine/errors/errors";
 import { createModelLoader } from "../../src/models/load-model.ts";
 import { ModelServices } from "../../src/models/resilience/model-services.ts";
 import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";

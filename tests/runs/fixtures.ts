@@ -7,7 +7,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import type { RunEvent } from "@millrace/engine/run-events";
 import { Graphs } from "@millrace/engine/graphs/load";
-import type { ServedGraph } from "@millrace/engine/graphs/extension";
+import type { ServedGraph } from "@millrace/engine/graphs/served-graph";
 import { createLogger } from "@millrace/engine/logger";
 import type { RunServices } from "../../src/loop/services.ts";
 import type { RunRequest } from "@millrace/engine/runs/admission/draft";

@@ -1,6 +1,6 @@
 import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { repairToolPairs } from "@millrace/engine/message-repair";
+import { repairToolPairs } from "@millrace/engine/message-kinds";
 import type { Run } from "@millrace/engine/storage/records";
 import type { ModelStep } from "../support/model-server.ts";
 import { createBench, createGate, gatedGraph, never, request } from "./fixtures.ts";

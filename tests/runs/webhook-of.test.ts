@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { webhookBody } from "@millrace/engine/http/requests/webhook-body";
+import { webhookBody } from "@millrace/engine/http/requests/runs";
 import { createLogger } from "@millrace/engine/logger";
 import { webhookOf } from "@millrace/engine/runs/attempt/write-end";
 import { runRecord } from "../contract/records.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CurrentChanges } from "@millrace/engine/sessions/scope/current-changes";
+import { CurrentChanges } from "@millrace/engine/concurrency/feed";
 import { createGate } from "../runs/fixtures.ts";
 
 const same = (left: number, right: number): boolean => left === right;

@@ -5,9 +5,8 @@ import fc from "fast-check";
 import { buildConnector } from "undici";
 import { afterEach, describe, expect, it } from "vitest";
 import { isAppError } from "@millrace/engine/errors/errors";
-import { isPublicAddress } from "@millrace/engine/net/network-address";
+import { isPublicAddress, type WebRules } from "@millrace/engine/net/checked-agent";
 import { webGet, type WebRequest } from "@millrace/engine/net/web-get";
-import type { WebRules } from "@millrace/engine/net/checked-agent";
 import { startWebServer, type WebReply, type WebServer } from "../support/web-server.ts";
 import { closedAddresses, closedAnswers } from "./closed-addresses.ts";
 

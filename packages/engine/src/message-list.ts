@@ -1,7 +1,6 @@
 import { BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
 import { messagesStateReducer, ReducedValue } from "@langchain/langgraph";
 import { z } from "zod";
-import { beginsWith } from "./begins-with.ts";
 
 /** Messages that LangGraph's reducer takes as they are: it has looked at them, or would find nothing to do. */
 const sound = new WeakSet<object>();
@@ -124,3 +123,13 @@ export const MessageList = new ReducedValue(
     jsonSchemaExtra: { langgraph_type: "messages", description: "A list of chat messages" },
   },
 );
+
+/**
+ * Whether a list begins with the very elements of another one. Asked of whole conversations several times in a turn, so
+ * without a call for each element.
+ */
+export function beginsWith(list: readonly unknown[], beginning: readonly unknown[]): boolean {
+  if (beginning.length > list.length) return false;
+  for (let index = 0; index < beginning.length; index += 1) if (list[index] !== beginning[index]) return false;
+  return true;
+}

@@ -4,8 +4,8 @@ import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
 import { Client } from "langsmith";
 import { createAnonymizer } from "langsmith/anonymizer";
 import type { Config } from "./config/config.ts";
-import { isSecret } from "./config/is-secret.ts";
-import { withTimeout } from "./concurrency/with-timeout.ts";
+import { isSecret } from "./config/api-keys.ts";
+import { withTimeout } from "./concurrency/abort.ts";
 
 /** What looks like a secret wherever it stands. */
 const secretPatterns = [

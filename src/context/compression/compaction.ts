@@ -10,7 +10,7 @@ import { CompressionLevel, type Compaction, type ConversationSummary } from "../
 import { compactedHistory, levelRules } from "./compacted.ts";
 import { fitSummary, plainSummary, summaryTokens, weigh, type WindowUsage } from "./compress.ts";
 import { importanceOf } from "./importance.ts";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { countMessages } from "../tokens/tokens.ts";
 import { afterSummary } from "../view.ts";
 

@@ -1,7 +1,7 @@
 import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import type { ConversationSummary } from "../../state.ts";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { countText } from "../tokens/tokens.ts";
 
 /** Compression starts by itself at this share of the window. */

@@ -7,7 +7,7 @@ import {
   ToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 
 /** How a message is cut: characters of its text, lines of each code block in it, and whether it keeps its reasoning. */
 export interface CutOptions {

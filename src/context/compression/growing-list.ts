@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { beginsWith } from "@millrace/engine/begins-with";
+import { beginsWith } from "@millrace/engine/message-list";
 
 /**
  * What a conversation comes to, message by message (a sum, whether one of them is so): worked out only for what has

@@ -1,5 +1,5 @@
 import { isAIMessage, isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 
 /** How much a message is worth when a conversation has to become shorter, the most first. */
 export type ImportanceClass = "must_keep" | "prefer" | "compressible" | "discardable";

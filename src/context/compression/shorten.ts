@@ -1,6 +1,6 @@
 import { isHumanMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { cutMessage } from "./cut-message.ts";
-import { repairToolPairs } from "@millrace/engine/message-repair";
+import { repairToolPairs } from "@millrace/engine/message-kinds";
 
 /** What is left when a conversation was too long for the model. */
 export interface Shortened {

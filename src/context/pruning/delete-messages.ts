@@ -1,5 +1,5 @@
 import { AIMessage, isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 
 /**
  * The list without the messages that are marked, in the same places: `undefined` where one is left out. A reply goes

@@ -1,11 +1,11 @@
 import { Worker } from "node:worker_threads";
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { breathing } from "@millrace/engine/concurrency/breathing";
+import { breathing } from "@millrace/engine/concurrency/abort";
 import { errorMessage } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
 import { countImagePart } from "./image-tokens.ts";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { countText, weighMessage } from "./tokens.ts";
 
 /** The tokens of a text: counted with the encoding `cl100k_base`, or estimated where it could not be loaded. */

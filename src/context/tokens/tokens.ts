@@ -1,5 +1,5 @@
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { countImagePart } from "./image-tokens.ts";
 
 /** Tokens that every message costs beside its text: role 4, separators 3. */

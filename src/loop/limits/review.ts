@@ -1,6 +1,6 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { assessTask } from "../../guardrails/task/continuation.ts";
 import { reviewTurn, type Finding } from "../../guardrails/manager.ts";
 import { completenessOf } from "../../guardrails/task/reply-completeness.ts";

@@ -1,10 +1,9 @@
 import { isHumanMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { handle, type AlternativePlan } from "@millrace/engine/errors/error-strategy";
 import { userSentence } from "@millrace/engine/errors/error-texts";
-import { isAppError, type AppError } from "@millrace/engine/errors/errors";
-import { adviceOf } from "@millrace/engine/errors/advice";
+import { adviceOf, type AppError, isAppError } from "@millrace/engine/errors/errors";
 import { remainingMs, workedMs } from "../limits/limits.ts";
 import { toPartial } from "../reply/partial-answer.ts";
 import type { HeardAnswer } from "../progress.ts";

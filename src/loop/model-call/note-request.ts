@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { coreParts } from "../../prompts/injector.ts";
 import type { RequestHead } from "@millrace/engine/storage/model-requests";
 import { toLangChainTools } from "../../tools/runtime/registry.ts";

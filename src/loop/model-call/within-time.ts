@@ -1,5 +1,5 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import { onAbort } from "@millrace/engine/concurrency/on-abort";
+import { onAbort } from "@millrace/engine/concurrency/abort";
 
 const ranOut = new WeakSet<object>();
 

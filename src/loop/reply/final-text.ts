@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import type { Language } from "@millrace/engine/language";
 import type { EndReason } from "../state.ts";
 

@@ -1,6 +1,6 @@
 import { AIMessage, isAIMessage, type UsageMetadata } from "@langchain/core/messages";
 import type { ChatGeneration } from "@langchain/core/outputs";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { isCut } from "../../models/messages/end-reason.ts";
 import type { Said } from "../model-call/rest-request.ts";
 import type { Seam } from "./seam.ts";

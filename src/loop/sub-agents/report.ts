@@ -1,5 +1,5 @@
 import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import type { LoopState } from "../state.ts";
 
 /** One call of a loop and what came of it; `result` and `success` are `null` while it has none. */

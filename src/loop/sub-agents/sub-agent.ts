@@ -1,6 +1,6 @@
 import { HumanMessage, isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { modelPrice } from "../../models/registry/model-limits.ts";
 import { agentSystemText } from "../../prompts/injector.ts";

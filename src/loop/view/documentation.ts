@@ -7,7 +7,7 @@ import {
   pairsToDrop,
   type DocumentPair,
 } from "../../context/documentation/documentation.ts";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { countMessage } from "../../context/tokens/tokens.ts";
 import { plainPath } from "../../guardrails/turn.ts";
 import { builtInPrompts } from "../../prompts/prompts.ts";

@@ -1,6 +1,5 @@
 import type { Language } from "@millrace/engine/language";
-import type { ErrorCode } from "@millrace/engine/errors/errors";
-import type { Advice } from "@millrace/engine/errors/advice";
+import type { Advice, ErrorCode } from "@millrace/engine/errors/errors";
 import type { OllamaStatus } from "./health.ts";
 
 /** What Ollama and its models fail with for want of memory. */

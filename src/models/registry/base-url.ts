@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isLinkOrMetadata } from "@millrace/engine/net/network-address";
+import { isLinkOrMetadata } from "@millrace/engine/net/checked-agent";
 
 /** Own and private networks are allowed: that is where people run their models. */
 const refusedNames =

@@ -1,8 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { withAdvice } from "@millrace/engine/errors/advice";
-import { isLinkOrMetadata } from "@millrace/engine/net/network-address";
+import { AppError, isAppError, withAdvice } from "@millrace/engine/errors/errors";
+import { isLinkOrMetadata } from "@millrace/engine/net/checked-agent";
 import { noKey, targetOf } from "../load-model.ts";
 import type { ModelFacts, ModelTarget } from "../provider.ts";
 import type { ModelRegistry, ReachedModel } from "../registry/registry.ts";

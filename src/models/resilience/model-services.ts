@@ -1,9 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { AppError } from "@millrace/engine/errors/errors";
-import { createRate, type Rate } from "@millrace/engine/concurrency/rates";
-import { withAdvice } from "@millrace/engine/errors/advice";
+import { AppError, withAdvice } from "@millrace/engine/errors/errors";
+import { createPlaces, createRate, type Places, type Rate } from "@millrace/engine/concurrency/limits";
 import { breakerSettings, createBreaker, type Breaker, type BreakerState } from "./breaker.ts";
-import { createPlaces, type Places } from "@millrace/engine/concurrency/places";
 import { toModelError } from "../model-error.ts";
 import type { ModelTarget } from "../provider.ts";
 import { createCounter, type Counter, type Statistics } from "./statistics.ts";

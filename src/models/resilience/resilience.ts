@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { handle } from "@millrace/engine/errors/error-strategy";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
+import { unlessAborted } from "@millrace/engine/concurrency/abort";
 import { pausedForMs } from "./model-services.ts";
 import { toModelError } from "../model-error.ts";
 import type { ModelTarget } from "../provider.ts";

@@ -2,8 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatResult } from "@langchain/core/outputs";
 import { AppError } from "@millrace/engine/errors/errors";
 import { mostCharacters, tooLong } from "./watch-stream.ts";
-import { onAbort } from "@millrace/engine/concurrency/on-abort";
-import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
+import { onAbort, unlessAborted } from "@millrace/engine/concurrency/abort";
 
 /**
  * Waits for an answer that comes in one piece: ends at once with the signal, after `totalMs` with `timeout`, and with

@@ -3,7 +3,7 @@ import { AIMessageChunk, isAIMessage, type BaseMessage } from "@langchain/core/m
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { z } from "zod";
 import { placeOfRequest } from "../messages/note-message.ts";
-import { sealedField } from "@millrace/engine/sealed-field";
+import { sealedField } from "@millrace/engine/message-kinds";
 
 /** What a request asks for, so that the thoughts come sealed: only who has written them can read them. */
 export const sealedInclude = ["reasoning.encrypted_content"];

@@ -1,6 +1,6 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import type { GraphState, Route } from "../../state.ts";
 import { intentByRules, type ReadIntent } from "./intent-rules.ts";
 import { dropsTheWork } from "./intent-words.ts";

@@ -3,7 +3,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { collectedTokens, inputTokens, usualShares } from "../../context/budget.ts";
 import { collectContext } from "../../context/collect.ts";
 import type { CollectionContext, Collector } from "../../context/collector.ts";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { attachmentsLayer, documentLayer, referencesLayer } from "../../context/layers.ts";
 import { emit } from "../../loop/request.ts";
 import { profilesOf, promptsOf, rolesOf, servicesOf, sessionIdOf } from "../../loop/services.ts";

@@ -4,7 +4,7 @@ import type { Agent } from "../../agents/agent-folders.ts";
 import { subAgentsSection } from "../../agents/sub-agents-section.ts";
 import { inputTokens, usualShares } from "../../context/budget.ts";
 import { summaryWithin } from "../../context/compression/compress.ts";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { AppError } from "@millrace/engine/errors/errors";
 import { confirmingWords } from "@millrace/engine/sessions/questions/operation-questions";
 import type { LoopRequest } from "../../loop/request.ts";

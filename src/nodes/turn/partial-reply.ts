@@ -1,5 +1,5 @@
 import { AIMessage, isAIMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { AppError } from "@millrace/engine/errors/errors";
 
 /**

@@ -1,5 +1,5 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 
 /** Whether the last message is the user's. */
 export function endsWithRequest(messages: readonly BaseMessage[]): boolean {

@@ -2,7 +2,7 @@ import { isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { cutToTokens } from "../../context/assembler.ts";
 import { layer } from "../../context/layers.ts";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import { emit } from "../../loop/request.ts";
 import { promptsOf, runIdOf, servicesOf, sessionIdOf } from "../../loop/services.ts";

@@ -2,7 +2,7 @@ import { isSystemMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { referenceSplit } from "../../context/budget.ts";
 import { overGrowingList } from "../../context/compression/growing-list.ts";
-import { textOf } from "@millrace/engine/message-text";
+import { textOf } from "@millrace/engine/message-kinds";
 import { countText } from "../../context/tokens/tokens.ts";
 import { profilesOf, promptsOf, servicesOf } from "../../loop/services.ts";
 import { modelLimits } from "../../models/registry/model-limits.ts";

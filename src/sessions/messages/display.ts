@@ -1,8 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isAIMessage } from "@millrace/engine/message-kinds";
+import { isAIMessage, textOf } from "@millrace/engine/message-kinds";
 import { importanceLevels, importanceOf, levelOf } from "../../context/compression/importance.ts";
-import { textOf } from "@millrace/engine/message-text";
 import { JsonObject } from "@millrace/engine/storage/records";
 import { Attachment } from "@millrace/engine/sessions/messages/attachments";
 import {

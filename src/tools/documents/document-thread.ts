@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError, errorCodes } from "@millrace/engine/errors/errors";
 import { askThread } from "@millrace/engine/concurrency/ask-thread";
-import { createPlaces } from "@millrace/engine/concurrency/places";
+import { createPlaces } from "@millrace/engine/concurrency/limits";
 import { readFormats } from "./document-format.ts";
 
 /** In what a text is written that becomes a Word document. */

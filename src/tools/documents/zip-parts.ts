@@ -1,6 +1,5 @@
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
-import { AppError } from "@millrace/engine/errors/errors";
-import { hasCode } from "@millrace/engine/errors/system-code";
+import { AppError, hasCode } from "@millrace/engine/errors/errors";
 
 /** Bytes that the parts of a document may have when they are unpacked, and how many parts there may be. */
 const [mostBytes, mostParts] = [64 * 1024 * 1024, 10_000];

@@ -1,8 +1,7 @@
 import { link, lstat, mkdir, open, readdir, rename, rmdir, unlink } from "node:fs/promises";
 import { extname } from "node:path";
 import { z } from "zod";
-import { AppError } from "@millrace/engine/errors/errors";
-import { hasCode } from "@millrace/engine/errors/system-code";
+import { AppError, hasCode } from "@millrace/engine/errors/errors";
 import { success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type Operation } from "../runtime/tool.ts";
 import { fileSeconds, isInCriticalFolder, leadsToCritical, look, writing } from "../workspace/file-checks.ts";

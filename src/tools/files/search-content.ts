@@ -1,11 +1,10 @@
 import { RE2JS } from "re2js";
 import { z } from "zod";
-import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
+import { AppError, errorMessage, hasCode, isAppError } from "@millrace/engine/errors/errors";
 import { success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
 import { answerLimit, textLines } from "../workspace/text-lines.ts";
-import { breathing } from "@millrace/engine/concurrency/breathing";
-import { hasCode } from "@millrace/engine/errors/system-code";
+import { breathing } from "@millrace/engine/concurrency/abort";
 import { notFound, withFile } from "../workspace/file-access.ts";
 import { toGlob } from "@millrace/engine/glob";
 import { fileSeconds, reading } from "../workspace/file-checks.ts";

@@ -6,7 +6,7 @@ import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import { boundedFetch } from "./http-fetch.ts";
 import type { McpServerConfig, McpTransport } from "./mcp-config.ts";
 import { ProcessTransport } from "./process-transport.ts";
-import { withTimeout } from "@millrace/engine/concurrency/with-timeout";
+import { withTimeout } from "@millrace/engine/concurrency/abort";
 
 /** The only module that loads the SDK; it is imported when a server is first used, so that a start does not pay for it. */
 

@@ -1,6 +1,6 @@
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
-import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
+import { unlessAborted } from "@millrace/engine/concurrency/abort";
 import { failure, type ToolResult } from "../runtime/result.ts";
 import type { Tool } from "../runtime/tool.ts";
 import { readCallResult, toTools } from "./mcp-tool.ts";

@@ -5,7 +5,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { errorMessage } from "@millrace/engine/errors/errors";
 import { endGroup, keepGroup, signalGroup } from "@millrace/engine/concurrency/process-group";
-import { withTimeout } from "@millrace/engine/concurrency/with-timeout";
+import { withTimeout } from "@millrace/engine/concurrency/abort";
 import type { McpTransport } from "./mcp-config.ts";
 import { messageLimit } from "./http-fetch.ts";
 

@@ -2,7 +2,7 @@ import type { Ledger, LedgerAnswer, OperationStore } from "@millrace/engine/stor
 import { canonicalJson } from "./canonical-json.ts";
 import { runHooks, type HookedCall, type ToolHook } from "./hooks.ts";
 import type { Locks } from "./locks.ts";
-import type { Rate } from "@millrace/engine/concurrency/rates";
+import type { Rate } from "@millrace/engine/concurrency/limits";
 import { recordOperation, settleFound } from "../undo/record-operation.ts";
 import { runTool, type RunToolOptions } from "./run-tool.ts";
 import type { Reconciled, Tool, ToolContext } from "./tool.ts";

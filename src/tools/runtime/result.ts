@@ -1,6 +1,5 @@
 import { toolAdvice } from "@millrace/engine/errors/error-strategy";
-import { type ErrorCode, errorMessage, isAppError } from "@millrace/engine/errors/errors";
-import { systemCode } from "@millrace/engine/errors/system-code";
+import { type ErrorCode, errorMessage, isAppError, systemCode } from "@millrace/engine/errors/errors";
 import type { DiffLine } from "../undo/line-diff.ts";
 
 /** The uniform result of every tool. A failing tool sets `errorType`; `content` is what the model reads. */

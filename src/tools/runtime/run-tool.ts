@@ -5,10 +5,10 @@ import { isTransient } from "@millrace/engine/errors/error-strategy";
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { Locks } from "./locks.ts";
 import { convertParameters, parameterSchema } from "./parameters.ts";
-import type { Rate } from "@millrace/engine/concurrency/rates";
+import type { Rate } from "@millrace/engine/concurrency/limits";
 import { failure, toFailure, type ToolResult } from "./result.ts";
 import type { Tool, ToolContext } from "./tool.ts";
-import { unlessAborted } from "@millrace/engine/concurrency/unless-aborted";
+import { unlessAborted } from "@millrace/engine/concurrency/abort";
 
 /** A call that may run, or the answer that says why it may not. */
 export type PreparedCall = { kind: "ready"; input: Record<string, unknown> } | { kind: "invalid"; result: ToolResult };

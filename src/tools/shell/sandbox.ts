@@ -3,7 +3,7 @@ import { existsSync, realpathSync, statSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { environmentVariable } from "@millrace/engine/config/config";
-import { hasCode } from "@millrace/engine/errors/system-code";
+import { hasCode } from "@millrace/engine/errors/errors";
 
 /** Folders of the machine that programs need; nothing else of it is there. Read only, and left out where they are missing. */
 const systemFolders = [

@@ -3,10 +3,9 @@ import { constants, type BigIntStats } from "node:fs";
 import { lstat, open, readdir, readlink } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isAppError } from "@millrace/engine/errors/errors";
+import { hasCode, isAppError } from "@millrace/engine/errors/errors";
 import type { FileState } from "@millrace/engine/storage/records";
 import { canonicalJson } from "../runtime/canonical-json.ts";
-import { hasCode } from "@millrace/engine/errors/system-code";
 import { isTemporaryName, locate, ownName, parsePath, withFolder, type Place } from "../workspace/workspace-path.ts";
 
 /** Bytes of one file, bytes of all, and entries of a folder that are kept for undo; more is not undone. */

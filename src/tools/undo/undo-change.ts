@@ -1,9 +1,8 @@
 import { chmod, rmdir, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { AppError } from "@millrace/engine/errors/errors";
+import { AppError, hasCode } from "@millrace/engine/errors/errors";
 import type { FileChange, FileState } from "@millrace/engine/storage/records";
-import { hasCode } from "@millrace/engine/errors/system-code";
 import {
   makeFolders,
   removeEmptyFolders,

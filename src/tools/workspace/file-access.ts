@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, link, lstat, mkdir, open, readdir, rename, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { hasCode } from "@millrace/engine/errors/system-code";
+import { AppError, hasCode, isAppError } from "@millrace/engine/errors/errors";
 import { isTemporaryName, ownName, type Place, reservedFolder, withFolder } from "./workspace-path.ts";
 
 /** What a tool of this toolkit needs to know of its surroundings. */

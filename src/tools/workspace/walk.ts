@@ -1,9 +1,8 @@
 import { readdirSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { isAppError } from "@millrace/engine/errors/errors";
-import { breathing } from "@millrace/engine/concurrency/breathing";
-import { hasCode } from "@millrace/engine/errors/system-code";
+import { hasCode, isAppError } from "@millrace/engine/errors/errors";
+import { breathing } from "@millrace/engine/concurrency/abort";
 import { isTemporaryName, kindOf, reservedFolder, withFolder, type Place } from "./workspace-path.ts";
 
 /** Something met on a walk. `unreadable` is a folder that could not be opened; links are not followed. */

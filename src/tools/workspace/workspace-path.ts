@@ -1,8 +1,7 @@
 import { constants } from "node:fs";
 import { lstat, open, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
-import { AppError } from "@millrace/engine/errors/errors";
-import { hasCode } from "@millrace/engine/errors/system-code";
+import { AppError, hasCode } from "@millrace/engine/errors/errors";
 
 /**
  * Where a path of the model leads, links resolved. Only names below `existing` may be missing. `path` is for people and

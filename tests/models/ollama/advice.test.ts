@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { adviceOf } from "@millrace/engine/errors/advice";
+import { adviceOf } from "@millrace/engine/errors/errors";
 import { loadConfig } from "@millrace/engine/config/config";
 import { createModel, modelTarget } from "../../../src/models/load-model.ts";
 import { toModelError } from "../../../src/models/model-error.ts";

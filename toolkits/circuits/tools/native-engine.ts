@@ -10,7 +10,7 @@ import { hiddenPlaces } from "@millrace/engine/process/folders";
 import type { Analysis } from "../simulation/deck/analysis.ts";
 import { deckText, type Deck } from "../simulation/deck/deck.ts";
 import { readAnswer, tooLong, type AnalysisResult, type Engine } from "../simulation/engine.ts";
-import { createPlaces } from "@millrace/engine/concurrency/places";
+import { createPlaces } from "@millrace/engine/concurrency/limits";
 import { startCommand, type CommandEnd, type RunningCommand } from "../../../src/tools/shell/run-command.ts";
 import { createSandboxSearch, limiter } from "../../../src/tools/shell/sandbox.ts";
 

@@ -9,7 +9,7 @@ import { createDebounce, systemClock, type Clock, type Debounce } from "./deboun
 import { changesBetween, type FileChange, type FileState } from "./file-changes.ts";
 import { createFolderWatches, isAbsent, type FolderWatches } from "./folder-watches.ts";
 import { isWatchedFile, isWatchedFolder } from "./watched-path.ts";
-import { onAbort } from "@millrace/engine/concurrency/on-abort";
+import { onAbort } from "@millrace/engine/concurrency/abort";
 
 /** Folders that are watched, and files that are remembered: each folder takes one of the machine's watches. */
 const usualLimits = { folders: 5000, files: 200_000 };

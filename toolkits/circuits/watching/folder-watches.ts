@@ -1,8 +1,7 @@
 import { watch, type FSWatcher } from "node:fs";
 import { basename, join } from "node:path";
 import { join as joinPath } from "node:path/posix";
-import { errorMessage } from "@millrace/engine/errors/errors";
-import { hasCode } from "@millrace/engine/errors/system-code";
+import { errorMessage, hasCode } from "@millrace/engine/errors/errors";
 import { isWatchedFolder } from "./watched-path.ts";
 
 /** The folders of a workspace that are watched, each by its own watch; paths are relative to the workspace. */

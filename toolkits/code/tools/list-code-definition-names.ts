@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { breathing } from "@millrace/engine/concurrency/breathing";
-import { hasCode } from "@millrace/engine/errors/system-code";
+import { AppError, hasCode, isAppError } from "@millrace/engine/errors/errors";
+import { breathing } from "@millrace/engine/concurrency/abort";
 import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
 import { answerLimit, fittingLines, wholeText } from "../../../src/tools/workspace/text-lines.ts";

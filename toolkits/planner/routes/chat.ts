@@ -16,13 +16,11 @@ import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/htt
 import { routeServicesOf, toolsOfCaller, type RouteServices } from "../../../src/toolkits/route-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
 import { frameLength, gapFrame } from "@millrace/engine/http/answers/frames";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { languageOf } from "@millrace/engine/http/answers/language";
-import { questionText } from "@millrace/engine/http/requests/question-text";
+import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { questionText } from "@millrace/engine/http/requests/thread";
 import { admitRun, cancelAfterDisconnect, lastEventId, tellPosition } from "@millrace/engine/http/requests/runs";
 import { sendEvents } from "@millrace/engine/http/answers/sse";
-import { sessionIdOf, submissionOf } from "@millrace/engine/http/requests/submission";
-import { Id, jsonBody, path } from "@millrace/engine/http/validate";
+import { Id, jsonBody, path, sessionIdOf, submissionOf } from "@millrace/engine/http/validate";
 
 const ChatAnswer = z
   .object({ reply: z.string(), usage: ChatUsage, model: z.string(), response_time_ms: z.number().int() })

@@ -26,9 +26,8 @@ import {
   type HttpEnvironment,
   type HttpServices,
 } from "@millrace/engine/http/environment";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { submissionOf } from "@millrace/engine/http/requests/submission";
-import { jsonBody, path, query } from "@millrace/engine/http/validate";
+import { answerJson } from "@millrace/engine/http/answers/wire";
+import { jsonBody, path, query, submissionOf } from "@millrace/engine/http/validate";
 
 const TaskPath = z.object({ task_id: z.string().trim().min(1).max(200) });
 const SchedulePath = TaskPath.extend({ schedule_id: z.string().trim().min(1).max(200) });

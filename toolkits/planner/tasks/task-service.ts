@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { AppError, errorMessage, isAppError, type ErrorCode } from "@millrace/engine/errors/errors";
-import { systemCode } from "@millrace/engine/errors/system-code";
-import type { PlannerSettings } from "@millrace/engine/config/planner-settings";
+import { AppError, type ErrorCode, errorMessage, isAppError, systemCode } from "@millrace/engine/errors/errors";
+import type { PlannerSettings } from "@millrace/engine/config/tool-settings";
 import type { Task } from "@millrace/engine/storage/records";
 import type { TaskStore, TaskView } from "@millrace/engine/storage/task-store";
 import { scheduleData } from "./task-form.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as after } from "node:timers";
 import { Worker } from "node:worker_threads";
-import { onAbort } from "./on-abort.ts";
+import { onAbort } from "./abort.ts";
 
 /** Work for a thread of its own: the file of the thread, what it is given, and what it may take at most. */
 export interface ThreadWork {

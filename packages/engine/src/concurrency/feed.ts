@@ -35,3 +35,47 @@ export class Feed<Event> {
     }
   }
 }
+
+/**
+ * Wakes those who follow what is current in a namespace. It says only that something may have changed, so that whoever
+ * is woken looks at what is written, and never hears of a state that is not there yet.
+ */
+export class CurrentChanges {
+  readonly #followers = new Set<() => void>();
+
+  /** Those who follow now; for tests. */
+  get followers(): number {
+    return this.#followers.size;
+  }
+
+  /** Something was written. */
+  tell(): void {
+    for (const wake of this.#followers) wake();
+  }
+
+  /** What `read` gives, now and whenever it is something else, until the signal is aborted. `same` compares two of them. */
+  async *follow<Value>(
+    read: () => Promise<Value>,
+    same: (left: Value, right: Value) => boolean,
+    signal: AbortSignal,
+  ): AsyncGenerator<Value> {
+    let waiting = Promise.withResolvers<void>();
+    const wake = (): void => waiting.resolve();
+    this.#followers.add(wake);
+    signal.addEventListener("abort", wake);
+    try {
+      let told: { value: Value } | undefined;
+      while (!signal.aborted) {
+        // Before the look: what is written during it wakes again.
+        waiting = Promise.withResolvers();
+        const value = await read();
+        if (told === undefined || !same(told.value, value)) yield value;
+        told = { value };
+        if (!signal.aborted) await waiting.promise;
+      }
+    } finally {
+      this.#followers.delete(wake);
+      signal.removeEventListener("abort", wake);
+    }
+  }
+}

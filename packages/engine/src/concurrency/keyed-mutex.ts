@@ -1,5 +1,5 @@
 import { AppError } from "../errors/errors.ts";
-import { withTimeout } from "./with-timeout.ts";
+import { withTimeout } from "./abort.ts";
 
 /** Milliseconds that a turn is waited for, where nothing else is said. */
 const usualPatience = 10_000;

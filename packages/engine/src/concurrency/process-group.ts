@@ -1,4 +1,4 @@
-import { hasCode } from "../errors/system-code.ts";
+import { hasCode } from "../errors/errors.ts";
 
 /** Groups that live; they must not outlive us when we leave without closing. */
 const living = new Set<number>();

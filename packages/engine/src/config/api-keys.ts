@@ -1,5 +1,16 @@
 import { createHash } from "node:crypto";
-import { commaList } from "./comma-list.ts";
+import { z } from "zod";
+
+/** A list of the environment: its parts stand between commas, empty ones do not count. */
+export const commaList = z
+  .string()
+  .default("")
+  .transform((text) =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""),
+  );
 
 /** A client's key, and whose it is: sessions belong to owners, so two keys of one owner see the same. */
 export interface ApiKey {
@@ -60,3 +71,8 @@ export const apiKeys = commaList.transform((entries, context) => {
   }
   return keys;
 });
+
+/** Whether a variable holds what nobody may see, and nothing may let out: its name says so. */
+export function isSecret(name: string): boolean {
+  return /_(?:KEYS?|SECRET)$/u.test(name);
+}

@@ -3,13 +3,17 @@ import { join, resolve } from "node:path";
 import { loadEnvFile } from "node:process";
 import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
-import { apiKeys, type ApiKey } from "./api-keys.ts";
-import { ownerTools } from "./owner-tools.ts";
-import { conversationSettings, type ConversationSettings } from "./conversation-settings.ts";
-import { commaList as list } from "./comma-list.ts";
-import { toolSettings, type ToolSettings } from "./tool-settings.ts";
+import { type ApiKey, apiKeys, commaList as list } from "./api-keys.ts";
+import {
+  conversationSettings,
+  type ConversationSettings,
+  ownerTools,
+  toolSettings,
+  type ToolSettings,
+  webhookSettings,
+  type WebhookSettings,
+} from "./tool-settings.ts";
 import { searchEngineNames, webSettings, type WebSettings } from "./web-settings.ts";
-import { webhookSettings, type WebhookSettings } from "./webhook-settings.ts";
 
 const optionalText = z
   .string()

@@ -1,7 +1,6 @@
-import { isAbsolute } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { AppError } from "../errors/errors.ts";
-import type { OwnerTools } from "./owner-tools.ts";
-import { plannerSettings, type PlannerSettings } from "./planner-settings.ts";
+import { commaList } from "./api-keys.ts";
 
 /** What tools may do, and what is asked and told about it. */
 export interface ToolSettings {
@@ -67,4 +66,96 @@ function ngspiceOf(value: string | undefined): string | undefined {
   throw new AppError("config", `MILLRACE_NGSPICE is "${value}", which is no absolute path.`, {
     suggestion: `Write on (${usualNgspice}), off, or the whole path of the program.`,
   });
+}
+
+/**
+ * Names of toolkits and of single tools, by the name of the owner, or of the user of `auth.path`, who may use no others. Who is not named may use all.
+ */
+export type OwnerTools = Readonly<Record<string, readonly string[]>>;
+
+/** What a user is called is up to the rules: an address of mail, or one of the web. The last colon is the one that counts. */
+const entryForm = /^(?<owner>[A-Za-z0-9][^\s,]{0,199})\s*:(?<names>[\w\s.-]*)$/u;
+
+/** A list of `owner: name name` in the environment; what is wrong is told by its place. */
+export const ownerTools = commaList.transform((entries, context): OwnerTools => {
+  const limits = new Map<string, string[]>();
+  for (const [index, entry] of entries.entries()) {
+    const { owner = "", names = "" } = entryForm.exec(entry)?.groups ?? {};
+    const message =
+      owner === ""
+        ? "expected owner:name name, such as guest:files read_tasks"
+        : limits.has(owner)
+          ? `${owner} has an entry already`
+          : undefined;
+    if (message !== undefined) context.addIssue({ code: "custom", message: `entry ${index + 1}: ${message}` });
+    else limits.set(owner, names.split(/\s+/u).filter(Boolean));
+  }
+  return Object.fromEntries(limits);
+});
+
+/** Another service that keeps the planner's tasks. The key is a secret: never log, trace or send this object. */
+export interface PlannerSettings {
+  /** What stands before `/api/tasks`, without a slash at the end. */
+  baseUrl: string;
+  apiKey: string | undefined;
+}
+
+/** The service that the environment names, if any. Throws `config` for a key without an address. */
+function plannerSettings(values: {
+  MILLRACE_PLANNER_URL?: string | undefined;
+  MILLRACE_PLANNER_KEY: string | undefined;
+}): PlannerSettings | undefined {
+  const { MILLRACE_PLANNER_URL: address, MILLRACE_PLANNER_KEY: apiKey } = values;
+  if (address !== undefined) return { baseUrl: address.replace(/\/+$/u, ""), apiKey };
+  if (apiKey === undefined) return undefined;
+  throw new AppError("config", "MILLRACE_PLANNER_KEY is set, and MILLRACE_PLANNER_URL is not.", {
+    suggestion: "Set MILLRACE_PLANNER_URL to the address of the service that keeps the tasks, or remove the key.",
+  });
+}
+
+/** How conversations are stored. */
+export interface ConversationSettings {
+  /** Absolute; `undefined`: the data folder. */
+  folder: string | undefined;
+  /** Sessions that are kept in memory at most, and for how long one that nobody uses is. */
+  cachedSessions: number;
+  cacheSeconds: number;
+  /** How long what changes a session waits for what changes it before. */
+  lockSeconds: number;
+  /** Where a new thread becomes the current one; `undefined`: nowhere. */
+  defaultNamespace: string | undefined;
+}
+
+/** What the environment says of it. */
+export function conversationSettings(values: {
+  CONVERSATION_STORAGE_PATH: string | undefined;
+  CONVERSATION_MAX_CACHE_SIZE: number;
+  CONVERSATION_CACHE_TTL: number;
+  CONVERSATION_LOCK_TIMEOUT: number;
+  CONVERSATION_DEFAULT_NAMESPACE?: string | undefined;
+}): ConversationSettings {
+  const { CONVERSATION_STORAGE_PATH: folder } = values;
+  return {
+    folder: folder === undefined ? undefined : resolve(folder),
+    cachedSessions: values.CONVERSATION_MAX_CACHE_SIZE,
+    cacheSeconds: values.CONVERSATION_CACHE_TTL,
+    lockSeconds: values.CONVERSATION_LOCK_TIMEOUT,
+    defaultNamespace: values.CONVERSATION_DEFAULT_NAMESPACE,
+  };
+}
+
+/** How ends of runs are told to whoever asked for it. A secret: never log, trace or send this object. */
+export interface WebhookSettings {
+  /** Hosts, or `host:port`, that may be told although they are not in the public internet. */
+  allowed: string[];
+  /** What the messages are signed with; `undefined`: they are not signed. */
+  secret: string | undefined;
+}
+
+/** What the environment says of webhooks. */
+export function webhookSettings(values: {
+  MILLRACE_WEBHOOK_ALLOW: string[];
+  MILLRACE_WEBHOOK_SECRET?: string | undefined;
+}): WebhookSettings {
+  return { allowed: values.MILLRACE_WEBHOOK_ALLOW, secret: values.MILLRACE_WEBHOOK_SECRET };
 }

@@ -1,3 +1,5 @@
+import type { Language } from "../language.ts";
+
 /**
  * Every kind of expected failure, in the words of the error table (section 18.3), plus those that only
  * the server itself meets (`service_paused`, `config`, `storage_*`). Closed: a new code does not compile without a status in `http/errors.ts`.
@@ -99,4 +101,30 @@ export function errorMessage(error: unknown): string {
 /** For the branch of a `switch` over a closed union that cannot be reached. */
 export function assertNever(value: never): never {
   throw new AppError("invalid_state", `Unexpected value: ${JSON.stringify(value)}`);
+}
+
+/** The code of an error of the operating system, of node or of SQLite, such as `ENOENT`; empty where an error has none. */
+export function systemCode(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+/** Whether an error carries one of these codes. */
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  return codes.includes(systemCode(error));
+}
+
+/** What a reader can do about a failure, in each language. */
+export type Advice = Readonly<Record<Language, string>>;
+
+const given = new WeakMap<AppError, Advice>();
+
+/** Remembers what is advised about an error, if anything is; its own suggestion is English. */
+export function withAdvice(error: AppError, advice: Advice | undefined): AppError {
+  if (advice !== undefined) given.set(error, advice);
+  return error;
+}
+
+/** What is advised about an error; `undefined` where nobody knows more than its code says. */
+export function adviceOf(error: AppError): Advice | undefined {
+  return given.get(error);
 }

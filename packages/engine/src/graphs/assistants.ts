@@ -1,5 +1,5 @@
 import { v5 as nameUuid } from "@langchain/core/utils/uuid";
-import { noDefaults, type GraphDefaults } from "../manifest/graph-defaults.ts";
+import { type GraphDefaults, noDefaults } from "../manifest/custom-parts.ts";
 import type { Assistant } from "../storage/records.ts";
 
 /** LangGraph's namespace for the ids of system assistants. */

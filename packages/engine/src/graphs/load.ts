@@ -1,19 +1,17 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { StateSnapshot } from "@langchain/langgraph";
 import { AppError } from "../errors/errors.ts";
-import { applyEnvironment } from "../manifest/environment.ts";
-import { noDefaults, readGraphDefaults, type GraphDefaults } from "../manifest/graph-defaults.ts";
+import { applyEnvironment, type GraphDefaults, noDefaults, readGraphDefaults } from "../manifest/custom-parts.ts";
 import { readManifest } from "../manifest/manifest.ts";
-import { versionFor } from "../manifest/package-version.ts";
-import { openUserModules } from "../module-loading/hooks.ts";
-import { loadProblem } from "../module-loading/load-problem.ts";
-import { JsonObject, type Assistant, type Run } from "../storage/records.ts";
+import { versionFor } from "../manifest/user-module.ts";
+import { loadProblem, openUserModules } from "../module-loading/hooks.ts";
+import { type Assistant, JsonObject, type Run } from "../storage/records.ts";
 import { systemAssistant } from "./assistants.ts";
-import type { GraphExtension, ServedGraph, StatePlace } from "./extension.ts";
+import type { GraphExtension, ServedGraph, StatePlace } from "./served-graph.ts";
 import { Descriptions, type GraphSource, type Reading } from "./schemas/descriptions.ts";
-import type { GraphSchemas } from "./schemas/graph-schemas.ts";
-import type { TypeSchemas } from "./schemas/type-schemas.ts";
-import { loadUserGraph, type AccessContext, type LoadedGraph } from "./user-graph.ts";
+import type { GraphSchemas, TypeSchemas } from "./schemas/graph-schemas.ts";
+import { type AccessContext, type LoadedGraph, loadUserGraph } from "./user-graph.ts";
+import type { Storage } from "../storage/storage.ts";
 
 const noNodes: ReadonlySet<string> = new Set();
 
@@ -246,4 +244,17 @@ export async function loadGraphs(
     { ...(defaults[id] ?? noDefaults), description },
   ]);
   return new Graphs(loaded, problems, Object.fromEntries(described), extension);
+}
+
+/**
+ * An assistant by its id or by its graph's id: as users left it, else as its graph has it by itself. `undefined` when
+ * there is none.
+ */
+export async function findAssistant(
+  { assistants }: { assistants: Pick<Storage["assistants"], "get"> },
+  graphs: Pick<Graphs, "findAssistant">,
+  idOrGraphId: string,
+): Promise<Assistant | undefined> {
+  const own = graphs.findAssistant(idOrGraphId);
+  return (await assistants.get(own?.assistant_id ?? idOrGraphId)) ?? own;
 }

@@ -1,10 +1,9 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { CompiledGraph } from "@langchain/langgraph/web";
 import { AppError } from "../errors/errors.ts";
-import { isBefore, versionFor } from "../manifest/package-version.ts";
-import { inTime, loadExport, loadLimit, placeOf } from "../manifest/user-module.ts";
+import { inTime, isBefore, loadExport, loadLimit, placeOf, versionFor } from "../manifest/user-module.ts";
 import type { JsonObject } from "../storage/records.ts";
-import { checkpointerFor } from "./former-graph.ts";
+import { checkpointerFor } from "./served-graph.ts";
 
 /** What a graph is asked for, as LangGraph names it to factories. */
 export type AccessContext = "threads.create_run" | "threads.update" | "threads.read" | "assistants.read";

@@ -1,40 +1,34 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import type { Config } from "../config/config.ts";
-import { guardedCrons } from "../crons/guarded-crons.ts";
-import { ownCrons } from "../crons/own-crons.ts";
+import { guardedCrons, ownCrons } from "../crons/crons.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
 import type { CustomAuth } from "../manifest/auth.ts";
-import type { CustomParts } from "../manifest/custom-parts.ts";
+import type { CustomParts, Resource } from "../manifest/custom-parts.ts";
 import type { Runs } from "../runs/runs.ts";
 import { scopeFor } from "../sessions/scope/owner-scope.ts";
 import type { Guard } from "../sessions/scope/guard.ts";
 import { createSharedLocks } from "../sessions/scope/shared-locks.ts";
 import type { Storage } from "../storage/storage.ts";
-import { adminName, ownerOfUser, type ApiKey } from "../config/api-keys.ts";
-import { mountCustomApp, withoutResources } from "./custom-app.ts";
-import type { HttpApp, HttpEnvironment, HttpExtension, HttpServices, SharedServices, Caller } from "./environment.ts";
+import { adminName, type ApiKey, ownerOfUser } from "../config/api-keys.ts";
+import type { Caller, HttpApp, HttpEnvironment, HttpExtension, HttpServices, SharedServices } from "./environment.ts";
 import { answerError } from "./errors.ts";
 import { contentTypes, gate } from "./middleware/gate.ts";
 import { identifyCaller } from "./middleware/identify.ts";
-import { packAnswers } from "./middleware/pack-answers.ts";
-import { requestBasics } from "./middleware/request-basics.ts";
-import { limitRequests } from "./middleware/request-limit.ts";
-import { openApiRoutes } from "./openapi.ts";
+import { limitRequests, packAnswers, requestBasics } from "./middleware/request-basics.ts";
+import { openApiRoutes } from "./describe.ts";
+import { chatCompletionRoutes, modelListRoutes } from "./openai/chat/chat-routes.ts";
 import { callerRoutes } from "./routes/assistants/caller.ts";
-import { chatCompletionRoutes } from "./openai/chat/chat-routes.ts";
-import { modelListRoutes } from "./openai/model-routes.ts";
-import { responseRoutes } from "./openai/responses/response-routes.ts";
 import { answerOpenAiError, openAiPaths } from "./openai/problem.ts";
+import { responseRoutes } from "./openai/responses/response-routes.ts";
 import { a2aRoutes } from "./routes/assistants/a2a.ts";
 import { approvalRoutes } from "./routes/runs/approvals.ts";
 import { assistantChangeRoutes } from "./routes/assistants/assistant-changes.ts";
 import { assistantRoutes } from "./routes/assistants/assistants.ts";
 import { cronRoutes } from "./routes/runs/crons.ts";
-import { forkRoutes } from "./routes/threads/fork.ts";
-import { maintenanceRoutes } from "./routes/threads/maintenance.ts";
+import { forkRoutes, maintenanceRoutes, truncateRoutes } from "./routes/threads/fork.ts";
 import { mcpRoutes } from "./routes/assistants/mcp.ts";
-import { metaRoutes } from "./routes/assistants/meta.ts";
+import { metaRoutes, uiRoutes } from "./routes/assistants/meta.ts";
 import { protocolRoutes } from "./routes/runs/protocol.ts";
 import { statelessRunRoutes } from "./routes/runs/stateless-runs.ts";
 import { storeRoutes } from "./routes/assistants/store.ts";
@@ -43,8 +37,8 @@ import { threadRunRoutes } from "./routes/runs/thread-runs.ts";
 import { threadStateRoutes } from "./routes/threads/thread-state.ts";
 import { threadStreamRoutes } from "./routes/threads/thread-stream.ts";
 import { threadRoutes } from "./routes/threads/threads.ts";
-import { truncateRoutes } from "./routes/threads/truncate.ts";
-import { uiRoutes } from "./routes/assistants/ui.ts";
+import { AppError } from "../errors/errors.ts";
+import { markSent } from "./answers/sse.ts";
 
 /** Every resource of the API. A new one is a file in `routes/` and a line here. */
 const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
@@ -183,4 +177,61 @@ function guardOf(caller: Caller, auth: CustomAuth | undefined): Guard | undefine
   return caller.kind === "user" && auth !== undefined
     ? { context: caller.context, authorize: auth.authorize }
     : undefined;
+}
+
+/**
+ * Puts the routes and the middleware of `http.app` before ours: they see every request that has passed the gate, and
+ * may answer it. Throws `config` for what is no Hono app.
+ */
+function mountCustomApp(app: HttpApp, custom: unknown): void {
+  if (custom === undefined) return;
+  if (!isHono(custom)) {
+    throw new AppError("config", "http.app of langgraph.json names something that is no Hono app.", {
+      suggestion: 'Export one: export const app = new Hono().get("/hello", (c) => c.text("hi")).',
+    });
+  }
+  app.use(keepSent);
+  app.route("/", custom);
+}
+
+/**
+ * What middleware sets after a handler can no longer reach an answer that this server has begun to send itself (streams
+ * and long waits), and must not make a second one of it.
+ */
+const keepSent: MiddlewareHandler<HttpEnvironment> = async (context, next) => {
+  await next();
+  if (context.env.outgoing.headersSent) markSent(context);
+};
+
+/** A Hono app, also of another copy of Hono. */
+function isHono(value: unknown): value is Hono<HttpEnvironment> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "routes" in value &&
+    Array.isArray(value.routes) &&
+    "fetch" in value &&
+    typeof value.fetch === "function"
+  );
+}
+
+/** The paths of what a manifest may switch off. A thread's runs, and what starts and follows them, are runs. */
+const pathsOf: Record<Resource, RegExp> = {
+  assistants: /^\/assistants(\/|$)/u,
+  threads: /^\/threads(?!\/[^/]+\/(runs|commands|stream)(\/|$))(\/|$)/u,
+  runs: /^(\/threads\/[^/]+\/(runs|commands|stream)|\/runs)(\/|$)/u,
+  store: /^\/store(\/|$)/u,
+  mcp: /^\/mcp$/u,
+  openai: openAiPaths,
+  a2a: /^\/(a2a\/|\.well-known\/agent-card\.json$)/u,
+  meta: /^\/(ok|info|openapi\.json|docs(\/.*)?)$/u,
+};
+
+/** Answers as if what is switched off did not exist. */
+function withoutResources(disabled: readonly Resource[]): MiddlewareHandler<HttpEnvironment> {
+  const paths = disabled.map((resource) => pathsOf[resource]);
+  return async (context, next) => {
+    if (paths.some((path) => path.test(context.req.path))) return context.text("404 Not Found", 404);
+    return next();
+  };
 }

@@ -2,13 +2,18 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import type { WebSocket } from "ws";
 import type { Config } from "../config/config.ts";
-import type { OwnCrons } from "../crons/own-crons.ts";
+import type { OwnCrons } from "../crons/crons.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Resource } from "../manifest/custom-parts.ts";
 import type { Interfaces } from "../manifest/interfaces.ts";
 import type { Logger } from "../logger.ts";
 import type { AuthContext } from "../manifest/auth.ts";
 import type { OwnerScope } from "../sessions/scope/owner-scope.ts";
+import { AppError } from "../errors/errors.ts";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
 
 /**
  * Who sends a request: the owner of its key, `anyone` where no key is asked for, a `user` of the rules of `auth.path`,
@@ -77,3 +82,30 @@ export function servicesOf(context: HttpContext): HttpServices {
   if (services === undefined) throw new Error(`No caller was identified before ${context.req.path}.`);
   return services;
 }
+
+/** Refuses, with 403, to let an owner change what all owners share. */
+export function requireAdministration(context: HttpContext): void {
+  if (servicesOf(context).mayAdminister) return;
+  throw new AppError("permission", "This belongs to all owners, and this key may only read it.", {
+    suggestion: "Use a key of the owner admin.",
+  });
+}
+
+const PackageFile = z.object({ version: z.string() });
+
+function versionIn(file: string): string {
+  return PackageFile.parse(JSON.parse(readFileSync(file, "utf8"))).version;
+}
+
+/** The folder of a package that is installed, found through one of its modules (its package.json is not exported). */
+function packageFolder(name: string): string {
+  const entry = fileURLToPath(import.meta.resolve(name));
+  return entry.slice(0, entry.lastIndexOf(name) + name.length);
+}
+
+/** Who we are, whom we run on, and the version of the LangGraph API that we speak. */
+export const versions = {
+  millrace: versionIn(join(dirname(fileURLToPath(import.meta.url)), "../../package.json")),
+  langgraph: versionIn(join(packageFolder("@langchain/langgraph"), "package.json")),
+  api: "1.5.1",
+};

@@ -3,14 +3,13 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { z } from "zod";
 import { strategies } from "../errors/error-strategy.ts";
 import { userSentence, userText } from "../errors/error-texts.ts";
-import { type ErrorCode, errorCodes, explain, isAppError } from "../errors/errors.ts";
+import { type Advice, adviceOf, type ErrorCode, errorCodes, explain, isAppError } from "../errors/errors.ts";
 import type { Language } from "../language.ts";
 import type { Logger } from "../logger.ts";
-import { Refusal } from "../manifest/refusal.ts";
-import { adviceOf, type Advice } from "../errors/advice.ts";
+import { Refusal } from "../manifest/auth.ts";
 import type { RunError } from "../storage/records.ts";
 import type { HttpContext } from "./environment.ts";
-import { languageOf } from "./answers/language.ts";
+import { languageOf } from "./answers/wire.ts";
 
 /** The status of every expected failure. A new code does not compile until it has one. */
 export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {

@@ -1,10 +1,11 @@
-import { createServer, type ServerOptions } from "node:http";
+import { createServer, type IncomingMessage, type ServerOptions, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import type { Config } from "../config/config.ts";
-import { AppError } from "../errors/errors.ts";
-import { systemCode } from "../errors/system-code.ts";
-import { acceptSockets, type Fetch, type Sockets } from "./sockets.ts";
+import { AppError, systemCode } from "../errors/errors.ts";
+import type { Duplex } from "node:stream";
+import type { WebSocket, WebSocketServer } from "ws";
+import type { HttpEnvironment } from "./environment.ts";
 
 /** How long a request may take to arrive, and its headers alone: one that dribbles in gets 408. */
 function requestLimits({ requestSeconds }: Config): ServerOptions {
@@ -81,4 +82,104 @@ function listenError(error: unknown, host: string, port: number): unknown {
     default:
       return error;
   }
+}
+
+/** The whole API; see `Api` in `app.ts`. */
+type Fetch = (request: Request, bindings: object) => Response | Promise<Response>;
+
+/** Milliseconds that sockets get to say good-bye when the server closes. */
+const closeMilliseconds = 500;
+
+/** The sockets of a server. */
+interface Sockets {
+  /** Closes those that are open; their clients come back when the server does. */
+  close(): void;
+}
+
+/**
+ * Lets routes answer with a WebSocket. The request passes the whole API like any other, so that a foreign page, a wrong
+ * key and a wrong path are refused by the same rules. A browser does not see why a handshake fails: what is refused to
+ * somebody who may speak to us is accepted and closed with 4000 and the HTTP status.
+ */
+export function acceptSockets(server: ServerType, fetch: Fetch, bodyLimit: number): Sockets {
+  let opening: Promise<WebSocketServer> | undefined;
+  const open = async (): Promise<WebSocketServer> => {
+    const ws = await import("ws");
+    return new ws.WebSocketServer({ noServer: true, maxPayload: bodyLimit, handleProtocols: chosenProtocol });
+  };
+  const onUpgrade = async (incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const sockets = await (opening ??= open());
+    let serve: ((socket: WebSocket) => void) | undefined;
+    const outgoing = new ServerResponse(incoming);
+    // node-server's own request objects are made from node's; an upgrade has no body to read.
+    const request = new Request(new URL(incoming.url ?? "/", "http://localhost"), { headers: headersOf(incoming) });
+    const bindings: HttpEnvironment["Bindings"] = { incoming, outgoing, acceptSocket: (taken) => (serve = taken) };
+    const response = await fetch(request, bindings);
+    const { status } = response;
+    if (status === 403) return refuse(socket, status, await response.text());
+    // A route that would go on telling over this connection learns that it is not there.
+    if (serve === undefined) outgoing.emit("close");
+    const reason = serve === undefined ? await response.text() : "";
+    sockets.handleUpgrade(incoming, socket, head, (accepted) => {
+      if (serve === undefined) accepted.close(4000 + status, shortened(reason));
+      else serve(accepted);
+    });
+  };
+  server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
+    onUpgrade(incoming, socket, head).catch(() => socket.destroy());
+  });
+  return {
+    close() {
+      void opening?.then(({ clients }) => {
+        for (const client of clients) {
+          client.close(1001, "The server is stopping.");
+          setTimeout(() => client.terminate(), closeMilliseconds).unref();
+        }
+      });
+    },
+  };
+}
+
+/** The subprotocol by which a client says that the others it names may hold its key. */
+const ownProtocol = "millrace";
+/** Subprotocols that stand for a header, because a browser can set no header of a WebSocket; base64url follows. */
+const secretProtocol = /^(?<kind>key|bearer)\.(?<secret>[\w-]+)$/u;
+
+/** The subprotocol that is answered: never one that holds a key. */
+function chosenProtocol(offered: ReadonlySet<string>): string | false {
+  if (offered.has(ownProtocol)) return ownProtocol;
+  return [...offered].find((name) => !secretProtocol.test(name)) ?? false;
+}
+
+/** The request's headers; keys that came as subprotocols stand where other clients send them. */
+function headersOf({ headers }: IncomingMessage): Headers {
+  const { "sec-websocket-protocol": offered, ...others } = headers;
+  const list = Object.entries(others).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [value].flat().map((item) => [name, item]),
+  );
+  const given = new Headers(list);
+  for (const name of offered?.split(",") ?? []) {
+    const { kind, secret = "" } = secretProtocol.exec(name.trim())?.groups ?? {};
+    const text = Buffer.from(secret, "base64url").toString("utf8");
+    // Only what a header can hold.
+    if (kind === undefined || !/^[\x21-\x7e]+$/u.test(text)) continue;
+    const [header, value] = kind === "key" ? ["x-api-key", text] : ["authorization", `Bearer ${text}`];
+    if (!given.has(header)) given.set(header, value);
+  }
+  return given;
+}
+
+function refuse(socket: Duplex, status: number, text: string): void {
+  const head = `HTTP/1.1 ${status} Forbidden\r\nContent-Type: text/plain\r\nConnection: close`;
+  socket.once("finish", () => socket.destroy());
+  socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+}
+
+/** A close frame has room for 123 bytes. */
+function shortened(reason: string): string {
+  return Buffer.from(reason)
+    .subarray(0, 120)
+    .toString("utf8")
+    .replace(/\uFFFD+$/u, "");
 }

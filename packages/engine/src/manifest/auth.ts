@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
-import { jsonProblem } from "./json-problem.ts";
 import type { Manifest } from "./manifest.ts";
-import { Refusal, toRefusal } from "./refusal.ts";
 import { loadExport } from "./user-module.ts";
 
 /** Who sends a request, as the user's own code says. */
@@ -157,4 +155,52 @@ function toRowFilter(result: unknown, event: AuthEvent): RowFilter {
   throw new AppError("config", `The handler of auth.path for ${event} answered with something that is no filter.`, {
     suggestion: "Return true, false, nothing, or {key: value | {$eq: value} | {$contains: value or values}}.",
   });
+}
+
+type HeaderList = ConstructorParameters<typeof Headers>[0];
+
+/** What a user's code refuses a request with: status, text and headers are its own. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly status: number;
+  readonly headers: Headers;
+
+  constructor(status: number, message: string, headers?: HeaderList) {
+    super(message);
+    this.status = status;
+    this.headers = new Headers(headers);
+  }
+}
+
+/** An `HTTPException` of LangGraph's SDK or of Hono, of any version of them; `undefined` for any other error. */
+function toRefusal(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (!(error instanceof Error) || !("status" in error) || typeof error.status !== "number") return undefined;
+  if (!Number.isInteger(error.status) || error.status < 400 || error.status > 599) return undefined;
+  // Hono's has no headers of its own, the SDK's has those it was given.
+  const headers = "headers" in error ? (error.headers as HeaderList) : undefined;
+  return new Refusal(error.status, error.message || "Unauthorized", headers);
+}
+
+/** Where in a value stands what JSON cannot hold, and what it is; `undefined` where all of it has a text. */
+function jsonProblem(value: unknown, path: readonly string[] = [], above: readonly unknown[] = []): string | undefined {
+  const name = path.join(".");
+  if (typeof value === "bigint" || typeof value === "function" || typeof value === "symbol") {
+    return `${name} is a ${typeof value}`;
+  }
+  if (typeof value !== "object" || value === null || "toJSON" in value) return undefined;
+  if (above.includes(value)) return `${name} is an object that it stands in`;
+  const entries = Object.entries(value);
+  // All that a Map or a Promise is would be lost in silence.
+  if (entries.length === 0 && !isPlain(value)) return `${name} is a ${value.constructor.name}`;
+  for (const [key, part] of entries) {
+    const problem = jsonProblem(part, [...path, key], [...above, value]);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }

@@ -1,16 +1,16 @@
-import { basename } from "node:path";
-import { isAppError } from "../errors/errors.ts";
+import { basename, resolve } from "node:path";
+import { AppError, errorMessage, hasCode, isAppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
 import type { DefaultTimes } from "../config/default-times.ts";
-import { loadAuth, type CustomAuth } from "./auth.ts";
-import { applyEnvironment } from "./environment.ts";
-import { openInterfaces, type Interfaces } from "./interfaces.ts";
-import { readManifest, type Cors } from "./manifest.ts";
-import { openUserModules } from "../module-loading/hooks.ts";
-import { loadError } from "../module-loading/load-problem.ts";
-import { bindSdkLogger } from "./sdk-globals.ts";
-import { loadIndex, type IndexSource } from "./store-index.ts";
-import { loadExport } from "./user-module.ts";
+import { type CustomAuth, loadAuth } from "./auth.ts";
+import { type Interfaces, openInterfaces } from "./interfaces.ts";
+import { type Cors, type IndexSource, loadIndex, type Manifest, readManifest } from "./manifest.ts";
+import { loadError, openUserModules } from "../module-loading/hooks.ts";
+import { bindSdkLogger, loadExport } from "./user-module.ts";
+import { readFile } from "node:fs/promises";
+import { parseEnv } from "node:util";
+import { addVariables, environmentVariable } from "../config/config.ts";
+import { z } from "zod";
 
 /** Resources that a manifest may switch off. */
 export type Resource = "assistants" | "threads" | "runs" | "store" | "meta" | "mcp" | "openai" | "a2a";
@@ -62,3 +62,71 @@ async function named<Part>(part: string, load: () => Promise<Part>): Promise<Par
 }
 
 const resources: Resource[] = ["assistants", "threads", "runs", "store", "meta", "mcp", "openai", "a2a"];
+
+/**
+ * Sets the variables of the manifest's `env` (a file, or the values themselves) that are not set already: what the
+ * process was started with wins. Answers with a file that is not there; one that cannot be read throws `config`.
+ */
+export async function applyEnvironment({ env, folder }: Pick<Manifest, "env" | "folder">): Promise<string | undefined> {
+  // A list only names the variables that an image is given.
+  if (env === undefined || Array.isArray(env)) return undefined;
+  if (typeof env === "object") {
+    addVariables(Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)])));
+    return undefined;
+  }
+  const path = resolve(folder, env);
+  try {
+    addVariables(parseEnv(await readFile(path, "utf8")));
+    return undefined;
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return path;
+    throw new AppError("config", `${path}, which env of langgraph.json names, cannot be read: ${errorMessage(error)}`, {
+      suggestion: "Make it readable, or take env out of langgraph.json.",
+      cause: error,
+    });
+  }
+}
+
+const variable = "LANGGRAPH_CONFIG";
+const JsonObject = z.record(z.string(), z.unknown());
+const Defaults = z.record(
+  z.string(),
+  z.looseObject({ configurable: JsonObject.optional(), context: JsonObject.optional() }),
+);
+
+/** What a graph's own assistant says where a run says nothing: `config` and `context`. */
+export interface GraphDefaults {
+  config: Record<string, unknown>;
+  context: Record<string, unknown>;
+  /** What `langgraph.json` says of the graph. */
+  description?: string | undefined;
+}
+
+/** Nothing: of a graph that the variable does not name. */
+export const noDefaults: GraphDefaults = { config: {}, context: {} };
+
+/**
+ * The defaults of `LANGGRAPH_CONFIG`, JSON of the form `{"graph": {"configurable": {}, "context": {}}}`. Throws `config` for another form.
+ */
+export function readGraphDefaults(): Record<string, GraphDefaults> {
+  const text = environmentVariable(variable)?.trim() ?? "";
+  if (text === "") return {};
+  const parsed = Defaults.safeParse(jsonOf(text));
+  if (!parsed.success) throw wrong(z.prettifyError(parsed.error));
+  const entries = Object.entries(parsed.data).map(([id, { context = {}, ...config }]) => [id, { config, context }]);
+  return Object.fromEntries(entries);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw wrong("it is no JSON");
+  }
+}
+
+function wrong(why: string): AppError {
+  return new AppError("config", `${variable} cannot be read: ${why}.`, {
+    suggestion: 'Expected JSON such as {"agent": {"configurable": {"model": "x"}, "context": {}}}.',
+  });
+}

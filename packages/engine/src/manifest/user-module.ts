@@ -1,8 +1,10 @@
-import { statSync } from "node:fs";
-import { extname, resolve } from "node:path";
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { AppError } from "../errors/errors.ts";
-import { withTimeout } from "../concurrency/with-timeout.ts";
+import { withTimeout } from "../concurrency/abort.ts";
+import type { Logger } from "../logger.ts";
+import { z } from "zod";
 
 /** Milliseconds that a module may take to load: one that waits for ever must not hold up the others. */
 export const loadLimit = 60_000;
@@ -64,4 +66,114 @@ export async function inTime<Result>(work: Promise<Result>, limit: number, what:
       suggestion: "See what it waits for (a top-level await, a promise); MILLRACE_LOAD_SECONDS is how long it may.",
     });
   });
+}
+
+/** Globals that other code than ours replaces now and then; our routes are made of the first three. */
+const ofRoutes = ["Request", "Response", "Headers"] as const;
+const ofEverybody = ["fetch", "URL", "AbortController", "setTimeout", "structuredClone", "queueMicrotask"] as const;
+
+/** Which globals the modules of a user have changed. */
+interface ChangedGlobals {
+  /** Left as the modules have made them: whoever replaces `fetch` mostly watches it. */
+  changed: string[];
+  /** Put back: our routes answer with them. */
+  restored: string[];
+}
+
+/** Remembers globals before modules of users are loaded; the answer tells what they have changed since, `undefined`: nothing. */
+export function keepGlobals(): () => ChangedGlobals | undefined {
+  const kept = new Map([...ofRoutes, ...ofEverybody].map((name) => [name, globalThis[name]]));
+  return () => {
+    const isOther = (name: (typeof ofRoutes)[number] | (typeof ofEverybody)[number]): boolean =>
+      globalThis[name] !== kept.get(name);
+    const restored = ofRoutes.filter(isOther);
+    for (const name of restored) {
+      Object.defineProperty(globalThis, name, { value: kept.get(name), writable: true, configurable: true });
+    }
+    const changed = ofEverybody.filter(isOther);
+    return restored.length + changed.length === 0 ? undefined : { changed, restored: restored.toSorted() };
+  };
+}
+
+/** Where the SDK's `getLogger()` and `new Client()` look for the server they run in. */
+const loggerSymbol = Symbol.for("langgraph.api.sdk-logger");
+const fetchSymbol = Symbol.for("langgraph_api:fetch");
+const urlSymbol = Symbol.for("langgraph_api:url");
+
+/** The levels of the SDK's logger, which are npm's, by ours. */
+const levels = {
+  error: "error",
+  warn: "warn",
+  help: "info",
+  data: "info",
+  info: "info",
+  debug: "debug",
+  prompt: "info",
+  http: "info",
+  verbose: "debug",
+  input: "debug",
+  silly: "trace",
+} as const;
+
+// The symbols are the SDK's; nothing types them.
+const globals = globalThis as unknown as Record<symbol, unknown>;
+
+let current: Logger | undefined;
+
+/** Gives user code that asks the SDK for a logger the server's own. Before any user module is loaded: some ask at once. */
+export function bindSdkLogger(logger: Logger): void {
+  current = logger;
+  // A module keeps what it was given once, also when a server of the same process has another logger later.
+  if (loggerSymbol in globals) return;
+  const adapter: Record<string, (message: unknown, ...meta: unknown[]) => unknown> = {};
+  for (const [name, level] of Object.entries(levels)) {
+    adapter[name] = (message, ...meta) => {
+      const fields = Object.assign({}, ...meta.filter((one) => typeof one === "object"));
+      if (typeof message === "object" && message !== null) current?.[level]({ ...message, ...fields }, "user_code");
+      else current?.[level](fields, String(message));
+      return adapter;
+    };
+  }
+  globals[loggerSymbol] = adapter;
+}
+
+/**
+ * Lets a `Client` without an address talk to this server, from graphs and from routes of `http.app`. It comes in like
+ * any other client, so keys are asked of it too. Answers with what takes it back.
+ */
+export function bindSdkClient(url: string): () => void {
+  const ownFetch = (path: string | URL, init?: RequestInit): Promise<Response> => fetch(new URL(path, url), init);
+  globals[fetchSymbol] = ownFetch;
+  globals[urlSymbol] = url;
+  return () => {
+    if (globals[fetchSymbol] !== ownFetch) return;
+    delete globals[fetchSymbol];
+    delete globals[urlSymbol];
+  };
+}
+
+const PackageFile = z.object({ version: z.string() });
+
+/** The version of a package that a module finds beside it or above it; `undefined` where there is none. */
+export function versionFor(modulePath: string, packageName: string): string | undefined {
+  for (let folder = dirname(realpathSync(modulePath)); ; folder = dirname(folder)) {
+    const version = versionIn(join(folder, "node_modules", packageName, "package.json"));
+    if (version !== undefined || folder === dirname(folder)) return version;
+  }
+}
+
+function versionIn(path: string): string | undefined {
+  try {
+    return PackageFile.safeParse(JSON.parse(readFileSync(path, "utf8"))).data?.version;
+  } catch {
+    // Most folders on the way up have no packages; what is broken there the import itself has told.
+    return undefined;
+  }
+}
+
+/** Whether a version comes before another one; of what follows the three numbers nothing is read. */
+export function isBefore(version: string, other: string): boolean {
+  const [left, right] = [version, other].map((text) => text.split(/[.-]/u).slice(0, 3).map(Number));
+  const different = [0, 1, 2].find((part) => left?.[part] !== right?.[part]) ?? 0;
+  return (left?.[different] ?? 0) < (right?.[different] ?? 0);
 }

@@ -3,10 +3,10 @@ import nodeModule, { type LoadHookSync, type ResolveHookSync } from "node:module
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { z } from "zod";
-import { programFolder } from "../process/program-folder.ts";
-import { jsonModule } from "./json-module.ts";
+import { programFolder } from "../process/folders.ts";
 import { commonJsScope, createTransformer, type PackageType, type Transformer } from "./transform.ts";
 import { createTsconfigReader, type FileSettings } from "./tsconfig.ts";
+import { AppError, errorMessage, explain, isAppError } from "../errors/errors.ts";
 
 /** What this program itself is built on, lent to folders that have no packages of their own; and the transformer's helpers. */
 const lentPackages =
@@ -46,7 +46,7 @@ export function openUserModules(folder: string, warn?: (problem: string) => void
 }
 
 /** Whether a file belongs to this program, and not to a folder that it serves. */
-export function isOwn(path: string): boolean {
+function isOwn(path: string): boolean {
   const inside = relative(programFolder, path);
   return !inside.startsWith("..") && !inside.split(sep).includes("node_modules");
 }
@@ -169,4 +169,69 @@ function readPackageType(folder: string, known: Map<string, PackageType>): Packa
     // Node says what is wrong with it, to whoever needs more of it.
     return "commonjs";
   }
+}
+
+/** A JSON file that is imported without an attribute: its value by default, and the members of an object by name. */
+function jsonModule(path: string): ReturnType<LoadHookSync> {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new AppError("config", `${path} is no JSON: ${errorMessage(error)}`, { cause: error });
+  }
+  const keys = typeof value === "object" && value !== null && !Array.isArray(value) ? Object.keys(value) : [];
+  const names = keys.filter((name) => /^[A-Za-z_$][\w$]*$/u.test(name) && name !== "default");
+  const members = names.map((name, index) => `const v${index} = value[${JSON.stringify(name)}];`);
+  const list = names.map((name, index) => `v${index} as ${JSON.stringify(name)}`).join(", ");
+  const text = JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+  const source = `const value = ${text};\nexport default value;\n${members.join("\n")}\nexport { ${list} };`;
+  return { format: "module", source, shortCircuit: true };
+}
+
+/** A place in a user's file, as stacks name it. */
+const place = /(?:file:\/\/)?(\/[^\s():]+\.[cm]?[jt]sx?):(\d+)/gu;
+
+/**
+ * Why a user's module could not be loaded, in one line: what went wrong, in which file and line, and what to do where
+ * that is known.
+ */
+export function loadProblem(error: unknown): string {
+  if (isAppError(error)) return oneLine(explain(error));
+  const message = oneLine(errorMessage(error)).replace(/^(.*) Require stack: - (\S+).*$/u, "$1 imported from $2");
+  const at = placeOf(error);
+  const where = at === undefined || message.includes(at) ? message : `${at}: ${message}`;
+  const remedy = remedyFor(error, message);
+  return remedy === undefined ? where : `${where}${/[.!?]$/u.test(where) ? "" : "."} ${remedy}`;
+}
+
+/** What a module threw as an error of the configuration, with `what` it was wanted for. */
+export function loadError(what: string, error: unknown): AppError {
+  return new AppError("config", `${what} cannot be loaded: ${loadProblem(error)}`, { cause: error });
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s*\n\s*/gu, " ").trim();
+}
+
+/** The first place of the stack that is a user's; a module that cannot be linked is named before its message. */
+function placeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || typeof error.stack !== "string") return undefined;
+  for (const [, path = "", line] of error.stack.matchAll(place)) {
+    if (!path.includes("/node_modules/") && !isOwn(pathOf(path))) return `${pathOf(path)}:${line}`;
+  }
+  return undefined;
+}
+
+function pathOf(path: string): string {
+  return path.includes("%") ? fileURLToPath(`file://${path}`) : path;
+}
+
+function remedyFor(error: unknown, message: string): string | undefined {
+  const missing = /^Cannot find (?:package|module) '((?:@[^'/]+\/)?[^'./@][^'/]*)/u.exec(message)?.[1];
+  if (missing !== undefined) return `Install it in the folder: npm install ${missing}.`;
+  if (message.startsWith("Cannot find module")) return "Is the file there, and does paths in tsconfig.json name it?";
+  if (message.includes("does not provide an export named")) return "If it is only a type, import it by `import type`.";
+  if (error instanceof Error && "code" in error && error.code === "ERR_REQUIRE_ASYNC_MODULE")
+    return "A module with await at its top is imported, not required.";
+  return undefined;
 }

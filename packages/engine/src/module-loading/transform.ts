@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { parse } from "es-module-lexer";
-import type { JsxOptions, transformSync, TransformOptions } from "oxc-transform";
+import type { Export, parse } from "es-module-lexer";
+import type { JsxOptions, TransformOptions, transformSync } from "oxc-transform";
 import { AppError } from "../errors/errors.ts";
-import { leavesDecorators, lowerDecorators, mayDecorate } from "./decorators.ts";
-import { withoutTypeExports, type TargetOf } from "./type-exports.ts";
 import type { CompilerOptions, FileSettings } from "./tsconfig.ts";
+import type { transformSync as transformWithEsbuild } from "esbuild";
+import { addVariables } from "../config/config.ts";
 
 /** The specifier under which a transformed module finds what only CommonJS modules have by themselves. */
 export const commonJsScope = "millrace:commonjs";
@@ -176,4 +176,94 @@ function jsxOptions({ jsx, jsxFactory, jsxFragmentFactory, jsxImportSource }: Co
 function syntaxError(path: string, text: string, message: string, offset: number): AppError {
   const lines = text.slice(0, offset).split("\n");
   return new AppError("config", `${path}:${lines.length}:${(lines.at(-1) ?? "").length + 1}: ${message}`);
+}
+
+/** Whether a source may have decorators or accessor fields. It is asked of every file, so comments may deceive it. */
+function mayDecorate(text: string): boolean {
+  return /^(?![ \t]*(?:\*|\/\/))(?:.*[^\w"'`/.])?@[\w$([]|\baccessor\b/mu.test(text);
+}
+
+const member = /^[ \t]*(?:.*\*\/[ \t]*)?(?:export (?:default )?)?@[\w$([]/mu;
+const inlineClass = /^(?![ \t]*(?:\*|\/\/)).*@[\w$([].{0,300}\bclass\b/mu;
+const accessor = /\baccessor\b/u;
+
+/** Whether code that oxc has written, with each member in a line of its own, still has some. */
+function leavesDecorators(code: string): boolean {
+  return [member, inlineClass, accessor].some((sign) => sign.test(code));
+}
+
+let lower: typeof transformWithEsbuild | undefined;
+
+function loadLowering(): typeof transformWithEsbuild {
+  // Else esbuild keeps a thread and a process as long as this process lives, for a few files at its start.
+  addVariables({ ESBUILD_WORKER_THREADS: "0" });
+  // What a package exports is known by its types, which `require` does not see.
+  return (createRequire(import.meta.url)("esbuild") as { transformSync: typeof transformWithEsbuild }).transformSync;
+}
+
+/**
+ * JavaScript without the decorators of the standard, which oxc and Node do not know yet. A source map at its end is
+ * carried on. Fields that TypeScript assigns need TypeScript's reading, in which nothing else is left to change.
+ */
+function lowerDecorators(path: string, code: string, definesFields: boolean): string {
+  lower ??= loadLowering();
+  return lower(code, {
+    loader: definesFields ? "js" : "ts",
+    target: "esnext",
+    supported: { decorators: false },
+    tsconfigRaw: { compilerOptions: { useDefineForClassFields: definesFields, verbatimModuleSyntax: true } },
+    sourcefile: path,
+    sourcemap: "inline",
+    sourcesContent: false,
+  }).code;
+}
+
+/** The TypeScript file that an import of the file `from` means; `undefined` for anything else. */
+type TargetOf = (specifier: string, from: string) => string | undefined;
+
+/** What is asked of other modules. */
+interface OtherModules {
+  lexed: (code: string, path: string) => ReturnType<typeof parse>;
+  targetOf: TargetOf;
+  namesOf: (path: string) => ReadonlySet<string> | "unknown";
+}
+
+type Reexport = Extract<Export, { type: "reexport" }>;
+
+/**
+ * The module without the types that it passes on (`export { State } from "./state.js"`), which are gone when it runs:
+ * only the other module says that a name is one. What is removed becomes spaces, so places in the text stay.
+ */
+function withoutTypeExports(code: string, path: string, { lexed, targetOf, namesOf }: OtherModules): string {
+  const [imports, exports] = lexed(code, path);
+  const types = exports.filter((one): one is Reexport => {
+    if (one.type !== "reexport" || one.importName === null) return false;
+    const target = targetOf(one.from, path);
+    const names = target === undefined ? "unknown" : namesOf(target);
+    return names !== "unknown" && !names.has(one.importName);
+  });
+  let text = code;
+  const blank = (start: number, end: number): void => {
+    text = `${text.slice(0, start)}${" ".repeat(end - start)}${text.slice(end)}`;
+  };
+  for (const type of types) {
+    const before = /(?:[\w$]+\s+as\s+)?$/u.exec(code.slice(type.exportStart, type.start))?.[0] ?? "";
+    blank(type.start - before.length, endWithComma(code, type.end));
+    const statement = imports[type.importIndex];
+    const isSeparate = statement !== undefined && statement.importStart !== type.exportStart;
+    if (!isSeparate) continue;
+    if (type.importNameStart >= 0) {
+      const renamed = /^\s+as\s+[\w$]+/u.exec(code.slice(type.importNameEnd))?.[0] ?? "";
+      blank(type.importNameStart, endWithComma(code, type.importNameEnd + renamed.length));
+    } else {
+      // A default import alone: the module is still run.
+      const words = /^import(\s+[\w$]+\s+from)\b/u.exec(code.slice(statement.importStart))?.[1];
+      if (words !== undefined) blank(statement.importStart + 6, statement.importStart + 6 + words.length);
+    }
+  }
+  return text;
+}
+
+function endWithComma(code: string, end: number): number {
+  return end + (/^\s*,/u.exec(code.slice(end))?.[0].length ?? 0);
 }

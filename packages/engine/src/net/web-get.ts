@@ -1,8 +1,6 @@
 import type { Agent, Response } from "undici";
-import { AppError, isAppError } from "../errors/errors.ts";
-import { openAgent, type WebRules } from "./checked-agent.ts";
-import { requestFailure } from "./request-failure.ts";
-import { readWebAddress, type WebAddress } from "./web-address.ts";
+import { AppError, errorMessage, isAppError, systemCode } from "../errors/errors.ts";
+import { openAgent, readWebAddress, type WebAddress, type WebRules } from "./checked-agent.ts";
 
 /** One request. */
 export interface WebRequest {
@@ -125,4 +123,93 @@ function tooLarge(limit: number): AppError {
   return new AppError("too_large", `The answer has more than ${Math.floor(limit / 1024 / 1024)} MB.`, {
     suggestion: "Ask for a smaller page.",
   });
+}
+
+/** What is told to an address of the web. */
+interface WebMessage {
+  address: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  /** Milliseconds until the answer's head is there. */
+  within: number;
+}
+
+/**
+ * Posts to an address of the web, and to nothing else: it goes where the address says, never on from there. Gives the
+ * status of the answer. Throws AppErrors: `blocked`, `network`, `timeout`, `invalid_parameter`; and the signal's
+ * reason.
+ */
+export async function webPost(
+  { address, headers, body, within }: WebMessage,
+  rules: WebRules,
+  signal: AbortSignal,
+): Promise<number> {
+  const place = readWebAddress(address, rules.allowed);
+  const late = AbortSignal.timeout(within);
+  const ends = AbortSignal.any([signal, late]);
+  try {
+    const agent = await openAgent(place, rules, {}, ends);
+    try {
+      const { url } = place;
+      const sent = { "user-agent": "Millrace", ...headers };
+      const answer = await agent.request({
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        method: "POST",
+        headers: sent,
+        body,
+        signal: ends,
+      });
+      // Nobody reads the body; what breaks with it is no failure.
+      answer.body.on("error", () => undefined).destroy();
+      return answer.statusCode;
+    } finally {
+      await agent.destroy();
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!late.aborted) throw requestFailure(error, place.host);
+    throw new AppError("timeout", `${place.host} did not answer within ${within / 1000} seconds.`, {
+      recoverable: true,
+    });
+  }
+}
+
+/** What the codes of node and undici mean, by what they begin with. */
+const failures: readonly [RegExp, string][] = [
+  [/^ECONNREFUSED/u, "refused the connection"],
+  [
+    /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET|ERR_STREAM_PREMATURE_CLOSE|HPE_INVALID_EOF_STATE)/u,
+    "broke the connection off",
+  ],
+  [/^(?:EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)/u, "cannot be reached"],
+  [/^(?:ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|ERR_SOCKET_CONNECTION_TIMEOUT)/u, "did not take the connection in time"],
+  [/^(?:CERT_|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|EPROTO)/u, "has no certificate that can be trusted"],
+  [/^(?:HPE_|Z_|ERR__ERROR_FORMAT|ERR_BUFFER)/u, "sent an answer that cannot be read"],
+];
+
+/**
+ * What went wrong with a request, as an AppError about its host: no words of node, no address beyond the host, since a
+ * query may hold a key. `network`, or `invalid_format` for an answer that is none.
+ */
+function requestFailure(error: unknown, host: string): AppError {
+  if (isAppError(error)) return error;
+  const code = codeOf(error);
+  const [, known] = failures.find(([pattern]) => pattern.test(code)) ?? [];
+  const isUnreadable = known === "sent an answer that cannot be read";
+  const said = known ?? `could not be asked (${code === "" ? errorMessage(error).slice(0, 100) : code})`;
+  return new AppError(isUnreadable ? "invalid_format" : "network", `${host} ${said}.`, {
+    suggestion: "Check the address, or try again later.",
+    recoverable: true,
+    cause: error,
+  });
+}
+
+/** Of several tries to connect, the first tells enough. */
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  if (error instanceof Error && error.name === "HTTPParserError") return "HPE_INVALID";
+  const code = systemCode(error);
+  // `fetch` fails with a TypeError whose cause says why.
+  return code === "" && error instanceof Error && error.cause !== undefined ? codeOf(error.cause) : code;
 }

@@ -1,8 +1,7 @@
 import { accessSync, constants, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
-import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Config } from "../config/config.ts";
-import { AppError, errorMessage, isAppError } from "../errors/errors.ts";
-import { systemCode } from "../errors/system-code.ts";
+import { AppError, errorMessage, isAppError, systemCode } from "../errors/errors.ts";
 
 /** The workspace with its links resolved, beside a data folder that it does not hold. Throws `config` as the two below do. */
 export function prepareFolders(config: Config): string {
@@ -92,4 +91,21 @@ const reasons: Record<string, string> = {
 
 function reasonOf(error: unknown): string {
   return reasons[systemCode(error)] ?? errorMessage(error);
+}
+
+const isBundled = !import.meta.dirname.endsWith(join("src", "process"));
+const packageFolder = realpathSync(isBundled ? import.meta.dirname : join(import.meta.dirname, "..", ".."));
+const isInWorkspace = !isBundled && basename(dirname(packageFolder)) === "packages";
+
+/** The folder of this program: the workspace that this package is a part of, else the package, or its bundle. */
+export const programFolder = isInWorkspace ? dirname(dirname(packageFolder)) : packageFolder;
+
+const sourceFolders = isInWorkspace
+  ? ["src", "packages", "toolkits"].map((name) => join(programFolder, name))
+  : [programFolder];
+
+/** Whether a file is a source of this program: neither a user's module, nor of a package that it uses. */
+export function isProgramSource(path: string): boolean {
+  if (path.includes(`${sep}node_modules${sep}`) && !programFolder.includes(`${sep}node_modules${sep}`)) return false;
+  return sourceFolders.some((folder) => path.startsWith(folder + sep));
 }

@@ -1,5 +1,5 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { ServedGraph } from "../graphs/extension.ts";
+import type { ServedGraph } from "../graphs/served-graph.ts";
 import type { StopReason } from "../run-events.ts";
 import type { JsonObject, Run } from "../storage/records.ts";
 import type { EventBody } from "./events/log.ts";

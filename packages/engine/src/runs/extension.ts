@@ -1,7 +1,7 @@
 import type { RunCompanion } from "./companion.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { Run, Session } from "../storage/records.ts";
-import type { ServedGraph } from "../graphs/extension.ts";
+import type { ServedGraph } from "../graphs/served-graph.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { RunRequest } from "./admission/draft.ts";
 

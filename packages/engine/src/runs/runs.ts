@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { AppError } from "../errors/errors.ts";
 import type { RunEvent, SessionNews } from "../run-events.ts";
-import { findAssistant } from "../graphs/find-assistant.ts";
-import type { Graphs } from "../graphs/load.ts";
+import { findAssistant, type Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
 import type { Run, RunStatus, Session, Page } from "../storage/records.ts";
 import type { Admission, Storage } from "../storage/storage.ts";

@@ -1,6 +1,6 @@
 import type { Interrupt } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { ServedGraph } from "../graphs/extension.ts";
+import type { ServedGraph } from "../graphs/served-graph.ts";
 import { finishedTasks } from "./attempt/finished-tasks.ts";
 import type { Run, RunError, RunStatus, Session } from "../storage/records.ts";
 import type { RunOutcome } from "../storage/storage.ts";

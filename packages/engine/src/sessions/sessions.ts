@@ -1,6 +1,6 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { AppError, isAppError } from "../errors/errors.ts";
-import { Refusal } from "../manifest/refusal.ts";
+import { Refusal } from "../manifest/auth.ts";
 import { readNewest } from "../runs/follow/newest-state.ts";
 import type { JsonObject, Session } from "../storage/records.ts";
 import { noSession } from "./scope/access.ts";

@@ -1,10 +1,9 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { describe } from "@millrace/engine/http/describe";
-import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { requireAdministration } from "@millrace/engine/http/require-administration";
+import { answerJson } from "@millrace/engine/http/answers/wire";
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/answers/shapes";
 import { jsonBody, query } from "@millrace/engine/http/validate";
 

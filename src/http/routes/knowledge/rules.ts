@@ -4,7 +4,7 @@ import { ruleScopes, type Rule } from "../../../rules/rule-folders.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
+import { answerJson } from "@millrace/engine/http/answers/wire";
 
 const RuleShape = z
   .object({

@@ -4,8 +4,7 @@ import { enabledToolkits } from "../../../toolkits/enabled-toolkits.ts";
 import { toolkits } from "../../../toolkits/index.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment, SharedServices } from "@millrace/engine/http/environment";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { languageOf } from "@millrace/engine/http/answers/language";
+import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
 
 const ToolkitShape = z
   .object({

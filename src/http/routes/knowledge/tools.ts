@@ -10,10 +10,8 @@ import { toolkitOf } from "../../../toolkits/enabled-toolkits.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { languageOf } from "@millrace/engine/http/answers/language";
-import { submissionOf } from "@millrace/engine/http/requests/submission";
-import { Id, jsonBody, path } from "@millrace/engine/http/validate";
+import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { Id, jsonBody, path, submissionOf } from "@millrace/engine/http/validate";
 
 const RunPath = z.object({ thread_id: Id, name: z.string().min(1).max(200) });
 const RunBody = z

@@ -6,7 +6,7 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
-import { answerBody, answerJson } from "@millrace/engine/http/answers/json";
+import { answerBody, answerJson } from "@millrace/engine/http/answers/wire";
 import { path, query } from "@millrace/engine/http/validate";
 
 const milliseconds = z.number().nullable();

@@ -8,10 +8,9 @@ import { isOneModel } from "../../../models/registry/profiles.ts";
 import type { ModelRegistry } from "../../../models/registry/registry.ts";
 import { modelRoles, Roles } from "../../../models/registry/roles.ts";
 import { describe } from "@millrace/engine/http/describe";
-import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { requireAdministration } from "@millrace/engine/http/require-administration";
+import { answerJson } from "@millrace/engine/http/answers/wire";
 import { jsonBody, path } from "@millrace/engine/http/validate";
 
 const ModelPath = z.object({ name: ModelName.describe("provider:name, encoded as a part of a path") });

@@ -9,8 +9,7 @@ import type { OllamaState } from "../../../models/ollama/service.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { languageOf } from "@millrace/engine/http/answers/language";
+import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { newsFrame, sendNews } from "@millrace/engine/http/answers/news";
 import { path } from "@millrace/engine/http/validate";
 

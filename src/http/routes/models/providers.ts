@@ -5,10 +5,9 @@ import { isLocal } from "../../../models/registry/known-models.ts";
 import { ProviderName, ProviderSetting } from "../../../models/registry/model-settings.ts";
 import type { ModelRegistry } from "../../../models/registry/registry.ts";
 import { describe } from "@millrace/engine/http/describe";
-import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { requireAdministration } from "@millrace/engine/http/require-administration";
+import { answerJson } from "@millrace/engine/http/answers/wire";
 import { KeySave, storedKeyShape, StoredKeyShape } from "../../stored-key.ts";
 import { jsonBody, path } from "@millrace/engine/http/validate";
 

@@ -4,12 +4,11 @@ import { valuesOf, variableNames } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
 import { changeable } from "../../../live-settings/live-settings.ts";
 import { masked } from "../../../models/registry/credentials.ts";
-import { isSecret } from "@millrace/engine/config/is-secret";
+import { isSecret } from "@millrace/engine/config/api-keys";
 import { describe } from "@millrace/engine/http/describe";
-import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
+import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import { productServicesOf, type ProductServices, type SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { requireAdministration } from "@millrace/engine/http/require-administration";
+import { answerJson } from "@millrace/engine/http/answers/wire";
 import { jsonBody } from "@millrace/engine/http/validate";
 
 const SettingShape = z

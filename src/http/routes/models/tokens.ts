@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Hono } from "hono";
 import { z } from "zod";
-import { breathing } from "@millrace/engine/concurrency/breathing";
+import { breathing } from "@millrace/engine/concurrency/abort";
 import { countImage, ImageDetail } from "../../../context/tokens/image-tokens.ts";
 import { countMessagesExactly, type CountedText } from "../../../context/tokens/token-counter.ts";
 import { countMessages, countText } from "../../../context/tokens/tokens.ts";
@@ -11,7 +11,7 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
 import { answerInvalid } from "@millrace/engine/http/errors";
-import { answerJson } from "@millrace/engine/http/answers/json";
+import { answerJson } from "@millrace/engine/http/answers/wire";
 import { jsonBody } from "@millrace/engine/http/validate";
 
 const Pixels = z.number().int().min(1).max(1_000_000);

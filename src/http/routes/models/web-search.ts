@@ -14,11 +14,14 @@ import {
 } from "@millrace/engine/config/web-settings";
 import { searchEngines } from "../../../web/search-engines.ts";
 import { describe } from "@millrace/engine/http/describe";
-import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
+import {
+  type HttpApp,
+  type HttpContext,
+  type HttpEnvironment,
+  requireAdministration,
+} from "@millrace/engine/http/environment";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { languageOf } from "@millrace/engine/http/answers/language";
-import { requireAdministration } from "@millrace/engine/http/require-administration";
+import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { KeySave, storedKeyShape, StoredKeyShape } from "../../stored-key.ts";
 import { jsonBody, path, query } from "@millrace/engine/http/validate";
 

@@ -8,8 +8,7 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { languageOf } from "@millrace/engine/http/answers/language";
+import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { Id, path, query } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });

@@ -10,7 +10,7 @@ import { CompressionRequest } from "../../../state.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
+import { answerJson } from "@millrace/engine/http/answers/wire";
 import { startRun, toWireRun } from "@millrace/engine/http/requests/runs";
 import { RunShape } from "@millrace/engine/http/answers/shapes";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";

@@ -16,8 +16,7 @@ import type { Session } from "@millrace/engine/storage/records";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type ProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { languageOf } from "@millrace/engine/http/answers/language";
+import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { Id, jsonBody, path, query, QueryFlag } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });

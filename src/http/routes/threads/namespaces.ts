@@ -8,7 +8,7 @@ import { JsonObject, type Namespace, type Session } from "@millrace/engine/stora
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
+import { answerJson } from "@millrace/engine/http/answers/wire";
 import { sendNews } from "@millrace/engine/http/answers/news";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
 

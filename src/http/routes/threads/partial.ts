@@ -10,7 +10,7 @@ import {
   type HttpEnvironment,
   type HttpServices,
 } from "@millrace/engine/http/environment";
-import { answerJson } from "@millrace/engine/http/answers/json";
+import { answerJson } from "@millrace/engine/http/answers/wire";
 import { RunBody } from "@millrace/engine/http/requests/run-request";
 import { startRun, toWireRun } from "@millrace/engine/http/requests/runs";
 import { RunShape } from "@millrace/engine/http/answers/shapes";

@@ -10,7 +10,7 @@ import { JsonObject, SessionStatus } from "@millrace/engine/storage/records";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type ProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
+import { answerJson } from "@millrace/engine/http/answers/wire";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });

@@ -6,8 +6,8 @@ import { usualModel } from "../../../sessions/overview/usual-model.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/json";
-import { withCallsOf } from "@millrace/engine/http/requests/shown-thread";
+import { answerJson } from "@millrace/engine/http/answers/wire";
+import { withCallsOf } from "@millrace/engine/http/requests/thread";
 import { Id, path } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });

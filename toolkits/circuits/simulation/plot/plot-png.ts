@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { askThread } from "@millrace/engine/concurrency/ask-thread";
 import { AppError } from "@millrace/engine/errors/errors";
-import { createPlaces } from "@millrace/engine/concurrency/places";
+import { createPlaces } from "@millrace/engine/concurrency/limits";
 import { strokedTexts } from "./stroke-text.ts";
 
 /** Milliseconds and megabytes that a picture may take. */

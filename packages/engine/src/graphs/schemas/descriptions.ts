@@ -1,16 +1,17 @@
 import { readFileSync } from "node:fs";
-import { unlessAborted } from "../../concurrency/unless-aborted.ts";
+import { unlessAborted } from "../../concurrency/abort.ts";
 import type { LoadedGraph } from "../user-graph.ts";
 import {
   channelNames,
   declaredSchemas,
+  type DescribedGraph,
   fieldsOf,
   graphSchemas,
-  type DescribedGraph,
   type GraphSchemas,
+  langGraphOf,
+  type PartSchemas,
+  type TypeSchemas,
 } from "./graph-schemas.ts";
-import type { PartSchemas, TypeSchemas } from "./type-schemas.ts";
-import { langGraphOf } from "./zod-copies.ts";
 
 /** A graph as its module exports it. */
 export interface GraphSource {

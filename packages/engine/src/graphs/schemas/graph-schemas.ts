@@ -1,8 +1,10 @@
 import { z } from "zod";
-import { holdsMessages } from "../message-channels.ts";
-import { dialect, messageList } from "./message-list.ts";
-import type { PartSchemas } from "./type-schemas.ts";
-import { extraOf, type LangGraphCopy } from "./zod-copies.ts";
+import { holdsMessages } from "../served-graph.ts";
+import { createRequire } from "node:module";
+import { dirname, sep } from "node:path";
+import { pathToFileURL } from "node:url";
+import * as ownRegistry from "@langchain/langgraph/zod";
+import * as ownWriters from "@langchain/langgraph/zod/schema";
 
 type Schema = Record<string, unknown>;
 
@@ -144,4 +146,126 @@ function partial(schema: Schema | undefined): Schema | undefined {
   if (schema === undefined) return undefined;
   const { required: _required, ...rest } = schema;
   return rest;
+}
+
+/** The name of the dialect in which types are told, as every LangGraph server tells it. */
+export const dialect = "http://json-schema.org/draft-07/schema#";
+
+/** One message of LangChain, as the SDK's clients send and get it. */
+export const message = {
+  title: "BaseMessage",
+  type: "object",
+  properties: {
+    type: { type: "string", enum: ["ai", "function", "human", "remove", "system", "tool"] },
+    content: { anyOf: [{ type: "string" }, { type: "array", items: { type: "object" } }] },
+    id: { type: "string" },
+    name: { type: "string" },
+    tool_calls: { type: "array", items: { type: "object" } },
+    tool_call_id: { type: "string" },
+  },
+  required: ["content"],
+};
+
+/** A list of messages: clients know it by `langgraph_type`. */
+export const messageList = { type: "array", items: message, langgraph_type: "messages" };
+
+const JsonSchema = z.record(z.string(), z.unknown());
+
+/** What the types of a graph say of each of its parts. */
+const PartSchemas = z.object({
+  state: JsonSchema.optional(),
+  input: JsonSchema.optional(),
+  output: JsonSchema.optional(),
+  context: JsonSchema.optional(),
+});
+export type PartSchemas = z.infer<typeof PartSchemas>;
+
+/** What the types of a graph say, as JSON Schemas, with those of the graphs inside of its nodes. */
+export const TypeSchemas = PartSchemas.extend({
+  subgraphs: z.array(PartSchemas.extend({ node: z.string().optional() })),
+});
+export type TypeSchemas = z.infer<typeof TypeSchemas>;
+
+/** The same, with the files that say it: modules of the user's and their settings. */
+export const FoundTypes = TypeSchemas.extend({ files: z.array(z.string()) });
+export type FoundTypes = z.infer<typeof FoundTypes>;
+
+/**
+ * What the process that reads types is told: a folder for what it writes, and which exports are graphs. A module that
+ * has no packages of its own stands in that folder, too, under another name.
+ */
+export interface TypeJob {
+  work: string;
+  graphs: { path: string; name: string }[];
+}
+
+const isWriter = (value: unknown): boolean => typeof value === "function";
+const Writer = z.custom<(graph: unknown) => unknown>(isWriter);
+const isRegistry = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "get" in value && typeof value.get === "function";
+const Registry = z.custom<{ get(schema: unknown): unknown }>(isRegistry);
+const Meta = z.looseObject({ jsonSchemaExtra: z.record(z.string(), z.unknown()).optional() });
+
+const Copy = z.object({
+  getStateTypeSchema: Writer,
+  getInputTypeSchema: Writer,
+  getOutputTypeSchema: Writer,
+  getConfigTypeSchema: Writer,
+  /** Before LangGraph 0.3 there was none that could be asked. */
+  schemaMetaRegistry: Registry.optional(),
+});
+/** How one copy of LangGraph writes the schemas that its graphs declare when they run. */
+type LangGraphCopy = z.infer<typeof Copy>;
+
+const own = Copy.parse({ ...ownWriters, ...ownRegistry });
+
+/** What `withLangGraph` was told of a schema, to be written beside what the schema says. */
+function extraOf(copy: LangGraphCopy, schema: unknown): Record<string, unknown> {
+  return Meta.safeParse(copy.schemaMetaRegistry?.get(schema)).data?.jsonSchemaExtra ?? {};
+}
+
+/**
+ * The copy of LangGraph that a module has, which alone knows what `withLangGraph` was told of the module's schemas. There may
+ * be two, one for each kind of module; the one that knows a field of the graph's schemas is taken. Ours where there is none.
+ */
+export async function langGraphOf(path: string, fields: readonly unknown[]): Promise<LangGraphCopy> {
+  const require = createRequire(path);
+  const files = filesOf(require);
+  if (files === undefined) return own;
+  const folder = packageFolder(files[0]);
+  const isRequired = Object.keys(require.cache).some((file) => file.startsWith(folder) && file.endsWith(".cjs"));
+  const imported = files.map((file) => file.replace(/\.cjs$/u, ".js"));
+  const copies: LangGraphCopy[] = [];
+  for (const pair of isRequired ? [files, imported] : [imported]) {
+    const copy = await open(pair);
+    if (copy === undefined) continue;
+    if (fields.some((field) => copy.schemaMetaRegistry?.get(field) !== undefined)) return copy;
+    copies.push(copy);
+  }
+  return copies[0] ?? own;
+}
+
+function filesOf(require: NodeJS.Require): [string, string] | undefined {
+  try {
+    return [require.resolve("@langchain/langgraph/zod/schema"), require.resolve("@langchain/langgraph/zod")];
+  } catch {
+    // It has none, or one of before there was zod in it.
+    return undefined;
+  }
+}
+
+async function open(files: string[]): Promise<LangGraphCopy | undefined> {
+  try {
+    const modules: object[] = await Promise.all(files.map(async (file) => import(pathToFileURL(file).href)));
+    return Copy.safeParse(Object.assign({}, ...modules)).data;
+  } catch {
+    // A version that is made otherwise: our own copy says what it can.
+    return undefined;
+  }
+}
+
+function packageFolder(file: string): string {
+  const name = ["@langchain", "langgraph", ""].join(sep);
+  const start = file.lastIndexOf(name);
+  return start < 0 ? dirname(file) : file.slice(0, start + name.length);
 }

@@ -1,12 +1,21 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { setTimeout as after } from "node:timers/promises";
-import { errorMessage } from "../../errors/errors.ts";
+import { AppError, errorMessage } from "../../errors/errors.ts";
 import type { Logger } from "../../logger.ts";
-import { unlessAborted } from "../../concurrency/unless-aborted.ts";
+import { unlessAborted } from "../../concurrency/abort.ts";
 import type { Graphs } from "../load.ts";
 import type { GraphSource, Reading } from "./descriptions.ts";
-import { keepTypes, keptFile, readKept } from "./kept-types.ts";
-import { readTypes } from "./read-types.ts";
+import { createHash } from "node:crypto";
+import { dirname, join, relative } from "node:path";
+import { z } from "zod";
+import { FoundTypes, type TypeJob, TypeSchemas } from "./graph-schemas.ts";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { constants, setPriority } from "node:os";
+import { endGroup, keepGroup } from "../../concurrency/process-group.ts";
+import type { Config } from "../../config/config.ts";
 
 /** Milliseconds that a request for schemas waits for types that are being read. */
 const longestWait = 10_000;
@@ -23,7 +32,7 @@ interface LearnOptions {
 }
 
 /** The reading of types in the background. */
-export interface Learning extends Reading {
+interface Learning extends Reading {
   /** Settled when all is known that can be. Never rejects. */
   done: Promise<void>;
   stop(): Promise<void>;
@@ -105,4 +114,166 @@ async function learn(
     known(source.id);
     await keepTypes(file, schemas);
   }
+}
+
+/** Raised when something else is read out of the same types: what was kept before is read anew. */
+const version = "1";
+
+/** What the types of a graph said, and of which files they are, each with a hash of what stood in it. */
+const Kept = z.object({ files: z.record(z.string(), z.string()), schemas: TypeSchemas });
+
+/** Where in the folder `cache` the types of a graph are kept. */
+function keptFile(cache: string, { path, name }: GraphSource): string {
+  return join(cache, `${hashOf(`${version}\0${path}\0${name}`)}.json`);
+}
+
+/** What is kept in a file, `undefined` when there is nothing or one of the sources has changed since. */
+async function readKept(file: string): Promise<TypeSchemas | undefined> {
+  let kept: z.infer<typeof Kept>;
+  try {
+    kept = Kept.parse(JSON.parse(await readFile(file, "utf8")));
+  } catch {
+    // Not there, or not whole: it is made again.
+    return undefined;
+  }
+  const now = await hashesOf(Object.keys(kept.files));
+  return Object.entries(kept.files).every(([source, hash]) => now[source] === hash) ? kept.schemas : undefined;
+}
+
+/** Keeps what the types of a graph said for as long as none of its files changes. */
+async function keepTypes(file: string, { files, ...schemas }: FoundTypes): Promise<void> {
+  const kept: z.infer<typeof Kept> = { files: await hashesOf(files), schemas };
+  await mkdir(dirname(file), { recursive: true });
+  // A reader must never find half a file.
+  await writeFile(`${file}.new`, JSON.stringify(kept));
+  await rename(`${file}.new`, file);
+}
+
+async function hashesOf(files: readonly string[]): Promise<Record<string, string>> {
+  const all = files.map(async (file) => [file, await hashOfFile(file)] as const);
+  return Object.fromEntries(await Promise.all(all));
+}
+
+async function hashOfFile(file: string): Promise<string> {
+  try {
+    return hashOf(await readFile(file));
+  } catch {
+    return "none";
+  }
+}
+
+function hashOf(content: string | Uint8Array): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+/** How long the compiler may work. */
+const limitMilliseconds = 120_000;
+
+/** The file of the process: beside this one, with the ending that this one has in the sources or in a bundle. */
+const readerFile = join(
+  import.meta.dirname,
+  import.meta.filename.endsWith(".ts") ? "type-reader.ts" : "type-reader.js",
+);
+
+const Answer = z.array(FoundTypes.nullable());
+
+/**
+ * Asks the TypeScript compiler that stands beside this program for the schemas of graphs whose types alone say what their
+ * state is: all of them at once, in a process of low priority. Answers with those that were found; throws `execution_failed`
+ * where the compiler does not run, `timeout`, and `cancelled` when the signal is aborted. `scratch` is a folder for what is written.
+ */
+export async function readTypes(
+  sources: readonly GraphSource[],
+  { folder, scratch, signal }: { folder: string; scratch: string; signal: AbortSignal },
+): Promise<Map<string, FoundTypes>> {
+  const work = await mkdtemp(join(scratch, "types-"));
+  try {
+    const placed = await lendPackages(folder, work);
+    const job: TypeJob = { work, graphs: sources.map(({ path, name }) => ({ path: placed(path), name })) };
+    const [asked, answered] = [join(work, "job.json"), join(work, "answer.json")];
+    await writeFile(asked, JSON.stringify(job));
+    await runReader([asked, answered], work, signal);
+    const answer = Answer.parse(JSON.parse(await readFile(answered, "utf8")));
+    return new Map(
+      sources.flatMap(({ id }, at): [string, FoundTypes][] => {
+        const found = answer[at];
+        // The files are told by their own names.
+        const files = found?.files.map((file) => file.replace(join(work, "graphs"), folder)) ?? [];
+        return found ? [[id, { ...found, files }]] : [];
+      }),
+    );
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/**
+ * A folder without packages of its own is lent ours when it runs. For the compiler, which looks for packages beside a
+ * module, it stands under another name in a folder that has them. Answers with the name that a module has then.
+ */
+async function lendPackages(folder: string, work: string): Promise<(path: string) => string> {
+  const own = createRequire(import.meta.url)
+    .resolve.paths("x")
+    ?.find(hasLangGraph);
+  const isLent = !createRequire(join(folder, "package.json")).resolve.paths("x")?.some(hasLangGraph);
+  if (own === undefined || !isLent) return (path) => path;
+  await symlink(own, join(work, "node_modules"), "dir");
+  await symlink(folder, join(work, "graphs"), "dir");
+  return (path) => {
+    const inside = relative(folder, path);
+    return inside.startsWith("..") ? path : join(work, "graphs", inside);
+  };
+}
+
+function hasLangGraph(packages: string): boolean {
+  return existsSync(join(packages, "@langchain", "langgraph", "package.json"));
+}
+
+async function runReader(files: string[], work: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const child = spawn(process.execPath, [readerFile, ...files], {
+    cwd: work,
+    // A compiler needs none of what the server was told, but how much memory it should do with.
+    env: { GOMEMLIMIT: "1GiB" },
+    // Its input stays open as long as this process lives.
+    stdio: ["pipe", "ignore", "pipe"],
+    detached: true,
+  });
+  const { pid } = child;
+  if (pid !== undefined) {
+    // The process starts the compiler, which ends with it.
+    keepGroup(pid);
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  }
+  const end = (): void => {
+    if (pid !== undefined && child.exitCode === null) endGroup(pid);
+  };
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said = `${said}${text}`.slice(0, 10_000);
+  });
+  const timer = setTimeout(end, limitMilliseconds);
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    const [code, killed] = z.tuple([z.number().nullable(), z.string().nullable()]).parse(await once(child, "exit"));
+    if (signal.aborted) throw new AppError("cancelled", "The types of the graphs were not read to the end.");
+    if (killed !== null)
+      throw new AppError("timeout", `The compiler was not ready after ${limitMilliseconds / 1000} s.`);
+    if (code !== 0) throw new AppError("execution_failed", reasonIn(said));
+  } catch (error) {
+    throw error instanceof AppError ? error : new AppError("execution_failed", errorMessage(error), { cause: error });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+    if (pid !== undefined) endGroup(pid);
+  }
+}
+
+function reasonIn(said: string): string {
+  return /^\w*Error.*$/mu.exec(said)?.[0] ?? "The compiler ended without an answer.";
+}
+
+/** Works the schemas out before anybody asks: the first time takes a while, and Studio asks at once. */
+export function describeAhead(graphs: Graphs, config: Pick<Config, "graphs" | "dataDir">, logger: Logger): Learning {
+  return learnSchemas({ graphs, folder: dirname(config.graphs), cache: join(config.dataDir, "schemas"), logger });
 }

@@ -4,7 +4,7 @@ import { isMainThread, Worker } from "node:worker_threads";
 import { API, type CompilerOptions } from "typescript/unstable/sync";
 import { GraphTypes, type GraphParts } from "./graph-types.ts";
 import { TypeReader } from "./type-schema.ts";
-import type { FoundTypes, PartSchemas, TypeJob } from "./type-schemas.ts";
+import type { FoundTypes, PartSchemas, TypeJob } from "./graph-schemas.ts";
 
 /**
  * A process of its own: `type-reader.ts <job> <answer>` asks the compiler for the schemas of a job's graphs and writes them,

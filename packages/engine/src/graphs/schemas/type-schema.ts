@@ -7,8 +7,8 @@ import {
   type TupleType,
   type Type,
 } from "typescript/unstable/sync";
-import { dialect, message, messageList } from "./message-list.ts";
-import { unlessPanic } from "./unless-panic.ts";
+import { dialect, message, messageList } from "./graph-schemas.ts";
+import { unlessPanic } from "./graph-types.ts";
 
 type Schema = Record<string, unknown>;
 

@@ -3,15 +3,12 @@ import { AgentCard } from "@a2a-js/sdk";
 import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from "@a2a-js/sdk/server";
 import { z } from "zod";
 import type { RunEvent } from "../../run-events.ts";
-import { JsonObject, type Assistant } from "../../storage/records.ts";
-import type { HttpContext, HttpServices } from "../environment.ts";
+import { type Assistant, JsonObject } from "../../storage/records.ts";
+import { type HttpContext, type HttpServices, versions } from "../environment.ts";
 import { frameLength } from "../answers/frames.ts";
-import { answerBody, answerJson } from "../answers/json.ts";
+import { answerBody, answerJson } from "../answers/wire.ts";
 import { lastEventId, tellPosition } from "../requests/runs.ts";
-import { sendEvents } from "../answers/sse.ts";
-import { sendWhenReady } from "../answers/wait.ts";
-import { versions } from "../versions.ts";
-import { agentCard } from "./card.ts";
+import { sendEvents, sendWhenReady } from "../answers/sse.ts";
 import { A2aHandler, holdsMessages } from "./handler.ts";
 
 /** What a client says that names no version, which the older one had no header for. */
@@ -156,4 +153,66 @@ function errorOf(context: HttpContext, thrown: unknown): object {
   return versionOf(context) === olderVersion
     ? LegacyJsonRpcTransportHandler.mapToLegacyJSONRPCError(thrown)
     : JsonRpcTransportHandler.mapToJSONRPCError(thrown);
+}
+
+/** What an agent card depends on beside the assistant. */
+interface CardPlace {
+  /** Where the server was reached. */
+  origin: string;
+  hasMessages: boolean;
+  /** Whether callers need a key. */
+  asksForKey: boolean;
+  version: string;
+}
+
+/** The agent card of an assistant: both versions of the protocol are spoken at one address. */
+export function agentCard(assistant: Assistant, { origin, hasMessages, asksForKey, version }: CardPlace): AgentCard {
+  const url = `${origin}/a2a/${encodeURIComponent(assistant.assistant_id)}`;
+  const json = "application/json";
+  const modes = hasMessages ? ["text/plain", json] : [json];
+  const description =
+    assistant.description ??
+    (hasMessages
+      ? `The assistant ${assistant.name}. It takes messages, and answers with text.`
+      : `The assistant ${assistant.name}. Its graph has no messages: it takes a data part with its input, and gives one.`);
+  const requirement = { schemes: { apiKey: { list: [] } } };
+  return {
+    name: assistant.name,
+    description,
+    supportedInterfaces: ["1.0", "0.3"].map((protocolVersion) => ({
+      url,
+      protocolBinding: "JSONRPC",
+      tenant: "",
+      protocolVersion,
+    })),
+    provider: undefined,
+    version,
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false, extensions: [] },
+    securitySchemes: asksForKey
+      ? {
+          apiKey: {
+            scheme: {
+              $case: "apiKeySecurityScheme",
+              value: { description: "A key of this server", location: "header", name: "X-Api-Key" },
+            },
+          },
+        }
+      : {},
+    securityRequirements: asksForKey ? [requirement] : [],
+    defaultInputModes: modes,
+    defaultOutputModes: modes,
+    skills: [
+      {
+        id: `${assistant.graph_id}-main`,
+        name: assistant.name,
+        description,
+        tags: ["langgraph", assistant.graph_id],
+        examples: [],
+        inputModes: modes,
+        outputModes: modes,
+        securityRequirements: [],
+      },
+    ],
+    signatures: [],
+  };
 }

@@ -22,14 +22,22 @@ import { isOver } from "../../runs/status.ts";
 import { createSession, requireSession } from "../../sessions/sessions.ts";
 import type { Assistant, Run, Session } from "../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
-import { languageOf } from "../answers/language.ts";
+import { languageOf } from "../answers/wire.ts";
 import { RunBody } from "../requests/run-request.ts";
 import { admitRun } from "../requests/runs.ts";
-import { sessionIdOf, submissionOf } from "../requests/submission.ts";
-import { Id } from "../validate.ts";
-import { createArtifactReader } from "./artifacts.ts";
-import { readMessage, toInput, toResume, type Said } from "./message.ts";
-import { questionsOf, statusOf, taskOf, toTask, type TaskOfRuns } from "./task.ts";
+import { Id, sessionIdOf, submissionOf } from "../validate.ts";
+import {
+  createArtifactReader,
+  questionsOf,
+  readMessage,
+  type Said,
+  statusOf,
+  taskOf,
+  type TaskOfRuns,
+  toInput,
+  toResume,
+  toTask,
+} from "./task.ts";
 
 /** One request to an assistant. */
 export interface A2aRequest {

@@ -1,13 +1,18 @@
-import { Role, TaskState, type Message, type Task, type TaskStatus } from "@a2a-js/sdk";
+import { type Artifact, type Message, type Part, Role, type Task, TaskState, type TaskStatus } from "@a2a-js/sdk";
 import type { Language } from "../../language.ts";
 import { askingRun } from "../../runs/admission/asking-run.ts";
 import { isOver } from "../../runs/status.ts";
-import { readQuestion } from "../../sessions/questions/questions.ts";
-import type { Approval, Run } from "../../storage/records.ts";
+import { readQuestion, resumeValue } from "../../sessions/questions/questions.ts";
+import { type Approval, JsonObject, type Run } from "../../storage/records.ts";
 import type { HttpServices } from "../environment.ts";
-import { questionText } from "../requests/question-text.ts";
+import { questionText } from "../requests/thread.ts";
 import { toWireJson } from "../answers/wire.ts";
-import { createArtifactReader, dataPart, textPart } from "./artifacts.ts";
+import type { RunEvent } from "../../run-events.ts";
+import { isAIMessage, isBaseMessage, isBaseMessageChunk, isHumanMessage, messageText } from "../../message-kinds.ts";
+import { messagesIn } from "../../sessions/messages/conversation.ts";
+import { z } from "zod";
+import { ContentTypeNotSupportedError, RequestMalformedError } from "@a2a-js/sdk/errors";
+import { readDecision } from "../../sessions/questions/read-decision.ts";
 
 /** A task: a run, and the runs that answered what it asked. Its id is that of the first. */
 export interface TaskOfRuns {
@@ -118,4 +123,171 @@ export async function toTask(
     if (answer !== undefined) artifacts.push(answer);
   }
   return { id: task.id, contextId: task.last.session_id, status, artifacts, history: [], metadata: undefined };
+}
+
+/** What a task tells of an artifact: all of it, or what comes after what was told. */
+interface ArtifactPiece {
+  artifact: Artifact;
+  append: boolean;
+  lastChunk: boolean;
+}
+
+/** A part of words. */
+function textPart(value: string): Part {
+  return { content: { $case: "text", value }, metadata: undefined, filename: "", mediaType: "" };
+}
+
+/** A part of data. */
+function dataPart(value: unknown): Part {
+  return { content: { $case: "data", value }, metadata: undefined, filename: "", mediaType: "" };
+}
+
+function artifactOf(artifactId: string, part: Part): Artifact {
+  return { artifactId, name: "answer", description: "", parts: [part], metadata: undefined, extensions: [] };
+}
+
+/**
+ * Reads a run's events, in order, as artifacts: each message of the model is one, under its id, and comes in pieces as the
+ * model writes it. At the end comes what was not told in pieces: the last message, or the values of a graph without messages.
+ */
+export function createArtifactReader(run: Run, hasMessages: boolean) {
+  const told = new Map<string, string>();
+  let values: JsonObject | undefined;
+  return {
+    read(event: RunEvent): ArtifactPiece | undefined {
+      if (event.event === "values" && event.namespace.length === 0) values = event.data;
+      if (event.event !== "messages" || !hasMessages || !isBaseMessage(event.data)) return undefined;
+      const { data: message } = event;
+      const { id = run.run_id } = message;
+      const text = messageText(message);
+      const before = told.get(id);
+      if (!isAIMessage(message) || text === "" || (before !== undefined && !isBaseMessageChunk(message)))
+        return undefined;
+      told.set(id, (before ?? "") + text);
+      return { artifact: artifactOf(id, textPart(text)), append: before !== undefined, lastChunk: false };
+    },
+    /** What the run has come to, as one artifact; `undefined` where that is nothing. */
+    final(): Artifact | undefined {
+      return finalArtifact(run, values, hasMessages);
+    },
+    /** The final artifact, unless its words were told already. */
+    rest(): ArtifactPiece | undefined {
+      const artifact = finalArtifact(run, values, hasMessages);
+      const content = artifact?.parts[0]?.content;
+      const isTold = content?.$case === "text" && [...told.values()].includes(content.value);
+      return artifact === undefined || isTold ? undefined : { artifact, append: false, lastChunk: true };
+    },
+  };
+}
+
+function finalArtifact(run: Run, values: JsonObject | undefined, hasMessages: boolean): Artifact | undefined {
+  if (values === undefined) return undefined;
+  if (!hasMessages) {
+    const { __interrupt__: _waiting, ...own } = values;
+    const data: unknown = JSON.parse(toWireJson(own));
+    return artifactOf(run.run_id, dataPart(data));
+  }
+  const messages = messagesIn(values);
+  const answer = messages.slice(messages.findLastIndex(isHumanMessage) + 1).findLast(isAIMessage);
+  if (answer === undefined || messageText(answer) === "") return undefined;
+  return artifactOf(answer.id ?? run.run_id, textPart(messageText(answer)));
+}
+
+const Content = z.discriminatedUnion("$case", [
+  z.object({ $case: z.literal("text"), value: z.string() }),
+  z.object({ $case: z.literal("data"), value: z.unknown() }),
+  z.object({ $case: z.enum(["raw", "url"]), value: z.unknown() }),
+]);
+
+const SentMessage = z.object({
+  contextId: z.string(),
+  taskId: z.string(),
+  parts: z
+    .array(z.object({ content: Content }))
+    .min(1)
+    .max(1_000),
+});
+
+/** What a message of a client says, and where. */
+export interface Said {
+  /** Empty where a new context begins. */
+  contextId: string;
+  /** Empty where a new task begins. */
+  taskId: string;
+  text: string;
+  data: unknown[];
+}
+
+/** Reads a message that the library has put into its form. Throws the protocol's errors; files are taken by no graph yet. */
+export function readMessage(message: unknown): Said {
+  const parsed = SentMessage.safeParse(message);
+  if (!parsed.success) throw new RequestMalformedError(`message: ${z.prettifyError(parsed.error)}`);
+  const { contextId, taskId, parts } = parsed.data;
+  const said: Said = { contextId, taskId, text: "", data: [] };
+  const texts: string[] = [];
+  for (const { content } of parts) {
+    if (content.$case === "text") texts.push(content.value);
+    else if (content.$case === "data") said.data.push(content.value);
+    else throw new ContentTypeNotSupportedError("Send text and data parts: files are not taken.");
+  }
+  return { ...said, text: texts.join("\n") };
+}
+
+/**
+ * The input of a run. Data goes into the channels that it names; of a conversation the rest is words for the model, as
+ * JSON. Throws where a graph without messages is told words.
+ */
+export function toInput({ text, data }: Said, channels: readonly string[]): JsonObject {
+  const input: JsonObject = {};
+  if (!channels.includes("messages")) {
+    if (text.trim() !== "") {
+      throw new RequestMalformedError(
+        'The graph of this assistant has no channel "messages": send one data part with its input, and no text.',
+      );
+    }
+    for (const value of data) Object.assign(input, objectOf(value));
+    return input;
+  }
+  const words = text === "" ? [] : [text];
+  for (const value of data) {
+    const entries = Object.entries(JsonObject.safeParse(value).data ?? { "": value });
+    const isField = ([name]: [string, unknown]): boolean => channels.includes(name);
+    Object.assign(input, Object.fromEntries(entries.filter(isField)));
+    const others = entries.filter((entry) => !isField(entry));
+    if (others.length > 0) words.push(JSON.stringify(others[0]?.[0] === "" ? value : Object.fromEntries(others)));
+  }
+  if (words.length === 0 && "messages" in input) return input;
+  return { ...input, messages: [{ role: "user", content: words.join("\n\n") }] };
+}
+
+function objectOf(value: unknown): JsonObject {
+  const parsed = JsonObject.safeParse(value);
+  if (!parsed.success)
+    throw new RequestMalformedError("A data part for this assistant is an object: its graph's input.");
+  return parsed.data;
+}
+
+/**
+ * What the question that waits is answered with: data as it is (by the ids of questions, where it names them), words as
+ * they are, but for a question about actions of a graph that is not ours, which takes a yes or a no.
+ */
+export function toResume(said: Said, waiting: readonly Approval[], understandsWords: boolean): unknown {
+  const [first] = waiting;
+  const [data] = said.data;
+  const ids = waiting.map(({ interrupt_id }) => interrupt_id);
+  if (said.data.length > 0) {
+    const named = Object.keys(JsonObject.safeParse(data).data ?? {});
+    return named.length > 0 && named.every((id) => ids.includes(id)) ? data : { [first?.interrupt_id ?? ""]: data };
+  }
+  return { [first?.interrupt_id ?? ""]: understandsWords ? said.text : answerOf(said.text, first?.value) };
+}
+
+function answerOf(text: string, value: unknown): unknown {
+  const question = readQuestion(value);
+  if (question.actions.length === 0) return text;
+  const { kind } = readDecision(text);
+  if (kind === "approve" || kind === "reject") return resumeValue(question, { type: kind });
+  throw new RequestMalformedError(
+    'This question takes yes or no, or a data part {"decisions": [{"type": "approve"}]}.',
+  );
 }

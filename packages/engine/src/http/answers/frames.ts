@@ -1,10 +1,48 @@
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { isAIMessageChunk, isBaseMessage } from "../../message-kinds.ts";
 import type { Language } from "../../language.ts";
-import type { RunEvent, StreamMode } from "../../run-events.ts";
+import { type RunEvent, type StreamMode, streamModes } from "../../run-events.ts";
 import { toWireRunError } from "../errors.ts";
-import { Renderings } from "./renderings.ts";
 import { toWireJson } from "./wire.ts";
+import { z } from "zod";
+import type { HttpContext } from "../environment.ts";
+
+/** Together the long ones have at most so many characters or bytes; the oldest go first. */
+const mostKept = 32 * 1024 * 1024;
+
+/** From this length on a rendering is long: short ones stay as long as what they were made of. */
+const longFrom = 8 * 1024;
+
+/**
+ * What was rendered of objects that several readers get, in the order in which they came. A run keeps its newest events
+ * for its readers; each may be a state of megabytes, whose messages they share, and its text would not.
+ */
+export class Renderings<Rendering> {
+  readonly #known = new WeakMap<object, Rendering>();
+  readonly #long: { of: WeakRef<object>; length: number }[] = [];
+  #kept = 0;
+
+  /** `undefined` where it was not rendered, or that is too long ago. */
+  get(of: object): Rendering | undefined {
+    return this.#known.get(of);
+  }
+
+  /** Keeps a rendering of this length. */
+  set(of: object, rendering: Rendering, length: number): void {
+    this.#known.set(of, rendering);
+    if (length < longFrom) return;
+    this.#long.push({ of: new WeakRef(of), length });
+    this.#kept += length;
+    while (this.#kept > mostKept) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    const oldest = this.#long.shift();
+    const of = oldest?.of.deref();
+    this.#kept -= oldest?.length ?? 0;
+    if (of !== undefined) this.#known.delete(of);
+  }
+}
 
 /** What one reader asked for. */
 export interface FrameOptions {
@@ -143,4 +181,41 @@ function metadataText(metadata: Record<string, unknown>): string {
     renderedMetadata.set(metadata, text);
   }
   return text;
+}
+
+const Names = z.array(z.string());
+
+/**
+ * The names under a key of the query; `undefined` without one. Several come by commas, as a repeated key (SDK 1.15), or
+ * as a JSON array (SDK 2.0.0, which writes every value that is no text so).
+ */
+export function namesInQuery(context: HttpContext, key: string): string[] | undefined {
+  const names = (context.req.queries(key) ?? []).flatMap(namesIn).filter((name) => name !== "");
+  return names.length === 0 ? undefined : names;
+}
+
+/** The names in the query's `stream_mode`; `undefined` without one. */
+export function namedModes(context: HttpContext): string[] | undefined {
+  return namesInQuery(context, "stream_mode");
+}
+
+/** The known ones of the modes in the query: who names only others gets no data, who names none (`undefined`) gets all. */
+export function knownModes(context: HttpContext): StreamMode[] | undefined {
+  const names = namedModes(context);
+  return names && streamModes.filter((mode) => names.includes(mode));
+}
+
+/** The paths of subgraphs in the query's `namespace`, where the root is the empty one; `undefined` without any. */
+export function namespacesInQuery(context: HttpContext): string[] | undefined {
+  return context.req.queries("namespace")?.flatMap((text) => (text.startsWith("[") ? namesIn(text) : [text]));
+}
+
+function namesIn(text: string): string[] {
+  if (!text.startsWith("[")) return text.split(",");
+  try {
+    return Names.safeParse(JSON.parse(text)).data ?? [text];
+  } catch {
+    // No array after all: a mode that nobody knows.
+    return [text];
+  }
 }

@@ -3,7 +3,7 @@ import type { HttpContext } from "../environment.ts";
 import { sendEvents } from "./sse.ts";
 
 /** News of something that has no end: what is so now, and every change. */
-export interface News<Item> {
+interface News<Item> {
   /** The path of the stream. */
   path: string;
   /** What is so now, then what changes; the signal ends it when the reader goes. */

@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { errorCodes } from "../../errors/errors.ts";
-import { JsonObject, MultitaskStrategy, PendingInterrupt, RunStatus, SessionStatus } from "../../storage/records.ts";
-import { ThreadTtlShape } from "../requests/thread-ttl.ts";
+import {
+  type Assistant,
+  JsonObject,
+  MultitaskStrategy,
+  PendingInterrupt,
+  RunStatus,
+  SessionStatus,
+} from "../../storage/records.ts";
+import { ThreadTtlShape } from "../requests/thread.ts";
 
 /** The answers of the wire, as `/openapi.json` describes them. */
 export const AssistantShape = z
@@ -138,3 +145,8 @@ export const PromptProblemShape = z
 export const PromptVerdictShape = z
   .object({ valid: z.boolean(), problems: z.array(PromptProblemShape), text: z.string() })
   .meta({ ref: "PromptVerdict" });
+
+/** The wire's Assistant: whose it is stays here. */
+export function toWireAssistant({ owner: _owner, is_system: _isSystem, ...assistant }: Assistant): object {
+  return assistant;
+}

@@ -1,6 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { isBaseMessage, kindOf } from "../../message-kinds.ts";
-import { withoutSealed } from "../../sealed-field.ts";
+import { isBaseMessage, kindOf, withoutSealed } from "../../message-kinds.ts";
+import type { HttpContext } from "../environment.ts";
+import { packedFrom } from "../middleware/request-basics.ts";
+import type { Language } from "../../language.ts";
 
 /** Levels of nesting that are written out; deeper ones become a text, so that a value that holds itself has an end. */
 const maximumDepth = 100;
@@ -78,4 +80,60 @@ function wireMessage(message: BaseMessage, depth: number): Record<string, unknow
     artifact: toWire(fields["artifact"], depth + 1),
     metadata: toWire(fields["metadata"], depth + 1),
   };
+}
+
+/** Answers 200 with any value, messages included. */
+export function answerJson(context: HttpContext, value: unknown): Response {
+  return answerBody(context, toWireJson(value), "application/json");
+}
+
+/** Answers 200 with a text or bytes of a type. What is long goes out packed, for who takes that. */
+export function answerBody(context: HttpContext, body: string | Uint8Array<ArrayBuffer>, type: string): Response {
+  if (body.length >= packedFrom) context.set("isLong", true);
+  return context.body(body, 200, { "Content-Type": type });
+}
+
+/** Says how many rows match in all, and where the next page begins, as the SDK's paging reads it. */
+export function pageHeaders(context: HttpContext, page: { offset: number; total: number; count: number }): void {
+  const next = page.offset + page.count;
+  context.header("X-Pagination-Total", String(page.total));
+  if (next < page.total) context.header("X-Pagination-Next", String(next));
+}
+
+/** Only the fields of a row that were asked for. */
+export function selected(row: object, fields: readonly string[] | null | undefined): object {
+  if (fields === null || fields === undefined) return row;
+  return Object.fromEntries(Object.entries(row).filter(([name]) => fields.includes(name)));
+}
+
+/** The language a reader prefers by `Accept-Language`: Chinese where it comes before English, else English. */
+export function languageOf(context: HttpContext): Language {
+  const wanted = (context.req.header("accept-language") ?? "")
+    .slice(0, 1000)
+    .split(",")
+    .map((part) => {
+      const [tag = "", ...parameters] = part.trim().toLowerCase().split(";");
+      const quality = parameters.map((one) => /^\s*q=([\d.]+)\s*$/u.exec(one)?.[1]).find((text) => text !== undefined);
+      return { tag: tag.trim(), quality: quality === undefined ? 1 : Number(quality) };
+    })
+    .filter(({ tag, quality }) => quality > 0 && /^(en|zh)\b/u.test(tag))
+    .toSorted((one, other) => other.quality - one.quality);
+  return wanted[0]?.tag.startsWith("zh") === true ? "zh" : "en";
+}
+
+/** The beginning of a field that names one key of the values. */
+const ofValues = "values.";
+
+/**
+ * Only the fields of a ThreadState that were asked for; `values.<key>` is one key of its values. All of them when
+ * nothing was asked for, `values` as a whole when that was.
+ */
+export function selectState(state: object, fields: readonly string[] | null | undefined): object {
+  if (fields === null || fields === undefined) return state;
+  const entries = new Map<string, unknown>(Object.entries(state));
+  const chosen = [...entries].filter(([name]) => fields.includes(name));
+  const keys = fields.filter((field) => field.startsWith(ofValues)).map((field) => field.slice(ofValues.length));
+  if (fields.includes("values") || keys.length === 0) return Object.fromEntries(chosen);
+  const values = Object.entries(entries.get("values") ?? {}).filter(([key]) => keys.includes(key));
+  return Object.fromEntries([["values", Object.fromEntries(values)], ...chosen]);
 }

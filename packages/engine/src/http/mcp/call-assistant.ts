@@ -7,7 +7,7 @@ import type { Approval, Assistant, JsonObject, Run } from "../../storage/records
 import type { HttpServices } from "../environment.ts";
 import { toWireRunError } from "../errors.ts";
 import type { Language } from "../../language.ts";
-import { questionText } from "../requests/question-text.ts";
+import { questionText } from "../requests/thread.ts";
 import { admitRun } from "../requests/runs.ts";
 import { RunBody } from "../requests/run-request.ts";
 import { Id } from "../validate.ts";

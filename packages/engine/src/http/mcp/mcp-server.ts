@@ -1,18 +1,21 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import {
   CallToolRequestSchema,
+  type ElicitRequestFormParams,
   ErrorCode,
   ListToolsRequestSchema,
   McpError,
-  type ElicitRequestFormParams,
+  type Tool,
 } from "@modelcontextprotocol/sdk/types.js";
-import { isAppError, explain } from "../../errors/errors.ts";
+import { explain, isAppError } from "../../errors/errors.ts";
 import type { Language } from "../../language.ts";
 import type { Question } from "../../sessions/questions/questions.ts";
-import type { HttpServices } from "../environment.ts";
-import { versions } from "../versions.ts";
-import { assistantOf, listTools } from "./assistant-tools.ts";
+import { type HttpServices, versions } from "../environment.ts";
 import { callAssistant, type Caller, type Decision } from "./call-assistant.ts";
+import { z } from "zod";
+import { findAssistant } from "../../graphs/load.ts";
+import type { Assistant } from "../../storage/records.ts";
+import type { EventStore } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 
 /** Milliseconds that a person has for an answer; then the call's result says what waits. */
 const longestQuestion = 30 * 60_000;
@@ -100,4 +103,99 @@ function decisionOf({ actions }: Question, content: Record<string, unknown>): De
 function declined({ actions }: Question, action: "decline" | "cancel"): Decision {
   if (action === "cancel" || actions.length === 0) return { kind: "left" };
   return { kind: "answered", value: { decisions: actions.map(() => ({ type: "reject" })) } };
+}
+
+/** Assistants told in one answer to `tools/list`. */
+const pageSize = 100;
+
+/** What a call may say beside the graph's own input. */
+const ownArguments = {
+  thread_id: {
+    type: "string",
+    description: "The conversation that goes on: the thread_id of an earlier result. Leave it out for a new one.",
+  },
+  resume: {
+    description:
+      'Answers what waits in that conversation: {"decisions": [{"type": "approve"}]}, or "reject" with a "message", for actions; else the answer itself.',
+  },
+} as const;
+
+const ObjectSchema = z.looseObject({
+  properties: z.record(z.string(), z.unknown()).default({}),
+  required: z.array(z.string()).default([]),
+});
+
+/** The name of an assistant's tool: that of its graph, or for those that users made their own, as tools may be named. */
+function toolName({ name, graph_id, assistant_id, is_system }: Assistant): string {
+  const given = (is_system ? graph_id : (name ?? graph_id)).replaceAll(/[^\w-]+/gu, "_").slice(0, 50);
+  return is_system && given === graph_id ? given : `${given}-${assistant_id.slice(0, 8)}`;
+}
+
+/** One page of the assistants that the caller sees, each as a tool; `cursor` is where the page begins. */
+async function listTools(
+  { storage, graphs }: HttpServices,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<{ tools: Tool[]; nextCursor?: string }> {
+  const offset = z.coerce.number().int().min(0).catch(0).parse(cursor);
+  const query = { limit: pageSize, offset, sort_by: "created_at", sort_order: "asc" } as const;
+  const { assistants, total } = await storage.assistants.search(query, graphs.assistants());
+  const tools = await Promise.all(
+    assistants.map(async (assistant): Promise<Tool> => {
+      const { input_schema } = await graphs.schemas(assistant.graph_id, signal);
+      return {
+        name: toolName(assistant),
+        title: assistant.name ?? assistant.graph_id,
+        description: assistant.description ?? `Runs the graph ${assistant.graph_id}.`,
+        inputSchema: inputSchema(input_schema),
+      };
+    }),
+  );
+  return { tools, ...(offset + pageSize < total && { nextCursor: String(offset + pageSize) }) };
+}
+
+/** The assistant of a tool; `undefined` where the caller may run none of that name. */
+async function assistantOf({ storage, runnable, graphs }: HttpServices, name: string): Promise<Assistant | undefined> {
+  // As a run may name it: also where rules show the user no list.
+  const ofGraph = graphs.findAssistant(name);
+  if (ofGraph !== undefined) return await findAssistant(runnable, graphs, ofGraph.assistant_id);
+  const system = graphs.assistants();
+  for (let offset = 0; ; offset += pageSize) {
+    const { assistants, total } = await storage.assistants.search({ limit: pageSize, offset }, system);
+    const found = assistants.find((assistant) => toolName(assistant) === name);
+    if (found !== undefined || offset + pageSize >= total) return found;
+  }
+}
+
+/** The graph's input with what a call may say beside it. Nothing is required: an answer brings no input. */
+function inputSchema(input: unknown): Tool["inputSchema"] {
+  const { properties, required: _required, ...rest } = ObjectSchema.parse(input ?? {});
+  return { ...rest, type: "object", properties: { ...ownArguments, ...properties } };
+}
+
+/** Events that a client can come back to, for all its streams. */
+const mostEvents = 1_000;
+
+/** The newest events of one client's streams, so that one whose connection was cut misses nothing (`Last-Event-ID`). */
+export function createEventStore(): EventStore {
+  const events: { id: string; streamId: string; message: Parameters<EventStore["storeEvent"]>[1] }[] = [];
+  let last = 0;
+  return {
+    async storeEvent(streamId, message) {
+      last += 1;
+      const id = String(last);
+      events.push({ id, streamId, message });
+      if (events.length > mostEvents) events.shift();
+      return id;
+    },
+    async getStreamIdForEventId(id) {
+      return events.find((event) => event.id === id)?.streamId;
+    },
+    async replayEventsAfter(id, { send }) {
+      const at = events.findIndex((event) => event.id === id);
+      const streamId = events[at]?.streamId ?? "";
+      for (const event of events.slice(at + 1)) if (event.streamId === streamId) await send(event.id, event.message);
+      return streamId;
+    },
+  };
 }

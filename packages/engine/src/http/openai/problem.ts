@@ -1,18 +1,21 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
-import { AppError, explain, isAppError, type ErrorCode } from "../../errors/errors.ts";
+import { AppError, type ErrorCode, explain, isAppError } from "../../errors/errors.ts";
 import type { Logger } from "../../logger.ts";
-import { Refusal } from "../../manifest/refusal.ts";
+import { Refusal } from "../../manifest/auth.ts";
 import type { RunError } from "../../storage/records.ts";
-import type { HttpContext } from "../environment.ts";
+import type { HttpContext, HttpEnvironment } from "../environment.ts";
 import { statusOf } from "../errors.ts";
+import type { MiddlewareHandler } from "hono";
+import { resolver, uniqueSymbol } from "hono-openapi";
+import { readJson } from "../validate.ts";
 
 /** Paths whose errors have OpenAI's form, also those of the key check and of the limits. */
 export const openAiPaths = /^\/v1\/(chat\/completions|responses|models)(\/|$)/u;
 
 /** The body of every error of these routes. */
-export const OpenAiError = z
+const OpenAiError = z
   .object({
     error: z.object({
       message: z.string(),
@@ -100,4 +103,34 @@ function typeOf(status: number): string {
     default:
       return status < 500 ? "invalid_request_error" : "server_error";
   }
+}
+
+/** What all routes say of their errors. */
+export const failing = {
+  errors: {
+    401: "No key, or a wrong one",
+    404: "No such model or response",
+    422: "The Idempotency-Key came with another request",
+    429: "Too many runs wait; Retry-After says when to come back",
+  },
+  errorAnswers: { 401: OpenAiError, 404: OpenAiError, 422: OpenAiError, 429: OpenAiError },
+};
+
+/** What the routes say that start a run. */
+export const starting = { ...failing, headers: ["Idempotency-Key"], tellsPosition: true } as const;
+
+type BodyReader<Schema extends z.ZodType> = MiddlewareHandler<
+  HttpEnvironment,
+  string,
+  { in: { json: z.input<Schema> }; out: { json: z.output<Schema> } }
+>;
+
+/** Parses the JSON body; what is wrong is thrown, and answered in OpenAI's form. */
+export function openAiBody<Schema extends z.ZodType>(schema: Schema): BodyReader<Schema> {
+  const read: BodyReader<Schema> = async (context, next) => {
+    // Hono keeps validated data untyped; `valid()` gives it the type of `out` above.
+    context.req.addValidatedData("json", schema.parse(await readJson(context)) as object);
+    return next();
+  };
+  return Object.assign(read, { [uniqueSymbol]: { target: "json", ...resolver(schema, { options: { io: "input" } }) } });
 }

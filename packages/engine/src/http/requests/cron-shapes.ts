@@ -1,8 +1,10 @@
 import { z } from "zod";
-import { isSchedule, isTimeZone } from "../../crons/schedule.ts";
-import { JsonObject } from "../../storage/records.ts";
-import { RunBody } from "./run-request.ts";
+import { isSchedule, isTimeZone } from "../../crons/clock.ts";
+import { JsonObject, type Session } from "../../storage/records.ts";
+import { RunBody, toRunRequest } from "./run-request.ts";
 import { FieldNames, Id } from "../validate.ts";
+import type { RunRequest } from "../../runs/admission/draft.ts";
+import { checkedBody } from "./runs.ts";
 
 /** What the runs of a cron are asked for: a run's body without what only one run can have. */
 export const CronPayload = RunBody.omit({
@@ -82,3 +84,14 @@ export const CronShape = z
     updated_at: z.string(),
   })
   .meta({ ref: "Cron" });
+
+/** What the payload of a cron asks of a run in a session. A run that comes while another one works waits its turn. */
+export async function cronRequest(
+  services: Parameters<typeof checkedBody>[0],
+  payload: JsonObject,
+  session: Session,
+  temporary: boolean,
+): Promise<RunRequest> {
+  const { body } = await checkedBody(services, RunBody.parse({ multitask_strategy: "enqueue", ...payload }));
+  return toRunRequest(body, session, {}, temporary);
+}

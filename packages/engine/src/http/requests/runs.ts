@@ -2,25 +2,25 @@ import { HTTPException } from "hono/http-exception";
 import type { Language } from "../../language.ts";
 import { AppError, isAppError } from "../../errors/errors.ts";
 import type { StreamMode } from "../../run-events.ts";
-import { findAssistant } from "../../graphs/find-assistant.ts";
-import { noAssistant } from "../../runs/admission/draft.ts";
-import type { RunRequest } from "../../runs/admission/draft.ts";
+import { findAssistant } from "../../graphs/load.ts";
+import { noAssistant, type RunRequest } from "../../runs/admission/draft.ts";
 import { expireSession } from "../../sessions/questions/approvals.ts";
 import { keptConfigurable, lastingKeys } from "../../sessions/configuration.ts";
 import { readCommandMessages, readInputMessages } from "../../sessions/state/run-input.ts";
 import { readValues } from "../../sessions/sessions.ts";
 import type { Assistant, JsonObject, Run, Session } from "../../storage/records.ts";
-import { checkWebhook } from "./check-webhook.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { toWireRunError } from "../errors.ts";
 import { createFrames, frameLength, gapFrame } from "../answers/frames.ts";
-import { languageOf } from "../answers/language.ts";
-import { toRunRequest, type RunBody } from "./run-request.ts";
-import { withCallsOf } from "./shown-thread.ts";
-import { sendEvents } from "../answers/sse.ts";
-import { submissionOf } from "./submission.ts";
-import { sendWhenReady } from "../answers/wait.ts";
-import { toWireJson } from "../answers/wire.ts";
+import { languageOf, toWireJson } from "../answers/wire.ts";
+import { type RunBody, toRunRequest } from "./run-request.ts";
+import { withCallsOf } from "./thread.ts";
+import { sendEvents, sendWhenReady } from "../answers/sse.ts";
+import { submissionOf } from "../validate.ts";
+import { isOwnPath } from "../../runs/webhook-sender.ts";
+import type { WebhookSettings } from "../../config/tool-settings.ts";
+import { readWebAddress } from "../../net/checked-agent.ts";
+import type { RunEnd } from "../../runs/options.ts";
 
 /** The wire's Run. */
 export function toWireRun(run: Run): object {
@@ -245,4 +245,32 @@ export function lastEventId(context: HttpContext): number {
     throw new HTTPException(400, { message: "Last-Event-ID must be the id of an event of this stream, or -1" });
   }
   return Number(text);
+}
+
+/**
+ * Refuses a webhook that would not be told: no address of the web and no path of this server, or a host that is not in
+ * the public internet and that the operator has not named.
+ */
+export function checkWebhook(url: string, { allowed }: WebhookSettings): void {
+  if (isOwnPath(url)) return;
+  try {
+    readWebAddress(url, allowed);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "blocked") throw error;
+    throw new AppError("blocked", `webhook: ${error.message}`, {
+      suggestion: "Use a public address, or have the operator name the host in MILLRACE_WEBHOOK_ALLOW.",
+      cause: error,
+    });
+  }
+}
+
+/** What is told of a run's end: the Run, its last values, how it failed, and when it worked. */
+export function webhookBody(run: Run, { values, started_at, ended_at }: RunEnd): string {
+  return toWireJson({
+    ...toWireRun(run),
+    run_started_at: started_at,
+    run_ended_at: ended_at,
+    values,
+    ...(run.error && { error: run.error.message }),
+  });
 }

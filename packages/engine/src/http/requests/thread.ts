@@ -1,6 +1,17 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { Session } from "../../storage/records.ts";
+import { askingRun } from "../../runs/admission/asking-run.ts";
+import { readNewest } from "../../runs/follow/newest-state.ts";
+import type { Graphs } from "../../graphs/load.ts";
+import type { HttpServices } from "../environment.ts";
+import { z } from "zod";
+import { Minutes } from "../../config/default-times.ts";
+import { SessionTtl, type SessionTtlStore } from "../../storage/session-ttls.ts";
+import { errorQuestion } from "../../errors/error-texts.ts";
+import type { Language } from "../../language.ts";
+import { chainQuestion, questionFor } from "../../sessions/questions/operation-questions.ts";
+import type { Question } from "../../sessions/questions/questions.ts";
 
 /** The wire's Thread: `values` and `interrupts` are left out while there are none. */
 export function toThread(session: Session, values: Record<string, unknown> | undefined): object {
@@ -77,4 +88,96 @@ export function toCheckpoint(config: RunnableConfig | undefined): object | null 
     checkpoint_id: place["checkpoint_id"],
     checkpoint_map: place["checkpoint_map"] ?? null,
   };
+}
+
+/** The wire's Thread of a session, with all that is read for it: its newest values, when they were written, its error. */
+export async function shownThread(
+  { storage, runs, graphs }: Pick<HttpServices, "storage" | "runs" | "graphs">,
+  session: Session,
+) {
+  const newest = await readNewest(storage, session.session_id);
+  const values = await withCallsOf(session, newest?.values, graphs);
+  const failed = session.status === "error" ? await askingRun(runs, session.session_id) : undefined;
+  return {
+    ...toThread(session, values),
+    ...(newest && { state_updated_at: newest.written_at }),
+    ...(failed?.error && { error: { error: failed.error.error, message: failed.error.message } }),
+  };
+}
+
+/** The values of a session with the calls about which it asks a person. */
+export async function withCallsOf<Values>(
+  { session_id, metadata, interrupts }: Session,
+  values: Values,
+  graphs: Graphs,
+): Promise<Values> {
+  const graphId = metadata["graph_id"];
+  const isServed = typeof graphId === "string" && graphs.ids().includes(graphId);
+  const graph = isServed ? graphs.fixed(graphId) : undefined;
+  return graph === undefined ? values : await graphs.shownValues(values, interrupts, { graph, sessionId: session_id });
+}
+
+const Step = /\.?([^.[\]]+)|\[(-?\d+)\]/gu;
+
+/**
+ * What stands at a path such as `values.messages[-1].content`: keys by dots, places of lists in brackets, negative ones
+ * from the end (`extract`). `null` where there is nothing.
+ */
+export function extractPath(value: unknown, path: string): unknown {
+  let at: unknown = value;
+  for (const [, key, index] of path.matchAll(Step)) {
+    if (typeof at !== "object" || at === null) return null;
+    if (index === undefined) at = new Map<string, unknown>(Object.entries(at)).get(key ?? "");
+    else at = Array.isArray(at) ? at.at(Number(index)) : undefined;
+  }
+  return at ?? null;
+}
+
+/** Whether a path reads as one: nothing is left over between its steps. */
+export function isPath(path: string): boolean {
+  return path !== "" && path.replaceAll(Step, "") === "";
+}
+
+const { strategy: Strategy } = SessionTtl.shape;
+
+/** How long a thread stays that nobody touches: minutes, or minutes and what becomes of it. */
+export const ThreadTtl = z
+  .union([Minutes, z.object({ ttl: Minutes, strategy: Strategy.nullish() })])
+  .describe(
+    "Minutes that the thread stays after it was last touched, and whether it goes then (`delete`) or its states but the newest one",
+  );
+
+/** A thread's time as the wire shows it. */
+export const ThreadTtlShape = z.object({
+  strategy: Strategy,
+  ttl_minutes: z.number(),
+  expires_at: z.string(),
+});
+
+/** A thread's time in the wire's words; nothing of a thread that has none. */
+export function toWireTtl(ttl: SessionTtl | undefined): { ttl?: z.infer<typeof ThreadTtlShape> } {
+  if (ttl === undefined) return {};
+  return { ttl: { strategy: ttl.strategy, ttl_minutes: ttl.minutes, expires_at: ttl.expires_at } };
+}
+
+/** Gives a thread, by `set`, the time that a request names, and says which; without one (`undefined`) nothing is changed or said. */
+export async function setTtl(
+  set: (ttl: Parameters<SessionTtlStore["set"]>[1]) => ReturnType<SessionTtlStore["set"]>,
+  wanted: z.infer<typeof ThreadTtl> | null | undefined,
+): Promise<ReturnType<typeof toWireTtl>> {
+  if (wanted === undefined) return {};
+  if (wanted === null) return toWireTtl(await set(null));
+  const { ttl: minutes, strategy = null } = typeof wanted === "number" ? { ttl: wanted } : wanted;
+  return toWireTtl(await set({ minutes, strategy: strategy ?? "delete" }));
+}
+
+/** Questions of ours stand in the reader's language; those of graphs and of the model as they were asked. */
+export function questionText(
+  { kind, actions, operation, failure, question }: Question,
+  language: Language,
+): string | null {
+  if (operation !== undefined) return questionFor(operation, language);
+  const [action] = actions;
+  if (kind === "chain_confirm" && action !== undefined) return chainQuestion(action.name, language);
+  return failure === undefined ? question : errorQuestion(failure.code, failure.hasOther, language);
 }

@@ -3,9 +3,8 @@ import { END } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
-import { isFormerGraph } from "../../graphs/former-graph.ts";
+import { isFormerGraph, type ServedGraph } from "../../graphs/served-graph.ts";
 import type { Graphs } from "../../graphs/load.ts";
-import type { ServedGraph } from "../../graphs/extension.ts";
 import type { CronTurn } from "../../storage/crons.ts";
 import {
   JsonObject,

@@ -1,6 +1,6 @@
 import { v7 as uuid } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { holdsMessages, type WithChannels } from "../../graphs/message-channels.ts";
+import { holdsMessages, type WithChannels } from "../../graphs/served-graph.ts";
 import { isBaseMessage } from "../../message-kinds.ts";
 
 const Dictionary = z.record(z.string(), z.unknown());

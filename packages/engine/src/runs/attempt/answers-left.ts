@@ -1,7 +1,7 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import { z } from "zod";
 import type { JsonObject, Run, RunError, Session } from "../../storage/records.ts";
-import type { ServedGraph } from "../../graphs/extension.ts";
+import type { ServedGraph } from "../../graphs/served-graph.ts";
 
 /** An answer for each question, by the id that LangGraph gives it. */
 export const Addressed = z.record(z.string().regex(/^[0-9a-f]{32}$/u), z.unknown());

@@ -4,8 +4,7 @@ import { Command, Send, isGraphDrained, isInterrupted, type Interrupt, type RunC
 import { z } from "zod";
 import { isAppError } from "../../errors/errors.ts";
 import { streamModes, type StreamMode } from "../../run-events.ts";
-import { checkpointerFor, isFormerGraph } from "../../graphs/former-graph.ts";
-import type { ServedGraph } from "../../graphs/extension.ts";
+import { checkpointerFor, isFormerGraph, type ServedGraph } from "../../graphs/served-graph.ts";
 import { JsonObject, type Run } from "../../storage/records.ts";
 import type { Logger } from "../../logger.ts";
 import { answersLeft } from "./answers-left.ts";

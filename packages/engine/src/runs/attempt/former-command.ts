@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
-import { isFormerGraph } from "../../graphs/former-graph.ts";
-import type { ServedGraph } from "../../graphs/extension.ts";
-import { isBefore } from "../../manifest/package-version.ts";
+import { isFormerGraph, type ServedGraph } from "../../graphs/served-graph.ts";
+import { isBefore } from "../../manifest/user-module.ts";
 import type { JsonObject, Run } from "../../storage/records.ts";
 import { readPause } from "../status.ts";
 

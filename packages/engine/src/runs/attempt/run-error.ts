@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { errorMessage, explain, isAppError } from "../../errors/errors.ts";
-import { adviceOf } from "../../errors/advice.ts";
+import { adviceOf, errorMessage, explain, isAppError } from "../../errors/errors.ts";
 import type { RunError } from "../../storage/records.ts";
 
 /** What a graph's schemas throw at an input or a context they do not accept, of any copy of zod. */

@@ -1,7 +1,7 @@
 import { RunControl } from "@langchain/langgraph";
 import { AppError } from "../../errors/errors.ts";
 import type { StopReason } from "../../run-events.ts";
-import { withTimeout } from "../../concurrency/with-timeout.ts";
+import { withTimeout } from "../../concurrency/abort.ts";
 
 /**
  * Where a run stands on its way to a stop. `idle`: it has not begun, or it ended by itself; `stopping`: what it did is

@@ -1,8 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { isBaseMessage } from "../../message-kinds.ts";
-import { repairToolPairs } from "../../message-repair.ts";
+import { isBaseMessage, repairToolPairs } from "../../message-kinds.ts";
 import { AppError } from "../../errors/errors.ts";
 import type { SessionStorage } from "../scope/session-storage.ts";
 import { readValues } from "../sessions.ts";

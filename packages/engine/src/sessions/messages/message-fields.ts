@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { textOf } from "../../message-text.ts";
+import { textOf } from "../../message-kinds.ts";
 import { JsonObject } from "../../storage/records.ts";
 import { Attachment } from "./attachments.ts";
 

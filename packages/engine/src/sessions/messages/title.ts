@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { isHumanMessage } from "../../message-kinds.ts";
-import { textOf } from "../../message-text.ts";
+import { isHumanMessage, textOf } from "../../message-kinds.ts";
 import type { Session } from "../../storage/records.ts";
 
 /** Characters a title by the rule has at most. */

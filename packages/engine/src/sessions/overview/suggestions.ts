@@ -1,8 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
-import { isHumanMessage } from "../../message-kinds.ts";
-import { textOf } from "../../message-text.ts";
+import { isHumanMessage, textOf } from "../../message-kinds.ts";
 import { AppError } from "../../errors/errors.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
 import { readMessages } from "../messages/conversation.ts";

@@ -1,6 +1,5 @@
 import { AppError } from "../../errors/errors.ts";
-import type { AuthEvent } from "../../manifest/auth.ts";
-import { Refusal } from "../../manifest/refusal.ts";
+import { type AuthEvent, Refusal } from "../../manifest/auth.ts";
 import type { AssistantStore } from "../../storage/assistants.ts";
 import { contains } from "../../storage/items/contains.ts";
 import type { Assistant } from "../../storage/records.ts";

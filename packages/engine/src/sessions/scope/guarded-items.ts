@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
-import type { AuthEvent, RowFilter } from "../../manifest/auth.ts";
-import { Refusal } from "../../manifest/refusal.ts";
+import { type AuthEvent, Refusal, type RowFilter } from "../../manifest/auth.ts";
 import type { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
 import { contains } from "../../storage/items/contains.ts";
 import { JsonObject } from "../../storage/records.ts";

@@ -5,7 +5,7 @@ import type { AssistantStore } from "../../storage/assistants.ts";
 import type { Assistant, Namespace, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { accessTo, requireAccess, type Access } from "./access.ts";
-import type { CurrentChanges } from "./current-changes.ts";
+import type { CurrentChanges } from "../../concurrency/feed.ts";
 import { trackNewSessions, type NewSessions } from "./new-sessions.ts";
 import { guardedAssistants, runnableAssistants } from "./guarded-assistants.ts";
 import { guardedItems } from "./guarded-items.ts";

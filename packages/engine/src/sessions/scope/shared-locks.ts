@@ -1,5 +1,5 @@
 import { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
-import { CurrentChanges } from "./current-changes.ts";
+import { CurrentChanges } from "../../concurrency/feed.ts";
 
 /** What the scopes of one server share, so that requests of different callers wait for and wake each other. */
 export interface SharedLocks {

@@ -2,7 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import { AppError, errorMessage } from "../../errors/errors.ts";
 import type { Graphs } from "../../graphs/load.ts";
-import type { ServedGraph } from "../../graphs/extension.ts";
+import type { ServedGraph } from "../../graphs/served-graph.ts";
 import { lastWorkedRun } from "../../runs/admission/asking-run.ts";
 import { readPause } from "../../runs/status.ts";
 import { requireCheckpoint } from "../../runs/admission/draft.ts";

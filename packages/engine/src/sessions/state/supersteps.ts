@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AppError } from "../../errors/errors.ts";
 import type { Graphs } from "../../graphs/load.ts";
-import type { ServedGraph } from "../../graphs/extension.ts";
+import type { ServedGraph } from "../../graphs/served-graph.ts";
 import { toCommand } from "../../runs/attempt/execute.ts";
 import { readPause } from "../../runs/status.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";

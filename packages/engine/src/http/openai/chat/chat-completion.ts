@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { Run } from "../../../storage/records.ts";
-import type { InputMessage } from "../turn/input-message.ts";
+import type { InputMessage, TurnEvent } from "../turn/follow-turn.ts";
 import { failedRunBody } from "../problem.ts";
-import type { TurnEvent } from "../turn/follow-turn.ts";
 import type { ClientCall, TurnResult, TurnUsage } from "../turn/turn-reader.ts";
 
 const Usage = z.object({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JsonObject } from "../../../storage/records.ts";
-import { FunctionName, Metadata, ModelName, type InputMessage } from "../turn/input-message.ts";
+import { FunctionName, type InputMessage, Metadata, ModelName } from "../turn/follow-turn.ts";
 
 const Text = z.string();
 const Part = z.discriminatedUnion("type", [

@@ -11,16 +11,14 @@ import {
   type HttpEnvironment,
   type HttpServices,
 } from "../../environment.ts";
-import { answerJson } from "../../answers/json.ts";
-import { beginTurn, type BegunTurn } from "../turn/begin-turn.ts";
-import { choicesOf } from "../chat/choices.ts";
+import { answerJson } from "../../answers/wire.ts";
+import { beginTurn, type BegunTurn, noteWaiting } from "../turn/begin-turn.ts";
+import { choicesOf } from "../chat/chat-routes.ts";
 import { cancelsOnLeave, followTurn, streamTurn, wholeTurn, type TurnEvent } from "../turn/follow-turn.ts";
-import { noteWaiting } from "../turn/note-waiting.ts";
-import { OpenAiProblem } from "../problem.ts";
+import { failing, openAiBody, OpenAiProblem, starting } from "../problem.ts";
 import { ResponseBody, responseMessages, responseTools } from "./response-body.ts";
 import { ResponseEvents, responseFrame } from "./response-events.ts";
 import { keptUnder, KeptRequest, responseIdOf, ResponseObject, runIdOf, toResponse } from "./response-shape.ts";
-import { failing, openAiBody, starting } from "../route.ts";
 
 const Deleted = z.object({ id: z.string(), object: z.literal("response"), deleted: z.literal(true) });
 const tag = "OpenAI";

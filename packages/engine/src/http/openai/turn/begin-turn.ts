@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { findAssistant } from "../../../graphs/find-assistant.ts";
+import { findAssistant } from "../../../graphs/load.ts";
 import { readDecision } from "../../../sessions/questions/read-decision.ts";
-
 import { readQuestion, resumeValue } from "../../../sessions/questions/questions.ts";
 import { readMessages } from "../../../sessions/messages/conversation.ts";
 import { createSession } from "../../../sessions/sessions.ts";
@@ -9,10 +8,18 @@ import type { Approval, Assistant, JsonObject, Run, Session } from "../../../sto
 import type { HttpContext, HttpServices } from "../../environment.ts";
 import { RunBody } from "../../requests/run-request.ts";
 import { admitRun, tellPosition } from "../../requests/runs.ts";
-import { sessionIdOf, submissionOf } from "../../requests/submission.ts";
-import { Id } from "../../validate.ts";
-import { afterAnswer, digestOf, newMessages, toGraphMessages, wordsOf, type InputMessage } from "./input-message.ts";
+import { Id, sessionIdOf, submissionOf } from "../../validate.ts";
+import {
+  afterAnswer,
+  digestOf,
+  type InputMessage,
+  newMessages,
+  toGraphMessages,
+  type TurnEvent,
+  wordsOf,
+} from "./follow-turn.ts";
 import { OpenAiProblem } from "../problem.ts";
+import { toHistory } from "../chat/chat-completion.ts";
 
 /** Minutes that a thread stays that a client has not named: what waits in it can be answered so long. */
 const unnamedMinutes = 60;
@@ -210,4 +217,17 @@ function ownContext({ messages, tools, choices }: TurnRequest): JsonObject {
     // The client's tools are for work: no model is asked first where to go with it.
     ...(tools.length === 0 ? {} : { client_tools: tools, mode: "free_work" }),
   };
+}
+
+/** Notes with a thread that nobody has named after which answer it waits, so that the client's next request finds it. */
+export async function noteWaiting(
+  { storage }: Pick<HttpServices, "storage">,
+  { run, unnamed }: BegunTurn,
+  events: readonly TurnEvent[],
+): Promise<void> {
+  const last = events.at(-1);
+  if (unnamed === undefined || last === undefined || !("end" in last)) return;
+  if (last.end.questions.length + last.end.calls.length === 0) return;
+  const openai_waits = digestOf([...unnamed, toHistory(events)]);
+  await storage.sessions.update(run.session_id, { metadata: { openai_waits } });
 }

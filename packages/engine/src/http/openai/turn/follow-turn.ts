@@ -1,13 +1,18 @@
 import type { RunEvent } from "../../../run-events.ts";
-import type { Run } from "../../../storage/records.ts";
+import type { JsonObject, Run } from "../../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../../environment.ts";
 import { frameLength } from "../../answers/frames.ts";
-import { languageOf } from "../../answers/language.ts";
-import { questionText } from "../../requests/question-text.ts";
+import { languageOf } from "../../answers/wire.ts";
+import { questionText } from "../../requests/thread.ts";
 import { cancelAfterDisconnect } from "../../requests/runs.ts";
 import { readQuestion } from "../../../sessions/questions/questions.ts";
 import { sendEvents } from "../../answers/sse.ts";
-import { TurnReader, type TurnItem, type TurnResult } from "./turn-reader.ts";
+import { type TurnItem, TurnReader, type TurnResult } from "./turn-reader.ts";
+import { createHash } from "node:crypto";
+import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { isAIMessage, isHumanMessage, messageText } from "../../../message-kinds.ts";
+import { OpenAiProblem } from "../problem.ts";
 
 /** One piece of a turn, or its end. `question` is what waits, in words, which come after those of the assistant. */
 export type TurnEvent = { item: TurnItem } | { end: TurnResult; run: Run; question: string };
@@ -105,4 +110,126 @@ export async function wholeTurn(
 /** Whether a run ends when its client goes: as with OpenAI, unless the client may come back or has said otherwise. */
 export function cancelsOnLeave(context: HttpContext): boolean {
   return context.req.header("x-on-disconnect") !== "continue" && context.req.header("idempotency-key") === undefined;
+}
+
+/** The assistant, by its id, its graph's id or its name. */
+export const ModelName = z.string().min(1).max(500);
+/** The name of a tool of the client. */
+export const FunctionName = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/u, { error: "expected 1 to 64 letters, digits, _ or -" });
+/** What a client wants to be kept with its request; `thread_id` names the thread. */
+export const Metadata = z.record(z.string().max(64), z.union([z.string().max(512), z.number(), z.boolean()])).nullish();
+
+/** A message of a client, of either form. Content that is no text is of LangChain's content blocks. */
+export type InputMessage = { content: string | JsonObject[] } & (
+  | { role: "system" }
+  | { role: "user" }
+  | { role: "assistant"; calls: { id: string; name: string; args: string }[] }
+  | { role: "tool"; call: string }
+);
+
+/** The words of a message. */
+export function wordsOf({ content }: InputMessage): string {
+  if (typeof content === "string") return content;
+  return content.map((part) => (part["type"] === "text" ? String(part["text"]) : "")).join("");
+}
+
+/** The messages as a graph takes them. */
+export function toGraphMessages(messages: readonly InputMessage[]): JsonObject[] {
+  return messages.map((message): JsonObject => {
+    const { content } = message;
+    switch (message.role) {
+      case "assistant":
+        return {
+          role: "assistant",
+          content,
+          tool_calls: message.calls.map(({ id, name, args }) => ({
+            id,
+            name,
+            args: argumentsOf(args),
+            type: "tool_call",
+          })),
+        };
+      case "tool":
+        return { role: "tool", content, tool_call_id: message.call };
+      default:
+        return { role: message.role, content };
+    }
+  });
+}
+
+const Arguments = z.record(z.string(), z.unknown());
+
+function argumentsOf(text: string): JsonObject {
+  try {
+    return Arguments.parse(JSON.parse(text === "" ? "{}" : text));
+  } catch {
+    throw new OpenAiProblem(
+      "invalid_parameter",
+      "invalid_value",
+      `Arguments of a tool call are no JSON object: ${text.slice(0, 100)}`,
+      "messages",
+    );
+  }
+}
+
+/** What of a request is new in a conversation that has an answer: all that follows the last message of the assistant. */
+export function afterAnswer(messages: readonly InputMessage[]): InputMessage[] {
+  return messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
+}
+
+/**
+ * What a thread does not have yet of the messages of a request, of which the last answer and all before it are history.
+ * Words of the user that the thread has at its end without an answer, since a run has failed, are not added twice.
+ * Throws `history_differs` where the thread has other words of the user than the history.
+ */
+export function newMessages(messages: readonly InputMessage[], known: readonly BaseMessage[]): InputMessage[] {
+  const fresh = afterAnswer(messages).filter(({ role }) => role !== "system");
+  const history = messages.slice(0, messages.findLastIndex(({ role }) => role === "assistant") + 1);
+  const answered = known.slice(0, known.findLastIndex((message) => isAIMessage(message)) + 1);
+  const told = history.filter(({ role }) => role === "user").map((message) => wordsOf(message).trim());
+  if (!isHistoryOf(told, textsOf(answered))) throw differs();
+  const waiting = textsOf(known.slice(answered.length));
+  const begin = fresh.map((message) => wordsOf(message).trim()).slice(0, waiting.length);
+  return waiting.length > 0 && waiting.every((text, index) => text === begin[index])
+    ? fresh.slice(waiting.length)
+    : fresh;
+}
+
+function textsOf(messages: readonly BaseMessage[]): string[] {
+  return messages.filter((message) => isHumanMessage(message)).map((message) => messageText(message).trim());
+}
+
+/**
+ * Whether what a client has as the user's words can be those of a thread. It may have left out the oldest; and it has
+ * answers to questions, which are no messages of the thread.
+ */
+function isHistoryOf(told: readonly string[], said: readonly string[]): boolean {
+  let rest = told.length;
+  for (const text of said.toReversed()) {
+    const found = told.lastIndexOf(text, rest - 1);
+    if (rest === 0 || found === -1) return rest === 0;
+    rest = found;
+  }
+  return true;
+}
+
+function differs(): OpenAiProblem {
+  const message =
+    "The messages differ from those of the thread: an earlier message was changed, or the last answer is asked for again. " +
+    "Send them without a thread, or under the name of a new one.";
+  return new OpenAiProblem("invalid_parameter", "history_differs", message, "messages");
+}
+
+/** Stands for a conversation up to an answer: how a client without a thread finds the one whose question it answers. */
+export function digestOf(messages: readonly InputMessage[]): string {
+  const lines = messages
+    .filter(({ role }) => role !== "system")
+    .map((message) => [
+      message.role,
+      wordsOf(message).trim(),
+      message.role === "assistant" ? message.calls.map(({ id }) => id) : [],
+    ]);
+  return createHash("sha256").update(JSON.stringify(lines)).digest("hex");
 }

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import type { RunEvent } from "../../../run-events.ts";
 import { PendingInterrupt, type Run } from "../../../storage/records.ts";
-import { createLifecycles, type AgentStatus, type AgentTree, type Lifecycles } from "./lifecycle.ts";
+import { type AgentStatus, type AgentTree, createLifecycles, createToolCalls, type Lifecycles } from "./lifecycle.ts";
 import { createMessageStreams } from "./messages.ts";
 import type { ProtocolBody, ProtocolEvent } from "./protocol-event.ts";
-import { createToolCalls } from "./tool-calls.ts";
 
 /** One run in the words of the protocol. It has to see all events of the run, from the first. */
 export interface RunProtocol {

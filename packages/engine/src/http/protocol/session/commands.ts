@@ -16,8 +16,14 @@ import type { HttpServices } from "../../environment.ts";
 import { mostIssues } from "../../errors.ts";
 import type { RunBody } from "../../requests/run-request.ts";
 import { admitRun } from "../../requests/runs.ts";
-import { metaOf, toRefusal, type CommandOutcome, type ProtocolAnswer, type Refusal } from "./protocol-answer.ts";
-import { readTree } from "./thread-record.ts";
+import {
+  type CommandOutcome,
+  metaOf,
+  type ProtocolAnswer,
+  readTree,
+  type Refusal,
+  toRefusal,
+} from "./thread-record.ts";
 
 /** A command of the protocol, over HTTP or a WebSocket. */
 export const ProtocolCommand = z
@@ -235,3 +241,24 @@ function admit(services: HttpServices, source: CommandSource, session: Session, 
   const { headers, submission } = source;
   return admitRun(services, session, body, { headers, submission, protocol: "v2" });
 }
+
+const Meta = z.object({ thread_id: z.string(), applied_through_seq: z.number() });
+
+/** The answer to a command, for the API's description. */
+export const ProtocolAnswerShape = z
+  .union([
+    z.object({
+      type: z.literal("success"),
+      id: z.number(),
+      result: z.record(z.string(), z.unknown()),
+      meta: Meta,
+    }),
+    z.object({
+      type: z.literal("error"),
+      id: z.number().nullable(),
+      error: z.string(),
+      message: z.string(),
+      meta: Meta.optional(),
+    }),
+  ])
+  .meta({ ref: "ProtocolAnswer" });

@@ -1,17 +1,33 @@
 import { randomUUID } from "node:crypto";
 import type { WebSocket } from "ws";
 import { z } from "zod";
-import { hasLargeObject, maximumDepth, mostKeys, nestedDeeperThan, parseJson } from "../../requests/body.ts";
+import { hasLargeObject, maximumDepth, mostKeys, nestedDeeperThan, parseJson } from "../../validate.ts";
 import type { HttpServices } from "../../environment.ts";
 import { toWireJson } from "../../answers/wire.ts";
-import { handleCommand, ProtocolCommand, withParams, type CommandSource } from "./commands.ts";
-import { EventFilter, isChannel } from "../events/event-filter.ts";
-import { keepAlive } from "./keep-alive.ts";
-import { metaOf, toRefusal, type CommandOutcome, type ProtocolAnswer, type Refusal } from "./protocol-answer.ts";
-import { protocolText, type ProtocolEvent } from "../events/protocol-event.ts";
-import { createOutput, type Output } from "./socket-output.ts";
-import { socketLimits } from "./socket-limits.ts";
-import { readRecord } from "./thread-record.ts";
+import { type CommandSource, handleCommand, ProtocolCommand, withParams } from "./commands.ts";
+import { EventFilter, isChannel, type ProtocolEvent, protocolText } from "../events/protocol-event.ts";
+import {
+  type CommandOutcome,
+  metaOf,
+  type ProtocolAnswer,
+  readRecord,
+  type Refusal,
+  toRefusal,
+} from "./thread-record.ts";
+
+/** What one socket of the protocol may ask of the server at a time. */
+export const socketLimits = {
+  /** Commands that are being done. One more is refused. */
+  commands: 64,
+  /** Subscriptions. One more is refused. */
+  subscriptions: 100,
+  /** Characters of answers that the client has not taken; until it has, no more commands are read. */
+  answers: 4 * 1024 * 1024,
+  /** Bytes that may wait for a slow reader before its subscriptions wait for it. */
+  behind: 1024 * 1024,
+  /** What is kept of the past to be counted, whichever comes first. */
+  counted: { events: 2000, characters: 1024 * 1024 },
+} as const;
 
 /** The server stops, or the thread has gone: a client that comes back finds how things are. */
 const goingAway = 1001;
@@ -174,4 +190,96 @@ async function deliver(
     await tellPast(past);
     past = undefined;
   }
+}
+
+/** A reader that takes nothing for so long is gone; it may come back and subscribe again. */
+const stalledMilliseconds = 120_000;
+
+/** What goes out over one socket. */
+interface Output {
+  /** Sends the answer to a command; while too much of them is not taken, the socket reads no commands. */
+  answer(text: string): void;
+  /** Sends an event. Resolves when the reader is not far behind; of several callers only one gets ahead of that. */
+  sendInTurn(text: string): Promise<void>;
+}
+
+/** The part of a socket that is written to. */
+export type OutgoingSocket = Pick<
+  WebSocket,
+  "readyState" | "OPEN" | "bufferedAmount" | "send" | "pause" | "resume" | "terminate"
+>;
+
+/** Writes to a socket so that a client that takes nothing costs no more than the limits say. */
+export function createOutput(socket: OutgoingSocket): Output {
+  const isOpen = (): boolean => socket.readyState === socket.OPEN;
+  let unread = 0;
+  let stalled: NodeJS.Timeout | undefined;
+  let draining: Promise<void> | undefined;
+
+  const taken = (text: string): void => {
+    unread -= text.length;
+    if (stalled === undefined || unread > socketLimits.answers) return;
+    clearTimeout(stalled);
+    stalled = undefined;
+    socket.resume();
+  };
+  const drain = async (text: string): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const late = setTimeout(() => socket.terminate(), stalledMilliseconds);
+    // Called when it has left, or cannot any more.
+    socket.send(text, () => resolve());
+    await promise;
+    clearTimeout(late);
+    draining = undefined;
+  };
+
+  return {
+    answer(text) {
+      if (!isOpen()) return;
+      unread += text.length;
+      socket.send(text, () => taken(text));
+      if (stalled !== undefined || unread <= socketLimits.answers) return;
+      stalled = setTimeout(() => socket.terminate(), stalledMilliseconds).unref();
+      socket.pause();
+    },
+    async sendInTurn(text) {
+      while (draining !== undefined) await draining;
+      if (!isOpen()) return;
+      if (socket.bufferedAmount <= socketLimits.behind) return socket.send(text);
+      draining = drain(text);
+      await draining;
+    },
+  };
+}
+
+/** How often the other side is asked. */
+const pingMilliseconds = 30_000;
+/**
+ * One that has left so many questions open is gone: it then has taken nothing for two minutes. On a slow link an answer
+ * comes late, because the question stands behind all that is to be read first.
+ */
+const mostUnanswered = 4;
+
+/** The part of a socket that is asked. */
+interface AskedSocket extends Pick<WebSocket, "isPaused" | "ping" | "terminate"> {
+  on(event: "pong", listener: () => void): unknown;
+}
+
+/** Asks the other side now and then whether it is there; returns what ends that. */
+export function keepAlive(socket: AskedSocket): () => void {
+  let unanswered = 0;
+  socket.on("pong", () => {
+    unanswered = 0;
+  });
+  const timer = setInterval(() => {
+    // Nothing is heard of one that has to read its answers first.
+    if (socket.isPaused) return;
+    if (unanswered === mostUnanswered) {
+      socket.terminate();
+      return;
+    }
+    unanswered += 1;
+    socket.ping();
+  }, pingMilliseconds);
+  return () => clearInterval(timer);
 }

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { findAssistant } from "../../../graphs/find-assistant.ts";
+import { findAssistant } from "../../../graphs/load.ts";
 import type { Assistant } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../../environment.ts";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { findAssistant } from "../../../graphs/find-assistant.ts";
+import { findAssistant } from "../../../graphs/load.ts";
 import {
   assistantVersions,
   changeAssistant,
@@ -10,19 +10,18 @@ import {
   useVersion,
 } from "../../../sessions/assistants.ts";
 import { JsonObject, type Assistant } from "../../../storage/records.ts";
-import { toWireAssistant } from "../../requests/assistant.ts";
+import { AssistantShape, AssistantVersionShape, toWireAssistant } from "../../answers/shapes.ts";
 import { describe } from "../../describe.ts";
 import {
-  servicesOf,
   type HttpApp,
   type HttpContext,
   type HttpEnvironment,
   type HttpServices,
+  requireAdministration,
+  servicesOf,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson } from "../../answers/json.ts";
-import { requireAdministration } from "../../require-administration.ts";
-import { AssistantShape, AssistantVersionShape } from "../../answers/shapes.ts";
+import { answerJson } from "../../answers/wire.ts";
 import { Id, jsonBody, path, query, QueryFlag } from "../../validate.ts";
 
 const AssistantPath = z.object({ assistant_id: z.string().describe("A UUID or a graph id") });

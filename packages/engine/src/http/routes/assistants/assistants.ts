@@ -4,11 +4,10 @@ import type { Graphs } from "../../../graphs/load.ts";
 import { requireAssistant } from "../../../sessions/assistants.ts";
 import type { AssistantQuery } from "../../../storage/assistants.ts";
 import { JsonObject, type Assistant } from "../../../storage/records.ts";
-import { toWireAssistant } from "../../requests/assistant.ts";
+import { AssistantShape, toWireAssistant } from "../../answers/shapes.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../../environment.ts";
-import { answerJson, pageHeaders, selected } from "../../answers/json.ts";
-import { AssistantShape } from "../../answers/shapes.ts";
+import { answerJson, pageHeaders, selected } from "../../answers/wire.ts";
 import { FieldNames, jsonBody, path, query, QueryFlag } from "../../validate.ts";
 
 const AssistantPath = z.object({ assistant_id: z.string().describe("A UUID or a graph id") });

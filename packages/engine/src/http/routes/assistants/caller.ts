@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { languageOf } from "../../answers/language.ts";
+import { languageOf } from "../../answers/wire.ts";
 import { describe } from "../../describe.ts";
 import {
   servicesOf,
@@ -10,7 +10,7 @@ import {
   type HttpExtension,
   type SharedServices,
 } from "../../environment.ts";
-import { versions } from "../../versions.ts";
+import { versions } from "../../environment.ts";
 
 const CallerShape = z
   .object({

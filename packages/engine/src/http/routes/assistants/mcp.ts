@@ -4,7 +4,7 @@ import { v7 as newId } from "@langchain/core/utils/uuid";
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Logger } from "../../../logger.ts";
-import { readJson } from "../../requests/body.ts";
+import { readJson } from "../../validate.ts";
 import { describe } from "../../describe.ts";
 import {
   servicesOf,
@@ -13,9 +13,8 @@ import {
   type HttpEnvironment,
   type SharedServices,
 } from "../../environment.ts";
-import { languageOf } from "../../answers/language.ts";
-import { createEventStore } from "../../mcp/event-store.ts";
-import type { ClientOfServer } from "../../mcp/mcp-server.ts";
+import { languageOf } from "../../answers/wire.ts";
+import { type ClientOfServer, createEventStore } from "../../mcp/mcp-server.ts";
 
 /** Clients that are kept: of one owner, and of all. Then the one that was heard of longest ago has to begin anew. */
 const mostOfOwner = 100;

@@ -1,8 +1,20 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { describe } from "../../describe.ts";
-import type { HttpApp, HttpEnvironment, SharedServices } from "../../environment.ts";
-import { versions } from "../../versions.ts";
+import {
+  type HttpApp,
+  type HttpContext,
+  type HttpEnvironment,
+  servicesOf,
+  type SharedServices,
+  versions,
+} from "../../environment.ts";
+import { extname } from "node:path";
+import { findAssistant } from "../../../graphs/load.ts";
+import { globalOf, type InterfaceFile } from "../../../manifest/interfaces.ts";
+import { notFound } from "../../errors.ts";
+import { answerBody } from "../../answers/wire.ts";
+import { jsonBody, path } from "../../validate.ts";
 
 const Ok = z.object({ ok: z.literal(true) });
 const Info = z.object({
@@ -43,4 +55,80 @@ export function metaRoutes({ config }: SharedServices): HttpApp {
     }),
   );
   return routes;
+}
+
+const AgentPath = z.object({ agent: z.string().describe("A graph id, or an assistant's id") });
+const FilePath = AgentPath.extend({ basename: z.string() });
+const Component = z.object({ name: z.string().max(1_000) });
+const tag = "Assistants";
+const types: Record<string, string> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+};
+
+/** `/ui`: components that graphs bring for their messages, for pages to load. */
+export function uiRoutes(): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.post(
+    "/ui/:agent",
+    describe({ tag, summary: "How a page loads a component", texts: ["text/html"], errors: { 404: "It has none" } }),
+    path(AgentPath),
+    jsonBody(Component),
+    async (context) => {
+      const { agent } = context.req.valid("param");
+      const found = await filesOf(context, agent);
+      if (found === undefined) throw notFound(`UI not found for agent "${agent}"`);
+      const { name } = context.req.valid("json");
+      return context.html(tagsOf(found, { host: context.req.header("host") ?? "", name }));
+    },
+  );
+
+  routes.get(
+    "/ui/:agent/:basename",
+    describe({
+      tag,
+      summary: "A file of a component",
+      texts: Object.values(types),
+      errors: { 404: "No such file" },
+    }),
+    path(FilePath),
+    async (context) => {
+      const { agent, basename } = context.req.valid("param");
+      const file = (await filesOf(context, agent))?.files.find((one) => one.basename === basename);
+      if (file === undefined) throw notFound("File not found");
+      const type = types[extname(basename)] ?? "application/octet-stream";
+      const contents = typeof file.contents === "string" ? file.contents : new Uint8Array(file.contents);
+      return answerBody(context, contents, type);
+    },
+  );
+  return routes;
+}
+
+async function filesOf(
+  context: HttpContext,
+  agent: string,
+): Promise<{ id: string; files: InterfaceFile[] } | undefined> {
+  const { runnable, graphs, interfaces } = servicesOf(context);
+  const id = (await findAssistant(runnable, graphs, agent))?.graph_id ?? agent;
+  const files = await interfaces.files(id);
+  return files === undefined ? undefined : { id, files };
+}
+
+/** A text within an attribute in single or double quotes. Of quotes only single ones are written otherwise: addresses have none. */
+function escaped(text: string): string {
+  const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#39;" };
+  return text.replaceAll(/[&<>']/gu, (character) => entities[character] ?? "");
+}
+
+/** The elements that load an interface and then show a component; `{{shadowRootId}}` is the page's to fill in. */
+function tagsOf({ id, files }: { id: string; files: InterfaceFile[] }, asked: { host: string; name: string }): string {
+  const isLocal = /^(localhost|127\.0\.0\.1)(:|$)/u.test(asked.host);
+  const base = escaped(`${isLocal ? "http:" : ""}//${encodeURI(asked.host)}/ui/${encodeURIComponent(id)}`);
+  const call = `${globalOf(id)}.render(${JSON.stringify(asked.name)}, "{{shadowRootId}}")`;
+  const tags = files.flatMap(({ basename }) => {
+    if (extname(basename) === ".css") return [`<link rel="stylesheet" href="${base}/${basename}" />`];
+    if (basename !== "entrypoint.js") return [];
+    return [`<script src="${base}/${basename}" onload='${escaped(call)}'></script>`];
+  });
+  return tags.join("\n");
 }

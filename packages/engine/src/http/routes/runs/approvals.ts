@@ -13,9 +13,8 @@ import { Grant, JsonObject, type Approval } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson } from "../../answers/json.ts";
-import { languageOf } from "../../answers/language.ts";
-import { questionText } from "../../requests/question-text.ts";
+import { answerJson, languageOf } from "../../answers/wire.ts";
+import { questionText } from "../../requests/thread.ts";
 import { Id, jsonBody, path } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });

@@ -1,18 +1,17 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { CronChange, NewCron } from "../../../crons/own-crons.ts";
-import { findAssistant } from "../../../graphs/find-assistant.ts";
+import type { CronChange, NewCron } from "../../../crons/crons.ts";
+import { findAssistant } from "../../../graphs/load.ts";
 import { noAssistant } from "../../../runs/admission/draft.ts";
 import { requireSession } from "../../../sessions/sessions.ts";
 import { nameOfOwner } from "../../../config/api-keys.ts";
 import type { Cron } from "../../../storage/crons.ts";
 import type { JsonObject } from "../../../storage/records.ts";
-import { checkWebhook } from "../../requests/check-webhook.ts";
+import { checkedBody, checkWebhook } from "../../requests/runs.ts";
 import { CronCreate, CronFilter, CronPatch, CronPayload, CronSearch, CronShape } from "../../requests/cron-shapes.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../../environment.ts";
-import { answerJson, pageHeaders, selected } from "../../answers/json.ts";
-import { checkedBody } from "../../requests/runs.ts";
+import { answerJson, pageHeaders, selected } from "../../answers/wire.ts";
 import { Id, jsonBody, path } from "../../validate.ts";
 
 const CronPath = z.object({ cron_id: Id });

@@ -11,15 +11,12 @@ import {
   type HttpServices,
 } from "../../environment.ts";
 import { frameLength } from "../../answers/frames.ts";
-import { handleCommand, ProtocolCommand } from "../../protocol/session/commands.ts";
-import { EventFilter } from "../../protocol/events/event-filter.ts";
-import { protocolFrame, type ProtocolEvent } from "../../protocol/events/protocol-event.ts";
-import { ProtocolAnswerShape } from "../../protocol/session/protocol-shapes.ts";
+import { handleCommand, ProtocolAnswerShape, ProtocolCommand } from "../../protocol/session/commands.ts";
+import { EventFilter, type ProtocolEvent, protocolFrame } from "../../protocol/events/protocol-event.ts";
 import { serveSocket } from "../../protocol/session/socket.ts";
 import { readRecord } from "../../protocol/session/thread-record.ts";
 import { sendEvents } from "../../answers/sse.ts";
-import { submissionOf } from "../../requests/submission.ts";
-import { Id, jsonBody, path } from "../../validate.ts";
+import { Id, jsonBody, path, submissionOf } from "../../validate.ts";
 import { toWireJson } from "../../answers/wire.ts";
 
 const ThreadPath = z.object({ thread_id: Id });

@@ -12,13 +12,12 @@ import {
   type HttpServices,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson } from "../../answers/json.ts";
-import { knownModes, namespacesInQuery } from "../../answers/named-modes.ts";
+import { answerJson } from "../../answers/wire.ts";
+import { knownModes, namespacesInQuery } from "../../answers/frames.ts";
 import { RunBody } from "../../requests/run-request.ts";
 import { checkRun, lastEventId, startRun, streamRun, toWireRun, waitForRun } from "../../requests/runs.ts";
 import { FinalValuesShape, RunShape } from "../../answers/shapes.ts";
-import { sessionIdOf, submissionOf } from "../../requests/submission.ts";
-import { Id, jsonBody, NamespaceQuery, path, query, QueryFlag } from "../../validate.ts";
+import { Id, jsonBody, NamespaceQuery, path, query, QueryFlag, sessionIdOf, submissionOf } from "../../validate.ts";
 
 const RunPath = z.object({ run_id: Id });
 const JoinQuery = NamespaceQuery.extend({

@@ -7,13 +7,15 @@ import { readValues, requireSession } from "../../../sessions/sessions.ts";
 import { StoredMessage } from "../../../sessions/messages/stored-message.ts";
 import { SessionName } from "../../../sessions/messages/title.ts";
 import { describe } from "../../describe.ts";
-import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
-import { answerJson } from "../../answers/json.ts";
+import { type HttpApp, type HttpEnvironment, servicesOf, type SharedServices } from "../../environment.ts";
+import { answerJson } from "../../answers/wire.ts";
 import { RunBody } from "../../requests/run-request.ts";
 import { startRun, toWireRun } from "../../requests/runs.ts";
 import { RunShape, ThreadShape } from "../../answers/shapes.ts";
 import { toThread } from "../../requests/thread.ts";
 import { Id, jsonBody, path } from "../../validate.ts";
+import { truncate } from "../../../sessions/truncate.ts";
+import { pruneSessions } from "../../../sessions/state/prune.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
 const MessagePath = ThreadPath.extend({ message_id: z.string().min(1).max(200) });
@@ -85,6 +87,76 @@ export function forkRoutes(): HttpApp {
       });
       context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
       return answerJson(context, toWireRun(run));
+    },
+  );
+  return routes;
+}
+
+const flag = z.boolean().nullish();
+const Truncate = z.object({
+  runs: flag,
+  threads: flag,
+  assistants: flag,
+  checkpointer: flag,
+  store: flag,
+  crons: flag,
+});
+const Ok = z.object({ ok: z.literal(true) });
+
+/**
+ * `/internal/truncate`: removes all that the caller has, kind by kind, for test suites of clients. It is there only
+ * where the server was told so: nobody else wants to meet it by mistake.
+ */
+export function truncateRoutes(services: SharedServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  if (!services.config.allowTruncate) return routes;
+  routes.post(
+    "/internal/truncate",
+    describe({
+      tag: "Meta",
+      summary: "Remove everything of some kinds; only under MILLRACE_ALLOW_TRUNCATE",
+      answer: Ok,
+      errors: { 403: "`store` by a user of auth.path: the items of all users are in one" },
+    }),
+    jsonBody(Truncate),
+    async (context) => {
+      const services = servicesOf(context);
+      const { runs, threads, assistants, checkpointer, store, crons } = context.req.valid("json");
+      await truncate(services, {
+        runs: runs ?? false,
+        assistants: assistants ?? false,
+        threads: threads ?? false,
+        checkpointer: checkpointer ?? false,
+        store: store ?? false,
+      });
+      if (crons === true) await services.crons.clear();
+      return context.json({ ok: true });
+    },
+  );
+  return routes;
+}
+
+const Prune = z.object({
+  thread_ids: z.array(Id).max(1_000),
+  strategy: z
+    .enum(["delete", "keep_latest"])
+    .nullish()
+    .describe("`delete` (default) removes the threads; `keep_latest` removes all their states but the newest ones"),
+});
+const Pruned = z.object({ pruned_count: z.number().int() });
+
+/** `/threads/prune`: frees what many threads take, while the server runs. */
+export function maintenanceRoutes(): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.post(
+    "/threads/prune",
+    describe({ tag: "Threads", summary: "Delete threads, or their former states", answer: Pruned }),
+    jsonBody(Prune),
+    async (context) => {
+      const services = servicesOf(context);
+      const { thread_ids: ids, strategy } = context.req.valid("json");
+      const count = await pruneSessions(services, { ids, strategy: strategy ?? "delete" });
+      return context.json({ pruned_count: count });
     },
   );
   return routes;

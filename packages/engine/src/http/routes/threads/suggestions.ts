@@ -5,7 +5,7 @@ import { requireSession } from "../../../sessions/sessions.ts";
 import { choiceRequest, readSuggestions, Suggestions } from "../../../sessions/overview/suggestions.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
-import { answerJson } from "../../answers/json.ts";
+import { answerJson } from "../../answers/wire.ts";
 import { startRun, toWireRun } from "../../requests/runs.ts";
 import { RunShape } from "../../answers/shapes.ts";
 import { Id, path } from "../../validate.ts";

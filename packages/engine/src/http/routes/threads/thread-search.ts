@@ -7,13 +7,10 @@ import { JsonObject, SessionStatus, type Session } from "../../../storage/record
 import type { SessionQuery } from "../../../storage/storage.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../../environment.ts";
-import { extractPath, isPath } from "../../requests/extract-path.ts";
-import { answerJson, pageHeaders, selected } from "../../answers/json.ts";
+import { extractPath, isPath, shownThread, toThread } from "../../requests/thread.ts";
+import { answerJson, pageHeaders, selected, toWire } from "../../answers/wire.ts";
 import { ThreadShape } from "../../answers/shapes.ts";
-import { shownThread } from "../../requests/shown-thread.ts";
-import { toThread } from "../../requests/thread.ts";
 import { FieldNames, Id, jsonBody } from "../../validate.ts";
-import { toWire } from "../../answers/wire.ts";
 
 /** Sessions that are read from the list at once, where their values are looked at. */
 const batchSize = 50;

@@ -7,12 +7,10 @@ import { JsonObject } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson } from "../../answers/json.ts";
-import { namesInQuery } from "../../answers/named-modes.ts";
-import { selectState } from "../../answers/select-state.ts";
+import { answerJson, selectState } from "../../answers/wire.ts";
+import { namesInQuery } from "../../answers/frames.ts";
 import { StateUpdateShape, ThreadShape, ThreadStateShape } from "../../answers/shapes.ts";
-import { shownThread } from "../../requests/shown-thread.ts";
-import { toCheckpoint, toThreadState } from "../../requests/thread.ts";
+import { shownThread, toCheckpoint, toThreadState } from "../../requests/thread.ts";
 import { FieldNames, Id, jsonBody, path, query, QueryFlag } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });

@@ -13,9 +13,8 @@ import {
   type HttpEnvironment,
   type HttpServices,
 } from "../../environment.ts";
-import { createFrames, frameLength, gapFrame, type Frame } from "../../answers/frames.ts";
-import { languageOf } from "../../answers/language.ts";
-import { namedModes } from "../../answers/named-modes.ts";
+import { createFrames, type Frame, frameLength, gapFrame, namedModes } from "../../answers/frames.ts";
+import { languageOf } from "../../answers/wire.ts";
 import { sendEvents } from "../../answers/sse.ts";
 import { Id, path, query } from "../../validate.ts";
 

@@ -6,7 +6,7 @@ import { readValues, requireSession } from "../../../sessions/sessions.ts";
 import { readUsage, SessionUsage } from "../../../sessions/messages/usage.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "../../environment.ts";
-import { answerJson } from "../../answers/json.ts";
+import { answerJson } from "../../answers/wire.ts";
 import { Id, path, query } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });

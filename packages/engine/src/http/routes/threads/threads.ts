@@ -17,11 +17,9 @@ import {
   type SharedServices,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson } from "../../answers/json.ts";
+import { answerJson } from "../../answers/wire.ts";
 import { ThreadShape } from "../../answers/shapes.ts";
-import { shownThread } from "../../requests/shown-thread.ts";
-import { toThread } from "../../requests/thread.ts";
-import { setTtl, ThreadTtl, toWireTtl } from "../../requests/thread-ttl.ts";
+import { setTtl, shownThread, ThreadTtl, toThread, toWireTtl } from "../../requests/thread.ts";
 import { Id, jsonBody, path, query } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { BaseMessage } from "@langchain/core/messages";
 import { isBaseMessage } from "../../../message-kinds.ts";
-import { beginsWith } from "../../../begins-with.ts";
+import { beginsWith } from "../../../message-list.ts";
 import type { Database } from "../database/database.ts";
 import { unframe } from "./decode.ts";
 import { Encoder, frame, itemNode, joined } from "./encode.ts";

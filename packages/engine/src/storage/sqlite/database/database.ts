@@ -2,8 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import BetterSqlite3 from "better-sqlite3";
-import { AppError, errorMessage, type ErrorCode } from "../../../errors/errors.ts";
-import { systemCode } from "../../../errors/system-code.ts";
+import { AppError, type ErrorCode, errorMessage, systemCode } from "../../../errors/errors.ts";
 
 /** How long opening and migrating may block for a lock, in milliseconds; nobody is served yet. See `neverBlock`. */
 const startTimeout = 2000;

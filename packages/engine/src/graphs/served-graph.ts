@@ -1,14 +1,40 @@
+import type { CompiledGraph } from "@langchain/langgraph/web";
+import type { StateSnapshot } from "@langchain/langgraph";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
   BaseCheckpointSaver,
-  TASKS,
   type ChannelVersions,
   type Checkpoint,
   type CheckpointListOptions,
   type CheckpointMetadata,
   type CheckpointTuple,
   type PendingWrite,
+  TASKS,
 } from "@langchain/langgraph-checkpoint";
+import { addToMessages } from "../message-list.ts";
+
+/** A compiled graph with the server's checkpointer. */
+export type ServedGraph = CompiledGraph<string>;
+
+/** Whose state it is. */
+export interface StatePlace {
+  graph: ServedGraph;
+  sessionId: string;
+}
+
+/** What an agent knows of graphs that call its loop; nothing of other people's graphs. */
+export interface GraphExtension {
+  /** The nodes that call the loop: what it says in a subgraph is said by its node. None of other people's graphs. */
+  loopNodes(graph: ServedGraph): ReadonlySet<string>;
+  /** A state as a reader is shown it. */
+  shownState(state: StateSnapshot, place: StatePlace): Promise<StateSnapshot>;
+  /** The values of a session at rest as a reader is shown them; `interrupts` are its open questions by their steps. */
+  shownValues<Values>(
+    values: Values,
+    interrupts: Readonly<Record<string, unknown>>,
+    place: StatePlace,
+  ): Promise<Values>;
+}
 
 /**
  * Whether a graph is of LangGraph 0.2 or 0.3. They keep the sends of a step beside their channels, tell of a pause only
@@ -73,4 +99,24 @@ function withPendingSends(tuple: CheckpointTuple): CheckpointTuple {
     pending_sends: Array.isArray(sends) ? sends : [],
   };
   return { ...tuple, checkpoint: former };
+}
+
+/** The reducers of LangGraph that make messages of what they are given. */
+const messageReducers = new Set(["messagesStateReducer", "messagesDeltaReducer"]);
+
+/** What has channels, by their names. */
+export interface WithChannels {
+  channels: Record<string, unknown>;
+}
+
+/**
+ * Whether a channel's reducer is LangGraph's one for messages, or ours in its place. Asked by name: the graph may be
+ * made of another copy of LangGraph. A reducer of a user's own is neither, whatever it keeps.
+ */
+export function holdsMessages({ channels }: WithChannels, name: string): boolean {
+  const channel = Object.hasOwn(channels, name) ? channels[name] : undefined;
+  if (typeof channel !== "object" || channel === null) return false;
+  const reducer: unknown =
+    "operator" in channel ? channel.operator : "reducer" in channel ? channel.reducer : undefined;
+  return typeof reducer === "function" && (reducer === addToMessages || messageReducers.has(reducer.name));
 }
