@@ -11,8 +11,9 @@ import { iterationsIn, operationsOf } from "./design-review.ts";
 import { designSuggestions, statusSummary, type GoalSummary } from "./design-words.ts";
 import { requestOf } from "../../../src/nodes/turn/request-words.ts";
 
-/** What of a result of a simulation is told; see `run_simulation`. */
+/** The parts of a simulation result that are read again; `run_simulation` writes it. */
 const Result = z.looseObject({
+  metrics: z.record(z.string(), z.number()).nullable().catch(null),
   units: z.record(z.string(), z.string()).catch({}),
   goals: z
     .array(
@@ -70,9 +71,9 @@ export const reviewDesign: WorkflowNode = async (state, config) => {
   return { messages: [message] };
 };
 
-/** The result that the session refers to; nothing of it where it is gone, or something else lies in its place by now. */
-async function resultOf(state: GraphState, workspace: string, signal: AbortSignal): Promise<Result> {
-  const none = Result.parse({});
+/** The simulation result that the session refers to; empty when its file is gone or holds something else. */
+export async function resultOf(state: GraphState, workspace: string, signal: AbortSignal): Promise<Result> {
+  const none = Result.parse({ metrics: null });
   const { sim_result_path: path } = circuitState(state);
   if (path === null || state.error_context !== null) return none;
   try {

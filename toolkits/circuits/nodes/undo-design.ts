@@ -5,6 +5,7 @@ import { servicesOf, sessionIdOf } from "../../../src/loop/services.ts";
 import type { WorkflowNode } from "../../../src/state.ts";
 import { createOperations } from "../../../src/tools/undo/operations.ts";
 import { answeredReview } from "./design-review.ts";
+import { resultOf } from "./review-design.ts";
 import { undoWords } from "./design-words.ts";
 import { requestOf } from "../../../src/nodes/turn/request-words.ts";
 
@@ -34,7 +35,7 @@ export const undoDesign: WorkflowNode = async (state, config) => {
     content: undoWords([...done], failed, isChinese),
     additional_kwargs: { timestamp: new Date().toISOString() },
   });
-  // What was measured was measured of a circuit that is not there any more.
-  const update = { messages: [message], error_context: null, last_metrics: null };
-  return update;
+  // The result file of the iteration before is back, so its figures hold again.
+  const { metrics } = await resultOf({ ...state, error_context: null }, workspace, signal);
+  return { messages: [message], error_context: null, last_metrics: metrics };
 };

@@ -115,15 +115,25 @@ function tellingLines(output: string): string[] {
     .filter((line) => line !== "" && !noise.test(line) && !line.includes("millrace "));
 }
 
-/** Which statement of the circuit a message is about: the one whose element it names. */
+/** Which statement of the circuit the messages are about: one that they quote, else one whose element they name. */
 function placeIn(lines: readonly string[], deck: Deck): string | null {
-  for (const line of lines) {
-    const words = new Set(line.toLowerCase().split(/[\s'",:;()]+/u));
-    const statement = deck.statements.find(({ text }) => {
-      const [first = "", second = ""] = text.toLowerCase().split(/\s+/u);
-      return words.has(/^\.(?:model|subckt)$/u.test(first) ? second : first) && !first.startsWith(".end");
-    });
-    if (statement !== undefined) return `It is about ${placeOf(statement)}: ${statement.text.slice(0, 120)}`;
-  }
-  return null;
+  const texts = lines.map(plainText);
+  const quoted = deck.statements.find(({ text }) => {
+    const plain = plainText(text);
+    return plain.includes(" ") && texts.some((line) => line.includes(plain));
+  });
+  const statement = quoted ?? texts.map((line) => namedIn(line, deck)).find((found) => found !== undefined);
+  return statement === undefined ? null : `It is about ${placeOf(statement)}: ${statement.text.slice(0, 120)}`;
 }
+
+/** The first statement whose element, model or subcircuit a message names. A node may bear the name of an element. */
+function namedIn(line: string, deck: Deck): Deck["statements"][number] | undefined {
+  const words = new Set(line.split(/[\s'",:;()]+/u));
+  return deck.statements.find(({ text }) => {
+    const [first = "", second = ""] = text.toLowerCase().split(/\s+/u);
+    return words.has(/^\.(?:model|subckt)$/u.test(first) ? second : first) && !first.startsWith(".end");
+  });
+}
+
+/** As ngspice repeats a statement: in small letters, with single spaces. */
+const plainText = (text: string): string => text.toLowerCase().replaceAll(/\s+/gu, " ").trim();

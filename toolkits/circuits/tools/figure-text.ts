@@ -20,7 +20,8 @@ export function figureText({ name, value, unit }: Measure): string {
 /** A value with its unit; units that take no prefix get none. */
 export function valueText(value: number, unit: string): string {
   const plain = (number: number): string => String(Number(number.toPrecision(5)));
-  if (!["Hz", "s", "W", "V"].includes(unit) || value === 0) return `${plain(value)}${unit === "" ? "" : ` ${unit}`}`;
+  if (!["Hz", "s", "W", "V", "A"].includes(unit) || value === 0)
+    return `${plain(value)}${unit === "" ? "" : ` ${unit}`}`;
   const [size, prefix] = prefixes.find(([one]) => Math.abs(value) >= one) ?? [1e-12, "p"];
   return `${plain(value / size)} ${prefix}${unit}`;
 }

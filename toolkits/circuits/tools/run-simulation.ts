@@ -12,7 +12,7 @@ import { failure, success, type ToolResult } from "../../../src/tools/runtime/re
 import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
 import { simulatorKey } from "../open.ts";
 import { besideCircuit, readText, readTextIfThere } from "./deck-file.ts";
-import { figureText, goalText } from "./figure-text.ts";
+import { figureText, goalText, valueText } from "./figure-text.ts";
 import { writeOperation, writeText } from "./write-text.ts";
 
 const name = (what: string) => z.string().max(100).optional().describe(what);
@@ -69,6 +69,9 @@ export const runSimulation = defineTool({
   guideline: "Simulate after each change of a circuit; change only a few values at a time.",
 });
 
+/** Values of an operating point that are written out. */
+const mostOperatingValues = 40;
+
 const resultOf = (circuit: string): string => besideCircuit(circuit, "_sim.json");
 
 async function run({ circuit, configuration = {} }: Input, context: ToolContext): Promise<ToolResult> {
@@ -97,6 +100,7 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
   const lines = [
     `Simulated ${circuit}: ${analyses.map(({ card }) => card).join(", ")}.`,
     done.measures.length === 0 ? "Nothing was measured." : `Figures: ${done.measures.map(figureText).join(", ")}.`,
+    ...operatingPoint(done),
     ...told.map((goal) => `Goal ${goalText(goal, goal.state, goal.figure_unit)}`),
     ...(goals.length > 0 && missed.length === 0 ? ["All goals are reached."] : []),
     ...notes.map((note) => `Note: ${note}`),
@@ -113,6 +117,19 @@ async function run({ circuit, configuration = {} }: Input, context: ToolContext)
       ...(goals.length === 0 ? {} : { design_goals_summary: JSON.stringify(told) }),
     },
   };
+}
+
+/** Voltages and currents of the operating point, in one line; a large circuit's are in the result's file. */
+function operatingPoint({ analyses }: Simulated): string[] {
+  const plot = analyses.find(({ analysis }) => analysis.type === "op")?.plot;
+  if (plot === undefined) return [];
+  const values = plot.vectors.flatMap(({ name, kind, real: [value] }) => {
+    const unit = { voltage: "V", current: "A" }[kind];
+    return value === undefined || unit === undefined ? [] : [`${name} ${valueText(value, unit)}`];
+  });
+  const more = values.length - mostOperatingValues;
+  const rest = more > 0 ? `, and ${more} more in the result` : "";
+  return values.length === 0 ? [] : [`Operating point: ${values.slice(0, mostOperatingValues).join(", ")}${rest}.`];
 }
 
 /** What is told of a simulation that failed; the result of the last one that did not stays as it is. */

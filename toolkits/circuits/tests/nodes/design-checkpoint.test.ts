@@ -131,6 +131,23 @@ describe("the checkpoint after an iteration of a design (CIRC-09)", () => {
     await expect(readFile(join(flow.workspace, "rc_sim.json"), "utf8")).rejects.toThrow("ENOENT");
   });
 
+  it("has the figures of the iteration before again, when one is taken back", async () => {
+    const flow = await start([
+      simulates,
+      { text: "Measured." },
+      patches("R1 in out 1k", "R1 in out 2k"),
+      simulates,
+      { text: "Worse." },
+    ]);
+    const first = await flow.send("Optimise rc.cir", inWorkflow);
+    const before = circuitState(first).last_metrics;
+    await asked(flow);
+    const second = await flow.answer({ type: "answer", text: "continue_optimizing" }, inWorkflow);
+    expect(circuitState(second).last_metrics).not.toEqual(before);
+    const undone = await flow.answer("Undo this iteration", inWorkflow);
+    expect(circuitState(undone).last_metrics).toEqual(before);
+  });
+
   it("takes other words as the next request, without the action that the run has chosen", async () => {
     const flow = await start([simulates, { text: "Measured." }, { text: "A resistor of 159 ohms would do." }]);
     await flow.send("Optimise rc.cir", inWorkflow);

@@ -53,6 +53,18 @@ describe("a simulation", () => {
     expect(written.waveforms[1]?.x.length).toBeLessThanOrEqual(300);
   });
 
+  it("writes out the operating point", async () => {
+    await workspace.fill({ "d.cir": "Divider\nV1 in 0 10\nR1 in out 1k\nR2 out 0 3k\n.op\n.end\n" });
+    const result = await workspace.call(runSimulation, { circuit: "d.cir" });
+    expect(result.content).toContain("Operating point: v(in) 10 V, v(out) 7.5 V, i(v1) -2.5 mA.");
+  });
+
+  it("names the line that is wrong, also where its nodes are named like other elements", async () => {
+    await workspace.fill({ "my/bad.cir": "Bad\nVin vin 0 5\nR1 vin out 1k\nQ1 out  vin 0 2n2222\n.op\n.end\n" });
+    const result = await workspace.call(runSimulation, { circuit: "my/bad.cir" });
+    expect(result.message).toContain("A model is missing. It is about my/bad.cir:4: Q1 out  vin 0 2n2222.");
+  });
+
   it("takes analyses, temperature and output from the configuration", async () => {
     await workspace.fill({
       "d.cir": "Divider\nV1 a 0 dc 2 ac 1\nR1 a mid 1k\nR2 mid 0 1k tc1=0.01\n.tran 1u 1m\n.end\n",
