@@ -13,6 +13,13 @@ import {
   type ServerParts,
 } from "@millrace/engine/server";
 import type { Storage } from "@millrace/engine/storage/storage";
+import { withChosenModel } from "@millrace/models/choose-model";
+import { createModelLoader } from "@millrace/models/load-model";
+import { openOllama, tellOllama } from "@millrace/models/ollama/open-ollama";
+import { openItemIndex } from "@millrace/models/open-item-index";
+import { openModels } from "@millrace/models/registry/registry";
+import { ModelServices } from "@millrace/models/resilience/model-services";
+import { offline } from "@millrace/offline/offline";
 import { agentGraphs, agentRuns } from "./agent-runs/extension.ts";
 import { createCallBack } from "./callbacks/callback.ts";
 import { callbacks } from "./callbacks/index.ts";
@@ -25,9 +32,9 @@ import { openSettings } from "./live-settings/live-settings.ts";
 import { withLiveSettings } from "./loop/live-services.ts";
 import { openAgents } from "./loop/own-services.ts";
 import type { RunServices } from "./loop/services.ts";
-import { withChosenModel } from "./models/choose-model.ts";
-import { openModelParts } from "./models/open-model-parts.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
+import type { Prompts } from "./prompts/prompts.ts";
+import { describeToolsBy } from "./prompts/templates/xml-tools.ts";
 import { createManualTools } from "./sessions/manual/manual-run.ts";
 import { startTitleWriter } from "./sessions/overview/title-writer.ts";
 import { promptParts } from "./toolkits/composition.ts";
@@ -38,6 +45,7 @@ import { callbackHook, createToolCounter, toolLog } from "./tools/runtime/hooks.
 import { createLocks } from "./tools/runtime/locks.ts";
 import { Shell } from "./tools/shell/shell.ts";
 import { createOperations, type Operations } from "./tools/undo/operations.ts";
+import { openWeb } from "./web/open-web.ts";
 
 /** Our agent, as the engine takes it in. */
 const agent: ServerExtension = { graphs: agentGraphs, stores: withToolkitStores, open: openAgent };
@@ -57,19 +65,23 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const { callBack, counter, hooks } = openWatchers(config, logger);
   const documentation = openDocumentation({ ...config, workspace }, Object.keys(builtInTools()), logger);
   const settings = openSettings(config, logger);
-  const forModels = { custom, items, prompts, logger };
-  const { models, ollama, modelServices, lentModel, webOf } = openModelParts(config, forModels);
+  const { models, ollama, modelServices, loadModel } = openModelParts(config, prompts, logger);
+  const index = openItemIndex(custom.index, models, logger);
+  if (index !== undefined) items.useIndex(index);
   const changedFiles = createChangedFiles();
   const toolkitParts = openToolkits({ config, workspace, logger, storage, changedFiles });
   const { services: toolkitServices } = toolkitParts;
   const lent = {
     ...lentServices(config, storage, workspace, logger),
+    loadModel,
+    models,
     documentation: documentation.sources,
     prompts,
     changedFiles,
     toolkitServices,
   };
-  const services = withLiveSettings({ ...lent, ...lentModel, hooks, toolSources, callBack }, settings, webOf);
+  const webOf = (web: Config["web"]) => openWeb(web, () => models.storedKeys());
+  const services = withLiveSettings({ ...lent, hooks, toolSources, callBack }, settings, webOf);
   const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
   const tokens = createTokenCounter(logger);
   const { agents, toolkits } = lent;
@@ -96,6 +108,15 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
       await Promise.all([tokens, ...toolSources, lent.shell, toolkitParts].map(async (part) => part?.close()));
     },
   };
+}
+
+/** What is known of models, the local service that has some, and what stands around requests to all of them. */
+function openModelParts(config: Config, prompts: Prompts, logger: Logger) {
+  const models = openModels(config, logger, { offline });
+  const ollama = openOllama(models, logger);
+  const modelServices = new ModelServices({ onEnd: tellOllama(ollama) });
+  const sources = { models, describeTools: describeToolsBy(prompts), services: modelServices };
+  return { models, ollama, modelServices, loadModel: createModelLoader(config, sources) };
 }
 
 /** What tools have changed; an undo is told to whoever follows the session. */

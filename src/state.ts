@@ -10,7 +10,7 @@ import { ChatMode, WorkMode } from "./state/work-mode.ts";
 export { Compaction, CompressionLevel, ConversationSummary } from "./state/conversation-summary.ts";
 export { ConversationState, LoopPhase, ToolCallStatus } from "./state/conversation-state.ts";
 export { Clarification, Intent, Route, TurnRoute } from "./state/intent.ts";
-export { LoopLimits, ModelPrice } from "./state/loop-limits.ts";
+export { LoopLimits } from "./state/loop-limits.ts";
 export { CompressionRequest, ResultMode, RunContext, ToolPolicy } from "./state/run-context.ts";
 export { TaskPlan } from "./state/task-plan.ts";
 export { WorkMode } from "./state/work-mode.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort } from "./support/free-port.ts";
+import { freePort } from "@millrace/testing/free-port";
 import { programEnvironment } from "./support/program.ts";
 import { filesBelow, projectFolder, sourceFiles } from "./support/source-files.ts";
 

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -85,7 +85,7 @@ beforeAll(() => {
     const isWanted = (path: string): boolean => !/\/toolkits\/[^/]+\/tests$/u.test(path);
     cpSync(join(projectFolder, name), join(folder, name), { recursive: true, filter: isWanted });
   }
-  symlinkSync(join(projectFolder, "node_modules"), join(folder, "node_modules"));
+  linkPackages();
   mkdirSync(join(folder, "workspace"));
   for (const { kind, path, body } of recipes) {
     const target = join(folder, path);
@@ -93,6 +93,17 @@ beforeAll(() => {
     writeFileSync(target, kind === "file" ? body : applyChange(readFileSync(target, "utf8"), body));
   }
 });
+
+/** The packages of the project as they are, and those of the workspaces as the recipes have changed them. */
+function linkPackages(): void {
+  const [from, to] = [join(projectFolder, "node_modules"), join(folder, "node_modules")];
+  mkdirSync(join(to, "@millrace"), { recursive: true });
+  for (const name of readdirSync(from).filter((one) => one !== "@millrace"))
+    symlinkSync(join(from, name), join(to, name));
+  for (const name of readdirSync(join(folder, "packages"))) {
+    symlinkSync(join(folder, "packages", name), join(to, "@millrace", name));
+  }
+}
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -104,7 +115,7 @@ describe("the recipes of CONTRIBUTING.md", () => {
     expect(new Set(files)).toEqual(
       new Set([
         "toolkits/texts",
-        "src/models",
+        "packages/models",
         "src/callbacks",
         "workspace/.autocoderagents",
         "workspace/.autocoderrules",

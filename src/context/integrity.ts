@@ -5,7 +5,7 @@ import {
   isToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
-import { cutPrompt } from "../models/ollama/cut-prompt.ts";
+import { cutPrompt } from "@millrace/models/ollama/cut-prompt";
 import { textOf } from "@millrace/engine/message-kinds";
 
 /** When a request to a model is looked at. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { masked } from "../models/registry/credentials.ts";
+import { masked } from "@millrace/models/registry/credentials";
 
 /** It travels in a header. */
 const Key = z.string().regex(/^[\x21-\x7e]{1,1000}$/u, { error: "expected up to 1000 visible ASCII characters" });

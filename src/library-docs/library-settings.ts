@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
-import { OverrideFile } from "../prompts/override-file.ts";
+import { OverrideFile } from "@millrace/engine/config/override-file";
 
 /** Where documentation comes from when nobody says otherwise. */
 const defaultRepository = "https://github.com/allwefantasy/llm_friendly_packages";

@@ -11,7 +11,7 @@ import {
   type SearchSettings,
   type WebSettings,
 } from "@millrace/engine/config/web-settings";
-import { OverrideFile, type WarnOfFile } from "../prompts/override-file.ts";
+import { OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-file";
 
 /** The name of the file in the data folder, where no tool can reach it. */
 const fileName = "settings.json";

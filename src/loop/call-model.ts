@@ -5,7 +5,7 @@ import { assessTask, owed } from "../guardrails/task/continuation.ts";
 import { askInStages } from "./model-call/ask-in-stages.ts";
 import { backgroundNews, withTold } from "./sub-agents/background.ts";
 import { checkAnswer } from "./limits/check-context.ts";
-import type { ModelPrice } from "../state.ts";
+import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { hasMessage } from "@millrace/engine/message-list";
 import { modelOf, offeredTools, priceOf } from "./model-call/ask-model.ts";
 import { failedCall } from "./model-call/failed-call.ts";

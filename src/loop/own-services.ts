@@ -6,10 +6,12 @@ import { openDocumentation } from "../context/documentation/open-documentation.t
 import { countText } from "../context/tokens/tokens.ts";
 import { hiddenPlaces } from "@millrace/engine/process/folders";
 import { createLogger, type Logger } from "@millrace/engine/logger";
-import { withModelByKey } from "../models/choose-model.ts";
-import { createModelLoader } from "../models/load-model.ts";
-import { openModels } from "../models/registry/registry.ts";
+import { withModelByKey } from "@millrace/models/choose-model";
+import { createModelLoader } from "@millrace/models/load-model";
+import { openModels } from "@millrace/models/registry/registry";
+import { offline } from "@millrace/offline/offline";
 import { openPrompts } from "../prompts/open-prompts.ts";
+import { describeToolsBy } from "../prompts/templates/xml-tools.ts";
 import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
 import { Shell } from "../tools/shell/shell.ts";
 import { promptParts } from "../toolkits/composition.ts";
@@ -33,7 +35,7 @@ export function ownServices(): RunServices {
     if (settings.workspaceIsDefault) mkdirSync(settings.workspace, { recursive: true });
     const logger = createLogger(settings.logLevel);
     const prompts = openPrompts(settings.dataDir, promptParts(), logger, countText);
-    const models = openModels(settings, logger);
+    const models = openModels(settings, logger, { offline });
     const { workspace } = settings;
     const storage = withToolkitStores(settings, { tasks: createMemoryTasks() });
     own = {
@@ -45,7 +47,7 @@ export function ownServices(): RunServices {
       locks: createLocks(),
       defaultModel: settings.model,
       contextLimit: settings.contextLimit,
-      loadModel: createModelLoader(settings, { models, prompts }),
+      loadModel: createModelLoader(settings, { models, describeTools: describeToolsBy(prompts) }),
       models,
       agents: openAgents(workspace, logger),
       documentation: openDocumentation(settings, Object.keys(builtInTools()), logger).sources,

@@ -10,7 +10,7 @@ import type { Prompts } from "../prompts/prompts.ts";
 import type { ConversationSummary, LoopLimits, LoopPhase, ResultMode, RunContext, ToolPolicy } from "../state.ts";
 import type { Tool } from "../tools/runtime/tool.ts";
 import type { ContextShares, EditorDocument } from "../user-context.ts";
-import type { SearchResult } from "../web/search-result.ts";
+import type { SearchResult } from "@millrace/models/messages/search-result";
 import type { CallDocuments, ReadingList, Shown } from "./state.ts";
 import type { TurnState } from "./limits/orchestration.ts";
 import type { LoopClock } from "./limits/limits.ts";

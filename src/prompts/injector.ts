@@ -1,11 +1,8 @@
-import { SystemMessage } from "@langchain/core/messages";
+import { layerSeparator } from "@millrace/models/messages/system-message";
 import type { ConversationSummary } from "../state.ts";
 import { antiTampering } from "./templates/anti-tampering.ts";
 import { builtInPrompts, type Prompts } from "./prompts.ts";
 import type { Value } from "./template.ts";
-
-/** Stands between the layers. */
-export const layerSeparator = "\n\n---\n\n";
 
 /** What the context layer may tell: facts only. Empty parts are left out. */
 export interface ContextFacts {
@@ -99,11 +96,6 @@ export function coreParts(parts: readonly SystemPart[]): SystemPart[] {
 /** The text of a system message for a sub-agent: its own prompt stands for the identity, protected like it. */
 export function agentSystemText(prompt: string, prompts: Prompts = builtInPrompts): string {
   return `${prompt}\n\n${prompts.text(antiTampering, {})}`;
-}
-
-/** The only place where a system message is made. */
-export function systemMessage(text: string): SystemMessage {
-  return new SystemMessage(text);
 }
 
 function summaryText(summary: ConversationSummary): string {

@@ -3,7 +3,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { checkContent, checkValues, hasError, type PromptProblem } from "./check-content.ts";
 import { identityMinimal } from "./identity/identity-profiles.ts";
 import { nodesOfTemplate, templatesOfNode } from "./node-templates.ts";
-import { OverrideFile, type WarnOfFile } from "./override-file.ts";
+import { OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-file";
 import type { PromptParts, Template, Values } from "./template.ts";
 import { compose } from "./prompts.ts";
 

@@ -1,8 +1,6 @@
 import { z } from "zod";
+import { ModelPrice } from "@millrace/models/registry/model-profile";
 
-/** What a model costs, in money per million tokens; the unit is the run's own. */
-export const ModelPrice = z.object({ input: z.number().nonnegative(), output: z.number().nonnegative() });
-export type ModelPrice = z.infer<typeof ModelPrice>;
 /** Limits of one loop call; times in seconds, sizes in characters. */
 export const LoopLimits = z.object({
   max_iterations: z.number().int().positive().default(60),

@@ -1,5 +1,5 @@
 import { servicesOf, type HttpContext, type HttpServices } from "@millrace/engine/http/environment";
-import type { ModelRegistry } from "../models/registry/registry.ts";
+import type { ModelRegistry } from "@millrace/models/registry/registry";
 import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Toolkit } from "./toolkit.ts";
 import { toolsOfOwner } from "./tools-of-owner.ts";

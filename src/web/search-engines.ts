@@ -3,7 +3,7 @@ import type { Language } from "@millrace/engine/language";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { SearchEngineName, SearchSettings } from "@millrace/engine/config/web-settings";
 import type { WebAnswer, WebRequest } from "@millrace/engine/net/web-get";
-import type { FoundPage } from "./search-result.ts";
+import type { FoundPage } from "@millrace/models/messages/search-result";
 
 /** One search engine. Adding one is a file with this shape and a line in `search-engines.ts`. */
 export interface SearchEngine {

@@ -1,7 +1,7 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { SearchSettings } from "@millrace/engine/config/web-settings";
 import { searchEngines } from "./search-engines.ts";
-import { toSearchResults, type SearchResult } from "./search-result.ts";
+import { toSearchResults, type SearchResult } from "@millrace/models/messages/search-result";
 import { webGet, type WebAnswer } from "@millrace/engine/net/web-get";
 import type { WebRules } from "@millrace/engine/net/checked-agent";
 

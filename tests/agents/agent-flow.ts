@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createAgentFolders } from "../../src/agents/agent-folders.ts";
 import { createLogger } from "@millrace/engine/logger";
 import { tools } from "../../src/tools/index.ts";
-import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 /** The files of agents, as they lie in a workspace. */

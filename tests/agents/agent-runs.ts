@@ -5,13 +5,13 @@ import { loadConfig } from "@millrace/engine/config/config";
 import { openDocumentation } from "../../src/context/documentation/open-documentation.ts";
 import { workflow } from "../../src/graph/workflow.ts";
 import { createLogger } from "@millrace/engine/logger";
-import { createModelLoader } from "../../src/models/load-model.ts";
+import { createModelLoader } from "@millrace/models/load-model";
 import { Runs } from "@millrace/engine/runs/runs";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { tools } from "../../src/tools/index.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { serve } from "../runs/fixtures.ts";
-import type { ModelServer } from "../support/model-server.ts";
+import type { ModelServer } from "@millrace/testing/model-server";
 import { toolkitParts } from "../support/toolkit-services.ts";
 import { itemSource } from "../support/item-tool.ts";
 

@@ -8,7 +8,7 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import { crashCopy, openIn } from "../runs/crash-copy.ts";
 import { collect, createSession, never, request } from "../runs/fixtures.ts";
 import { withCopies } from "../runs/storage-copies.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { agentFiles, hands, scriptsOf } from "./agent-flow.ts";
 import { agentRuns } from "./agent-runs.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import type { BackgroundAgent } from "../../src/agents/background.ts";
-import { wireText, type ModelRequest } from "../support/model-server.ts";
+import { wireText, type ModelRequest } from "@millrace/testing/model-server";
 import type { TestWorkflow } from "../support/workflow.ts";
 import { agentFiles, hands, startWithAgents } from "./agent-flow.ts";
 

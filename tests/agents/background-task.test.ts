@@ -11,7 +11,7 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import { backgroundTask } from "../../src/tools/agents/background-task.ts";
 import { createGate, createSession, never, request } from "../runs/fixtures.ts";
 import { createMemoryStorage } from "../support/memory-storage.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { aWorkspace } from "../support/a-workspace.ts";
 import { agentFiles, askedBy, hands, roundOf } from "./agent-flow.ts";
 import { agentRuns } from "./agent-runs.ts";

@@ -18,7 +18,7 @@ import {
   type ModelRequest,
   type ModelServer,
   type ModelStep,
-} from "../support/model-server.ts";
+} from "@millrace/testing/model-server";
 import { agentFiles, askedBy, hands, roundOf, scriptsOf } from "./agent-flow.ts";
 import { agentRuns } from "./agent-runs.ts";
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { openIn } from "../runs/crash-copy.ts";
 import { collect, createSession, never, request } from "../runs/fixtures.ts";
 import { withCopies } from "../runs/storage-copies.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { agentFiles, hands, scriptsOf } from "./agent-flow.ts";
 import { agentRuns } from "./agent-runs.ts";
 

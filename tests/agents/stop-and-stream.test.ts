@@ -10,7 +10,7 @@ import type { Session } from "@millrace/engine/storage/records";
 import { collect, createSession, never, request } from "../runs/fixtures.ts";
 import { read } from "../runs/stop-bench.ts";
 import { createMemoryStorage, type MemoryStorage } from "../support/memory-storage.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { agentFiles, hands, scriptsOf } from "./agent-flow.ts";
 import { agentRuns } from "./agent-runs.ts";
 

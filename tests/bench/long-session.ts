@@ -9,7 +9,7 @@ import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
 import { workflow } from "../../src/graph/workflow.ts";
 import { servicesKey, type RunServices } from "../../src/loop/services.ts";
-import { createModelLoader } from "../../src/models/load-model.ts";
+import { createModelLoader } from "@millrace/models/load-model";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { skipIdleTracing } from "@millrace/engine/tracing";

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { ChatOpenAI } from "@langchain/openai";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createModelLoader, modelTarget } from "../../src/models/load-model.ts";
-import { ModelServices } from "../../src/models/resilience/model-services.ts";
-import { openModels } from "../../src/models/registry/registry.ts";
-import { callWithRetry } from "../../src/models/resilience/resilience.ts";
+import { createModelLoader, modelTarget } from "@millrace/models/load-model";
+import { ModelServices } from "@millrace/models/resilience/model-services";
+import { openModels } from "@millrace/models/registry/registry";
+import { callWithRetry } from "@millrace/models/resilience/resilience";
 import type { Figure, Section } from "./figures.ts";
 import { percentile } from "./load.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { freePort } from "../support/free-port.ts";
+import { freePort } from "@millrace/testing/free-port";
 import { projectFolder } from "../support/source-files.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 

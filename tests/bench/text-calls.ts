@@ -1,5 +1,5 @@
-import { createTextCallParser } from "../../src/models/text-calls/parser.ts";
-import { longestCall } from "../../src/models/text-calls/forms/tool-use.ts";
+import { createTextCallParser } from "@millrace/models/text-calls/parser";
+import { longestCall } from "@millrace/models/text-calls/forms/tool-use";
 import type { Figure, Section } from "./figures.ts";
 
 const opening = '<tool_use>\n<invoke name="write_file">\n<parameter name="content">';

@@ -6,7 +6,7 @@ import { type Callback, createCallBack } from "../../src/callbacks/callback.ts";
 import { pairsToDrop, type DocumentPair } from "../../src/context/documentation/documentation.ts";
 import { openDocumentation } from "../../src/context/documentation/open-documentation.ts";
 import { createLogger } from "@millrace/engine/logger";
-import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
 import { enabledToolkits } from "../../src/toolkits/enabled-toolkits.ts";
 import { startWithAgents } from "../agents/agent-flow.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";

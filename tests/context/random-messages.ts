@@ -7,7 +7,7 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import * as fc from "fast-check";
-import type { WireMessage } from "../support/model-server.ts";
+import type { WireMessage } from "@millrace/testing/model-server";
 
 const words = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom("", "ok", "Look at the notes.", "看一下笔记。") },

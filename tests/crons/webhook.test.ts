@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
-import { startReceiver } from "../support/webhook-receiver.ts";
+import { startReceiver } from "@millrace/testing/webhook-receiver";
 
 const hourly = "0 * * * *";
 let server: TestServer;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findChromium, openBrowserPage, startPageServer, type PageServer } from "../support/browser-page.ts";
 import type { ChatPage, Shown } from "../support/chat-page.ts";
 import { openHeadlessPage } from "../support/headless-page.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import type { HookName } from "../support/stream-hooks.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";

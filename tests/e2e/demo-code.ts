@@ -3,7 +3,7 @@ import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectFolder } from "../support/source-files.ts";
 import type { ServerProcess } from "../support/server-process.ts";
-import type { ModelStep } from "../support/model-server.ts";
+import type { ModelStep } from "@millrace/testing/model-server";
 import type { Demo } from "./demo-session.ts";
 import { approve, operationsOf, questionOf, turn, undo, withScriptedModel } from "./demo-turns.ts";
 import { note, say } from "./demo-view.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { ServerProcess } from "../support/server-process.ts";
 import { projectFolder } from "../support/source-files.ts";
-import type { ModelStep } from "../support/model-server.ts";
+import type { ModelStep } from "@millrace/testing/model-server";
 import type { Demo } from "./demo-session.ts";
 import { operationsOf, questionOf, turn, undo, withScriptedModel } from "./demo-turns.ts";
 import { note, say } from "./demo-view.ts";

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { startModelServer, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { startModelServer, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
 import type { ServerProcess } from "../support/server-process.ts";
 import { follow, messagesOf, note, say } from "./demo-view.ts";
 

@@ -1,7 +1,7 @@
 import { equal } from "node:assert/strict";
 import { z } from "zod";
 import type { ServerProcess } from "../support/server-process.ts";
-import { startModelServer, type ModelStep } from "../support/model-server.ts";
+import { startModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { follow, note } from "./demo-view.ts";
 
 const Card = z.looseObject({ operation_id: z.string(), status: z.string(), content: z.string().optional() });

@@ -12,8 +12,8 @@ import {
   type ModelRequest,
   type ModelServer,
   type ModelStep,
-} from "../support/model-server.ts";
-import { readEvents } from "../support/read-events.ts";
+} from "@millrace/testing/model-server";
+import { readEvents } from "@millrace/testing/read-events";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

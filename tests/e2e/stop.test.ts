@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
-import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
-import { eventsOf } from "../support/read-events.ts";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
+import { eventsOf } from "@millrace/testing/read-events";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readSse } from "../support/sse-client.ts";
+import { readSse } from "@millrace/testing/sse-client";
 import { atMost, noneOf, quantile, type Scenario } from "./scenario.ts";
 import { answer } from "./script.ts";
 import { newThread, openWorld, startRun } from "./world.ts";

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import type { ModelRequest, ModelStep } from "../support/model-server.ts";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { readEffects } from "./effect-log.ts";
 import { noneOf, type Scenario } from "./scenario.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { FaultProxy, type LinkFault } from "../support/fault-proxy.ts";
-import type { ModelRequest, ModelStep } from "../support/model-server.ts";
-import { readSse, type SseEvent } from "../support/sse-client.ts";
+import { FaultProxy, type LinkFault } from "@millrace/testing/fault-proxy";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
+import { readSse, type SseEvent } from "@millrace/testing/sse-client";
 import { noneOf, type Random, type Scenario } from "./scenario.ts";
 import { getRun, newThread, openWorld, readMessages, startRun, textOf, type World } from "./world.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { historyProblem } from "../support/model-server-script.ts";
+import { historyProblem } from "@millrace/testing/model-server-script";
 import { startPlayServer, type FaultServer } from "../models/faults/fault-server.ts";
 import type { ModelSequence } from "./model-plans.ts";
 import { settled } from "./subject.ts";

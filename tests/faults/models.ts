@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { refusingAddress } from "../support/model-server.ts";
+import { refusingAddress } from "@millrace/testing/model-server";
 import { firstProviderDown } from "./first-down.ts";
 import { faultNames, planSequences, type ModelSequence } from "./model-plans.ts";
 import { nothingFound, playSequence, startPlannedModels, type SequenceFindings } from "./model-sequences.ts";

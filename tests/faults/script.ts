@@ -1,4 +1,4 @@
-import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
 
 /** The eight graph shapes of the kill test (reliability R3), and the graph that serves each. */
 export const shapes = {

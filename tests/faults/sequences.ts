@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
-import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
 import { noneOf, type Scenario } from "./scenario.ts";
 import { editWays } from "./session-edit.ts";
 import { SessionModel } from "./session-model.ts";

@@ -1,5 +1,5 @@
 import type { EditWay } from "./session-edit.ts";
-import { historyProblem, type WireMessage } from "../support/model-server-script.ts";
+import { historyProblem, type WireMessage } from "@millrace/testing/model-server-script";
 
 /** What a person may do to a session. */
 export type Step =

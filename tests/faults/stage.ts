@@ -1,5 +1,5 @@
-import { toPieces, argumentText } from "../support/model-server-script.ts";
-import { wireText, type ModelRequest, type ModelStep, type WireMessage } from "../support/model-server.ts";
+import { toPieces, argumentText } from "@millrace/testing/model-server-script";
+import { wireText, type ModelRequest, type ModelStep, type WireMessage } from "@millrace/testing/model-server";
 import { compress } from "../../src/prompts/templates/compress.ts";
 import { hasPrompt } from "../support/system-text.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readSse, type SseEnd } from "../support/sse-client.ts";
+import { readSse, type SseEnd } from "@millrace/testing/sse-client";
 
 const Piece = z.tuple([
   z.looseObject({

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { ServerProcess } from "../support/server-process.ts";
 import { projectFolder } from "../support/source-files.ts";
 

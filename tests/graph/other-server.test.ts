@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { declaredSchemas, graphSchemas, langGraphOf } from "@millrace/engine/graphs/schemas/graph-schemas";
 import { workflow } from "../../src/graph/workflow.ts";
-import { freePort } from "../support/free-port.ts";
+import { freePort } from "@millrace/testing/free-port";
 import { programEnvironment } from "../support/program.ts";
 import { projectFolder } from "../support/source-files.ts";
 

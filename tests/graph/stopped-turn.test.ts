@@ -3,7 +3,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { afterEach, expect, it } from "vitest";
 import { workflow } from "../../src/graph/workflow.ts";
 import { servicesKey } from "../../src/loop/services.ts";
-import { wireText } from "../support/model-server.ts";
+import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 import { compress } from "../../src/prompts/templates/compress.ts";
 import { hasPrompt } from "../support/system-text.ts";

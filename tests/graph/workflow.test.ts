@@ -5,7 +5,7 @@ import { z } from "zod";
 import { workflow } from "../../src/graph/workflow.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 import { createLogger } from "@millrace/engine/logger";
-import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
 import { compress } from "../../src/prompts/templates/compress.ts";
 import { hasPrompt } from "../support/system-text.ts";
 

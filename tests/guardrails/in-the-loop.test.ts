@@ -1,6 +1,6 @@
 import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { wireText, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;

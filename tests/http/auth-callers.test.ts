@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { eventsOf } from "../support/read-events.ts";
+import { eventsOf } from "@millrace/testing/read-events";
 import { byHeader, openRulesServers, type RulesServers } from "../support/rules-servers.ts";
 import type { TestServer } from "../support/test-server.ts";
 

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { agentFiles, hands, scriptsOf } from "../agents/agent-flow.ts";
-import { startModelServer } from "../support/model-server.ts";
+import { startModelServer } from "@millrace/testing/model-server";
 import { openRulesServers, type RulesServers } from "../support/rules-servers.ts";
 import { projectFolder } from "../support/source-files.ts";
 import type { TestServer } from "../support/test-server.ts";

@@ -1,6 +1,6 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { FaultProxy, type LinkFault } from "../support/fault-proxy.ts";
+import { FaultProxy, type LinkFault } from "@millrace/testing/fault-proxy";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;

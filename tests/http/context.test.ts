@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
-import type { ModelRequest } from "../support/model-server.ts";
+import type { ModelRequest } from "@millrace/testing/model-server";
 import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
 
 interface Section {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { userSentence, userText } from "@millrace/engine/errors/error-texts";
 import type { Language } from "@millrace/engine/language";
-import { eventsOf } from "../support/read-events.ts";
+import { eventsOf } from "@millrace/testing/read-events";
 import { startModelServer, startTestServer, type ModelServer, type TestServer } from "../support/testing.ts";
 
 interface Waiting {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { eventsOf } from "../support/read-events.ts";
+import { eventsOf } from "@millrace/testing/read-events";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const ada = { "x-api-key": "key-of-ada" };

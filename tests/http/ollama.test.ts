@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { eventsOf } from "../support/read-events.ts";
-import { OllamaServer } from "../support/ollama-server.ts";
+import { eventsOf } from "@millrace/testing/read-events";
+import { OllamaServer } from "@millrace/testing/ollama-server";
 import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
 
 const ollama = new OllamaServer();

@@ -5,7 +5,7 @@ import type { AIMessageChunk } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import OpenAI, { APIConnectionError } from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

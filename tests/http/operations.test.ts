@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { eventsOf } from "../support/read-events.ts";
+import { eventsOf } from "@millrace/testing/read-events";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
 import { toolkits } from "../../src/toolkits/index.ts";
 import { toolsOfOwner } from "../../src/toolkits/tools-of-owner.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Run } from "@langchain/langgraph-sdk";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { showLater } from "../support/clock.ts";
+import { showLater } from "@millrace/testing/clock";
 import { allChannels, command, isEnd, openRecord, type WireEvent } from "../support/protocol-client.ts";
-import { readEvents, readText } from "../support/read-events.ts";
+import { readEvents, readText } from "@millrace/testing/read-events";
 import { openDoor } from "../support/test-graphs.ts";
 import { packagesOfGraphs, startTestServer, type TestServer } from "../support/test-server.ts";
 

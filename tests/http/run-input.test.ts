@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { wireText } from "../support/model-server.ts";
+import { wireText } from "@millrace/testing/model-server";
 import { startSessions, type SessionFixture } from "../support/session-fixture.ts";
 
 let fixture: SessionFixture;

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { eventsOf, readEvents, readText, type ReadEvent } from "../support/read-events.ts";
-import { showLater } from "../support/clock.ts";
+import { eventsOf, readEvents, readText, type ReadEvent } from "@millrace/testing/read-events";
+import { showLater } from "@millrace/testing/clock";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

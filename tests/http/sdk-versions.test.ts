@@ -2,8 +2,8 @@ import { RemoteGraph } from "@langchain/langgraph/remote";
 import { Client } from "@langchain/langgraph-sdk";
 import { Client as SecondClient } from "langgraph-sdk-2";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { showLater } from "../support/clock.ts";
-import { eventsOf } from "../support/read-events.ts";
+import { showLater } from "@millrace/testing/clock";
+import { eventsOf } from "@millrace/testing/read-events";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { startModelServer, wireText, type ModelRequest, type ModelServer } from "../support/model-server.ts";
+import { startModelServer, wireText, type ModelRequest, type ModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

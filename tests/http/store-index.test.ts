@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Config } from "@millrace/engine/config/config";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const cleanups: (() => Promise<unknown>)[] = [];

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { text as textOf } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { eventsOf, readEvents, type ReadEvent } from "../support/read-events.ts";
+import { eventsOf, readEvents, type ReadEvent } from "@millrace/testing/read-events";
 import { openDoor } from "../support/test-graphs.ts";
 import { packagesOfGraphs, startTestServer, type TestServer } from "../support/test-server.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { readEvents } from "../support/read-events.ts";
+import { readEvents } from "@millrace/testing/read-events";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 /** What Studio is known to send (wire contract, section 5), from the page that it is. */

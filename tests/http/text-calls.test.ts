@@ -2,7 +2,7 @@ import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { startModelServer, wireText, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { startModelServer, wireText, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

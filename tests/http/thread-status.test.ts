@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import { SessionActivity } from "../../src/sessions/overview/status.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventsOf, type ReadEvent } from "../support/read-events.ts";
+import { eventsOf, type ReadEvent } from "@millrace/testing/read-events";
 import { openDoor } from "../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

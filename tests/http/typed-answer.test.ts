@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 

@@ -1,7 +1,7 @@
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { ScriptedToolCall } from "../support/model-server.ts";
+import type { ScriptedToolCall } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
 import { Shell } from "../../src/tools/shell/shell.ts";
 import { enabledToolkits } from "../../src/toolkits/enabled-toolkits.ts";
-import { wireText } from "../support/model-server.ts";
+import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
 let app: TestWorkflow;

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import type { ModelOptions } from "../../src/models/provider.ts";
+import type { ModelOptions } from "@millrace/models/provider";
 import { vendorModel } from "../models/vendors/vendor-model.ts";
-import type { ModelStep, WireMessage } from "../support/model-server.ts";
+import type { ModelStep, WireMessage } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;

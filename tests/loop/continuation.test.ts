@@ -4,7 +4,7 @@ import { isAIMessage, isToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
-import { wireText, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelStep } from "@millrace/testing/model-server";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {

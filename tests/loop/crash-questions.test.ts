@@ -18,7 +18,7 @@ import {
   type ModelRequest,
   type ModelServer,
   type ModelStep,
-} from "../support/model-server.ts";
+} from "@millrace/testing/model-server";
 import { clarify } from "../../src/prompts/templates/clarify.ts";
 import { hasPrompt } from "../support/system-text.ts";
 

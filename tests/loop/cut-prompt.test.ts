@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createModelLoader } from "../../src/models/load-model.ts";
+import { createModelLoader } from "@millrace/models/load-model";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
 let flow: TestWorkflow | undefined;

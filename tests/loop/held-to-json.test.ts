@@ -1,7 +1,7 @@
 import { isAIMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { wire } from "../models/vendors/vendor-model.ts";
-import type { ModelStep } from "../support/model-server.ts";
+import type { ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;

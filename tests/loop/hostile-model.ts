@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { tools } from "../../src/tools/index.ts";
-import type { ModelStep, ScriptedToolCall } from "../support/model-server.ts";
+import type { ModelStep, ScriptedToolCall } from "@millrace/testing/model-server";
 
 /** A model that means no good, the user it works for, and the person who is asked. */
 export interface HostileCase {

@@ -7,7 +7,7 @@ import {
   restart,
   workedMs,
 } from "../../src/loop/limits/limits.ts";
-import { builtInProfiles } from "../../src/models/registry/profiles.ts";
+import { builtInProfiles } from "@millrace/models/registry/profiles";
 import { LoopLimits } from "../../src/state.ts";
 
 const limits = LoopLimits.parse({});

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
-import { wireText, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelStep } from "@millrace/testing/model-server";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
 import { costOf, reachedBudget } from "../../src/loop/limits/limits.ts";
 import { LoopLimits } from "../../src/state.ts";
-import type { ModelStep } from "../support/model-server.ts";
+import type { ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;

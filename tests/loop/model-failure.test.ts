@@ -2,7 +2,7 @@ import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/m
 import { afterEach, describe, expect, it } from "vitest";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
 import { userSentence } from "@millrace/engine/errors/error-texts";
-import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { userSentence } from "@millrace/engine/errors/error-texts";
-import type { ModelRequest, ModelStep } from "../support/model-server.ts";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
 let flow: TestWorkflow | undefined;

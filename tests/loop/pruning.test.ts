@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { BaseMessage } from "@langchain/core/messages";
 import { shortIds } from "../../src/context/pruning/short-ids.ts";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
-import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 import { strictProblems } from "./strict-provider.ts";
 

@@ -2,7 +2,7 @@ import { AIMessageChunk } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { callsOf } from "../../src/loop/reply/reply-calls.ts";
 import { usageOf } from "../../src/loop/reply/reply-message.ts";
-import { brokenArguments } from "../../src/models/messages/broken-arguments.ts";
+import { brokenArguments } from "@millrace/models/messages/broken-arguments";
 
 /** An answer with calls as clients give them: whatever the model wrote. */
 function answerWith(calls: { name?: string; args?: unknown; id?: string }[]): AIMessageChunk {

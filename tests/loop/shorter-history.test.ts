@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { builtInProfiles } from "../../src/models/registry/profiles.ts";
-import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { builtInProfiles } from "@millrace/models/registry/profiles";
+import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 import { strictProblems } from "./strict-provider.ts";
 

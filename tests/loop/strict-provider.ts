@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { historyProblem } from "../support/model-server-script.ts";
-import { wireText, type WireMessage } from "../support/model-server.ts";
+import { historyProblem } from "@millrace/testing/model-server-script";
+import { wireText, type WireMessage } from "@millrace/testing/model-server";
 
 const Call = z.looseObject({ id: z.string(), function: z.looseObject({ name: z.string(), arguments: z.string() }) });
 

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { ProfileRows } from "../../src/models/registry/profiles.ts";
+import type { ProfileRows } from "@millrace/models/registry/profiles";
 import { agentFiles, askedBy, hands, scriptsOf, startWithAgents } from "../agents/agent-flow.ts";
 import { vendorModel } from "../models/vendors/vendor-model.ts";
-import type { ModelRequest } from "../support/model-server.ts";
+import type { ModelRequest } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/tools/runtime/tool.ts";
 import { createMemoryOperations } from "../support/memory-operations.ts";
-import type { ModelStep } from "../support/model-server.ts";
+import type { ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createModelLoader } from "../../src/models/load-model.ts";
-import type { ModelRequest, ModelStep } from "../support/model-server.ts";
+import { createModelLoader } from "@millrace/models/load-model";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;

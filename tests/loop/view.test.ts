@@ -24,7 +24,9 @@ import { loopCall, withLoopCall, type LoopCall, type LoopRequest } from "../../s
 import { servicesKey, type RunServices } from "../../src/loop/services.ts";
 import { shownOf } from "../../src/loop/view/shown.ts";
 import type { LoopState } from "../../src/loop/state.ts";
-import { createModelLoader } from "../../src/models/load-model.ts";
+import { createModelLoader } from "@millrace/models/load-model";
+import { ModelRegistry } from "@millrace/models/registry/registry";
+import { offline } from "@millrace/offline/offline";
 import { LoopLimits, type ConversationSummary } from "../../src/state.ts";
 import { createMemoryLedger } from "@millrace/engine/storage/memory";
 import { tools } from "../../src/tools/index.ts";
@@ -39,7 +41,9 @@ import { toolkitParts } from "../support/toolkit-services.ts";
 /** `HISTORIES=10000 vitest run tests/loop/view.test.ts` is the long form. */
 const runs = Number(process.env["HISTORIES"] ?? 300);
 
-const loadModel = createModelLoader(loadConfig({}));
+const loadModel = createModelLoader(loadConfig({}), {
+  models: new ModelRegistry(loadConfig({}), { others: { offline } }),
+});
 const { conversation_message_ids_write: writeTool, read_file: readFile } = tools;
 
 /** One call of the loop as it stands after a stop: only the request and the state are known. */

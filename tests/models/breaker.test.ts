@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AppError, type ErrorCode } from "@millrace/engine/errors/errors";
-import { breakerSettings, createBreaker, type Breaker, type Pass } from "../../src/models/resilience/breaker.ts";
+import { breakerSettings, createBreaker, type Breaker, type Pass } from "@millrace/models/resilience/breaker";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: 0 }));
 afterEach(() => void vi.useRealTimers());

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import { createLogger } from "@millrace/engine/logger";
-import { withChosenModel, withModelByKey } from "../../src/models/choose-model.ts";
+import { withChosenModel, withModelByKey } from "@millrace/models/choose-model";
 
 let server: Server | undefined;
 afterEach(() => void server?.close());

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
-import { testConnection, type ConnectionTestOptions } from "../../src/models/resilience/connection-test.ts";
-import { openModels, type ModelRegistry } from "../../src/models/registry/registry.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { testConnection, type ConnectionTestOptions } from "@millrace/models/resilience/connection-test";
+import { openModels, type ModelRegistry } from "@millrace/models/registry/registry";
+import { offline } from "@millrace/offline/offline";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 
 let folder = "";
 let models: ModelRegistry;
@@ -18,7 +19,11 @@ beforeEach(async () => {
     OPENAI_API_KEY: "sk-canary-0123456789abcdef",
     OPENAI_BASE_URL: server.url,
   };
-  models = openModels(loadConfig(environment), { error: (warning: object) => expect.fail(JSON.stringify(warning)) });
+  models = openModels(
+    loadConfig(environment),
+    { error: (warning: object) => expect.fail(JSON.stringify(warning)) },
+    { offline },
+  );
 });
 afterEach(async () => {
   await server.close();

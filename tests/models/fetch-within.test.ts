@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
-import { fetchWithin } from "../../src/models/resilience/fetch-within.ts";
+import { fetchWithin } from "@millrace/models/resilience/fetch-within";
 
 it("is one for each time-out, and asks again over connections that are there (PERF-04)", async () => {
   let connections = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { learnLimit, namedLimit, withLearned } from "../../src/models/registry/learned-limits.ts";
-import type { ModelLoader } from "../../src/models/load-model.ts";
+import { learnLimit, namedLimit, withLearned } from "@millrace/models/registry/learned-limits";
+import type { ModelLoader } from "@millrace/models/load-model";
 
 const aLoader = (): ModelLoader => () => {
   throw new Error("not called");

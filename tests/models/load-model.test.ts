@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
-import { providers } from "../../src/models/index.ts";
-import { createModel, createModelLoader, modelTarget } from "../../src/models/load-model.ts";
-import { modelLimits } from "../../src/models/registry/model-limits.ts";
-import { OfflineModel } from "../../src/models/offline/offline.ts";
+import { providers } from "@millrace/models/index";
+import { createModel, createModelLoader, modelTarget } from "@millrace/models/load-model";
+import { modelLimits } from "@millrace/models/registry/model-limits";
+import { ModelRegistry } from "@millrace/models/registry/registry";
+import { offline, OfflineModel } from "@millrace/offline/offline";
 
 const empty = loadConfig({});
-const loadModel = createModelLoader(empty);
+const loadModel = createModelLoader(empty, { models: new ModelRegistry(empty, { others: { offline } }) });
 
 describe("a model loader", () => {
   it("gives the same instance for the same name and options, another for other options", () => {

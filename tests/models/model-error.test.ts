@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
-import { toModelError } from "../../src/models/model-error.ts";
+import { toModelError } from "@millrace/models/model-error";
 
 const key = "plain-looking-secret-1234";
 const target = {

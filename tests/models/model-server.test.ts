@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { startModelServer, wireText, type ModelServer, type ModelServerOptions } from "../support/model-server.ts";
+import { startModelServer, wireText, type ModelServer, type ModelServerOptions } from "@millrace/testing/model-server";
 
 const servers: ModelServer[] = [];
 

@@ -2,9 +2,9 @@ import type { AIMessageChunk } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import { type Advice, adviceOf, isAppError } from "@millrace/engine/errors/errors";
-import { createModelLoader } from "../../src/models/load-model.ts";
-import { ModelServices } from "../../src/models/resilience/model-services.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { createModelLoader } from "@millrace/models/load-model";
+import { ModelServices } from "@millrace/models/resilience/model-services";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 
 let server: ModelServer;
 let services: ModelServices;

@@ -8,9 +8,9 @@ import {
 import { concat } from "@langchain/core/utils/stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { areIndependent, describe as inWords, type Action } from "../../src/models/offline/actions.ts";
-import { parseRequests } from "../../src/models/offline/parse.ts";
-import { OfflineModel } from "../../src/models/offline/offline.ts";
+import { areIndependent, describe as inWords, type Action } from "@millrace/offline/actions";
+import { parseRequests } from "@millrace/offline/parse";
+import { OfflineModel } from "@millrace/offline/offline";
 import { compress } from "../../src/prompts/templates/compress.ts";
 import type { Template } from "../../src/prompts/template.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toModelError } from "../../src/models/model-error.ts";
+import { toModelError } from "@millrace/models/model-error";
 
 const codeOf = (text: string, status = 400): string => toModelError(Object.assign(new Error(text), { status })).code;
 

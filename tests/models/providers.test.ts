@@ -4,9 +4,9 @@ import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import type { AppError } from "@millrace/engine/errors/errors";
-import { createModel, modelTarget } from "../../src/models/load-model.ts";
-import { toModelError } from "../../src/models/model-error.ts";
-import { refusingAddress, startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { createModel, modelTarget } from "@millrace/models/load-model";
+import { toModelError } from "@millrace/models/model-error";
+import { refusingAddress, startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 
 const servers: ModelServer[] = [];
 

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
-import { createModel, modelTarget } from "../../src/models/load-model.ts";
-import { callWithRetry, type RetryOptions } from "../../src/models/resilience/resilience.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../support/model-server.ts";
+import { createModel, modelTarget } from "@millrace/models/load-model";
+import { callWithRetry, type RetryOptions } from "@millrace/models/resilience/resilience";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 
 const servers: ModelServer[] = [];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCounter } from "../../src/models/resilience/statistics.ts";
+import { createCounter } from "@millrace/models/resilience/statistics";
 
 describe("the account of a service (SVC-06)", () => {
   it("knows nothing before the first request came to an end", () => {

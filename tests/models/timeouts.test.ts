@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { profileOf, type ProfileRows } from "../../src/models/registry/profiles.ts";
-import { timeoutsOf } from "../../src/models/resilience/timeouts.ts";
+import { profileOf, type ProfileRows } from "@millrace/models/registry/profiles";
+import { timeoutsOf } from "@millrace/models/resilience/timeouts";
 
 const inSeconds = (model: string, isLocal = false, own: ProfileRows = {}, thinking?: boolean): number[] => {
   const options = thinking === undefined ? {} : { thinking };

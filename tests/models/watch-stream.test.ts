@@ -1,7 +1,7 @@
 import { AIMessageChunk } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { describe, expect, it } from "vitest";
-import { brokeMidStream, watchStream } from "../../src/models/resilience/watch-stream.ts";
+import { brokeMidStream, watchStream } from "@millrace/models/resilience/watch-stream";
 
 function chunk(text: string, info: Record<string, string> = {}): ChatGenerationChunk {
   return new ChatGenerationChunk({ text, message: new AIMessageChunk({ content: text, response_metadata: info }) });

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Collector } from "../../src/context/collector.ts";
-import { wireText } from "../support/model-server.ts";
+import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 import { compress } from "../../src/prompts/templates/compress.ts";
 import { hasPrompt } from "../support/system-text.ts";

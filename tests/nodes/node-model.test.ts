@@ -1,8 +1,8 @@
 import { HumanMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { profileOf, type ProfileRows } from "../../src/models/registry/profiles.ts";
-import { modelOfRole, type ServerRoles } from "../../src/models/registry/roles.ts";
+import { profileOf, type ProfileRows } from "@millrace/models/registry/profiles";
+import { modelOfRole, type ServerRoles } from "@millrace/models/registry/roles";
 import { startWorkflow, type ModelStep, type TestWorkflow } from "../support/testing.ts";
 
 let work: TestWorkflow | undefined;

@@ -4,7 +4,7 @@ import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { planningTools } from "../../src/nodes/planning.ts";
 import { tools } from "../../src/tools/index.ts";
-import { wireText, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 import { hasPrompt } from "../support/system-text.ts";
 import { planMode } from "../../src/prompts/templates/plan-mode.ts";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { CustomEvent } from "../../src/events.ts";
-import { wireText, type ModelRequest, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 import { clarify } from "../../src/prompts/templates/clarify.ts";
 import { hasPrompt } from "../support/system-text.ts";

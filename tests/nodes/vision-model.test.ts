@@ -1,6 +1,6 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { builtInProfiles } from "../../src/models/registry/profiles.ts";
+import { builtInProfiles } from "@millrace/models/registry/profiles";
 import { vendorModel } from "../models/vendors/vendor-model.ts";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 

@@ -3,8 +3,8 @@ import { countText } from "../../src/context/tokens/tokens.ts";
 import type { CustomEvent } from "../../src/events.ts";
 import { createWebPages } from "../../src/web/read-page.ts";
 import { createWebSearch } from "../../src/web/web-search.ts";
-import { wireText } from "../support/model-server.ts";
-import { startWebServer, type WebHit, type WebReply, type WebServer } from "../support/web-server.ts";
+import { wireText } from "@millrace/testing/model-server";
+import { startWebServer, type WebHit, type WebReply, type WebServer } from "@millrace/testing/web-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 let app: TestWorkflow;

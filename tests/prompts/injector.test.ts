@@ -5,9 +5,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { antiTampering } from "../../src/prompts/templates/anti-tampering.ts";
 import { confirmation } from "../../src/prompts/templates/confirmation.ts";
 import { identity } from "../../src/prompts/identity/identity.ts";
-import { layerSeparator, systemMessage } from "../../src/prompts/injector.ts";
+import { layerSeparator, systemMessage } from "@millrace/models/messages/system-message";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
-import { wireText } from "../support/model-server.ts";
+import { wireText } from "@millrace/testing/model-server";
 import { systemText } from "../support/system-text.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 

@@ -10,7 +10,8 @@ import { identityDocument } from "../../src/prompts/identity/identity-document.t
 import { templates as coreTemplates } from "../../src/prompts/index.ts";
 import { builtInPrompts } from "../../src/prompts/prompts.ts";
 import type { Template } from "../../src/prompts/template.ts";
-import { toolText, xmlToolsText } from "../../src/prompts/templates/xml-tools.ts";
+import { describeTools, toolText } from "@millrace/models/describe-tools";
+import { describeToolsBy } from "../../src/prompts/templates/xml-tools.ts";
 import { promptParts } from "../../src/toolkits/composition.ts";
 import { readSource, sourceFiles } from "../support/source-files.ts";
 
@@ -311,7 +312,8 @@ describe("tools as text", () => {
   });
 
   it("come with the format and the rules of XML (PROMPT-16), and only the tools given", () => {
-    const text = xmlToolsText({ tools: [tool] });
+    const text = describeToolsBy(builtInPrompts)([tool], "invoke");
+    expect(text).toBe(describeTools([tool], "invoke"));
     for (const words of [
       "One call at a time",
       "All values are text",
@@ -333,7 +335,7 @@ describe("who may write prompts (ARCH-08)", () => {
     const making = sources.filter(({ text }) => text.includes("new SystemMessage(")).map(({ path }) => path);
     // The storage gives back messages that were stored.
     expect(making.filter((path) => !/^packages\/engine\/src\/(storage|sessions)\//u.test(path))).toEqual([
-      "src/prompts/injector.ts",
+      "packages/models/src/messages/system-message.ts",
     ]);
   });
 

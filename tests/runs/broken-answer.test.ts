@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { countText } from "../../src/context/tokens/tokens.ts";
-import { wireText, type ModelStep } from "../support/model-server.ts";
+import { wireText, type ModelStep } from "@millrace/testing/model-server";
 import { startStopBench, type Reader, type StopBench } from "./stop-bench.ts";
 
 let bench: StopBench | undefined;

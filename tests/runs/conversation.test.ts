@@ -15,7 +15,7 @@ import {
 } from "../../src/agent-runs/conversation.ts";
 import { restingState } from "../../src/agent-runs/resting-state.ts";
 import { ConversationState, ToolCallStatus } from "../../src/state.ts";
-import type { ModelStep } from "../support/model-server.ts";
+import type { ModelStep } from "@millrace/testing/model-server";
 import { createGate } from "./fixtures.ts";
 import { startStopBench, type Reader, type StopBench } from "./stop-bench.ts";
 

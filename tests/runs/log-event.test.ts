@@ -6,7 +6,7 @@ import type { CustomEvent } from "../../src/events.ts";
 import { createLogger, type Logger } from "@millrace/engine/logger";
 import { logEvent } from "../../src/agent-runs/log-event.ts";
 import { runRecord } from "../contract/records.ts";
-import { startModelServer } from "../support/model-server.ts";
+import { startModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer } from "../support/test-server.ts";
 

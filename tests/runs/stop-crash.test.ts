@@ -9,7 +9,7 @@ import type { Runs } from "@millrace/engine/runs/runs";
 import type { Run } from "@millrace/engine/storage/records";
 import type { SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import type { RunStore, Storage } from "@millrace/engine/storage/storage";
-import type { ModelRequest, ModelStep } from "../support/model-server.ts";
+import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { createMemoryStorage } from "../support/memory-storage.ts";
 import { crashCopy, openIn } from "./crash-copy.ts";
 import {

@@ -2,7 +2,7 @@ import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/me
 import { afterEach, describe, expect, it } from "vitest";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
 import { wire } from "../models/vendors/vendor-model.ts";
-import type { ModelStep } from "../support/model-server.ts";
+import type { ModelStep } from "@millrace/testing/model-server";
 import { createGate } from "./fixtures.ts";
 import { startStopBench, type Reader, type StopBench } from "./stop-bench.ts";
 

@@ -2,7 +2,7 @@ import { isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
 import type { Run } from "@millrace/engine/storage/records";
-import type { ModelStep } from "../support/model-server.ts";
+import type { ModelStep } from "@millrace/testing/model-server";
 import { createBench, createGate, gatedGraph, never, request } from "./fixtures.ts";
 import { startStopBench, type Reader, type StopBench } from "./stop-bench.ts";
 

@@ -10,7 +10,9 @@ import { isAppError } from "@millrace/engine/errors/errors";
 import { workflow } from "../../src/graph/workflow.ts";
 import { createLogger } from "@millrace/engine/logger";
 import type { RunServices } from "../../src/loop/services.ts";
-import { createModelLoader } from "../../src/models/load-model.ts";
+import { createModelLoader } from "@millrace/models/load-model";
+import { ModelRegistry } from "@millrace/models/registry/registry";
+import { offline } from "@millrace/offline/offline";
 import { Runs } from "@millrace/engine/runs/runs";
 import { answerApproval, listApprovals } from "@millrace/engine/sessions/questions/approvals";
 import { readQuestion, resumeValue, type ApprovalDecision } from "@millrace/engine/sessions/questions/questions";
@@ -97,7 +99,9 @@ class World {
       locks: createLocks(),
       defaultModel: "offline",
       contextLimit: undefined,
-      loadModel: createModelLoader(loadConfig({})),
+      loadModel: createModelLoader(loadConfig({}), {
+        models: new ModelRegistry(loadConfig({}), { others: { offline } }),
+      }),
     };
     const logger = createLogger("silent");
     return new Runs({

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Stop, type StopState } from "@millrace/engine/runs/attempt/stop";
-import { builtInProfiles } from "../../src/models/registry/profiles.ts";
+import { builtInProfiles } from "@millrace/models/registry/profiles";
 import { readActivity } from "../../src/sessions/overview/status.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { sessionRecord } from "../contract/records.ts";

@@ -1,4 +1,4 @@
-import { eventsOf } from "./read-events.ts";
+import { eventsOf } from "@millrace/testing/read-events";
 import type { TestServer } from "./test-server.ts";
 
 /** An event of the protocol as it came. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { loadConfig, type Config } from "@millrace/engine/config/config";
-import { startModelServer, type ModelServer } from "./model-server.ts";
+import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "./source-files.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 

@@ -3,12 +3,12 @@ export {
   refusingAddress,
   startModelServer,
   wireText,
-  type ModelFault,
   type ModelRequest,
   type ModelServerOptions,
   type ModelStep,
   type ScriptedToolCall,
   type WireMessage,
-} from "./model-server.ts";
+} from "@millrace/testing/model-server";
+export type { ModelFault } from "@millrace/testing/model-server-script";
 export { startTestServer, type TestServer } from "./test-server.ts";
 export { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "./workflow.ts";

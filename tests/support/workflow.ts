@@ -8,12 +8,14 @@ import { loadConfig } from "@millrace/engine/config/config";
 import type { CustomEvent } from "../../src/events.ts";
 import { workflow } from "../../src/graph/workflow.ts";
 import { servicesKey, type RunServices } from "../../src/loop/services.ts";
-import { createModelLoader } from "../../src/models/load-model.ts";
+import { createModelLoader } from "@millrace/models/load-model";
+import { ModelRegistry } from "@millrace/models/registry/registry";
+import { offline } from "@millrace/offline/offline";
 import type { GraphState } from "../../src/state.ts";
 import { createMemoryLedger } from "@millrace/engine/storage/memory";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { toolkitParts } from "./toolkit-services.ts";
-import { startModelServer, type ModelServer, type ModelServerOptions } from "./model-server.ts";
+import { startModelServer, type ModelServer, type ModelServerOptions } from "@millrace/testing/model-server";
 
 export interface TestWorkflowOptions extends ModelServerOptions {
   /** Files of the workspace, by path. */
@@ -72,7 +74,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
     locks: createLocks(),
     defaultModel: options.offline === true ? "offline" : "openai:scripted",
     contextLimit: options.contextLimit,
-    loadModel: createModelLoader(config),
+    loadModel: createModelLoader(config, { models: new ModelRegistry(config, { others: { offline } }) }),
   };
   const graph = workflow.compile({ checkpointer: new MemorySaver() });
   const events: CustomEvent[] = [];

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { enabledToolkits } from "../../src/toolkits/enabled-toolkits.ts";
 import { documentTools, webTools } from "../../src/tools/index.ts";
 import { identityDocument } from "../../src/prompts/identity/identity-document.ts";
-import { wireText } from "../support/model-server.ts";
+import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
 
 let app: TestWorkflow;

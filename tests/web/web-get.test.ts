@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { isPublicAddress, type WebRules } from "@millrace/engine/net/checked-agent";
 import { webGet, type WebRequest } from "@millrace/engine/net/web-get";
-import { startWebServer, type WebReply, type WebServer } from "../support/web-server.ts";
+import { startWebServer, type WebReply, type WebServer } from "@millrace/testing/web-server";
 import { closedAddresses, closedAnswers } from "./closed-addresses.ts";
 
 /** Stands for the public internet: whoever connects to it lands at the scripted server. */

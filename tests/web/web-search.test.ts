@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import { isAppError, type AppError } from "@millrace/engine/errors/errors";
-import { searchResultsText, toSearchResults } from "../../src/web/search-result.ts";
+import { searchResultsText, toSearchResults } from "@millrace/models/messages/search-result";
 import { createWebSearch, type WebSearch } from "../../src/web/web-search.ts";
-import { startWebServer, type WebHit, type WebReply, type WebServer } from "../support/web-server.ts";
+import { startWebServer, type WebHit, type WebReply, type WebServer } from "@millrace/testing/web-server";
 
 const never = new AbortController().signal;
 const key = "secret-key-of-the-search";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { readEvents } from "../support/read-events.ts";
+import { readEvents } from "@millrace/testing/read-events";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 /** Takes traces, and gives an address for each key that is asked for, but for `refused`. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventsOf, type ReadEvent } from "../support/read-events.ts";
+import { eventsOf, type ReadEvent } from "@millrace/testing/read-events";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;

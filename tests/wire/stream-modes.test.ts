@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { readEvents, type ReadEvent } from "../support/read-events.ts";
+import { readEvents, type ReadEvent } from "@millrace/testing/read-events";
 import { openDoor } from "../support/test-graphs.ts";
 import { packagesOfGraphs, startTestServer, type TestServer } from "../support/test-server.ts";
 

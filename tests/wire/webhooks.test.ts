@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startReceiver } from "../support/webhook-receiver.ts";
+import { startReceiver } from "@millrace/testing/webhook-receiver";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const secret = "a secret of ours";

@@ -1,6 +1,6 @@
 import { mostAgents } from "../../agents/delegation.ts";
-import type { ReadProfile } from "../../models/registry/model-profile.ts";
-import type { LoopLimits, ModelPrice, RunContext, ToolPolicy } from "../../state.ts";
+import type { ModelPrice, ReadProfile } from "@millrace/models/registry/model-profile";
+import type { LoopLimits, RunContext, ToolPolicy } from "../../state.ts";
 import type { EndReason, LoopState } from "../state.ts";
 
 /**

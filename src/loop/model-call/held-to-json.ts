@@ -1,6 +1,6 @@
 import type { BaseChatModel, BaseChatModelCallOptions } from "@langchain/core/language_models/chat_models";
-import { modelTarget } from "../../models/load-model.ts";
-import { toModelError } from "../../models/model-error.ts";
+import { modelTarget } from "@millrace/models/load-model";
+import { toModelError } from "@millrace/models/model-error";
 
 /** Those that have refused it, so that they are not asked again and again. */
 const refusing = new WeakSet<BaseChatModel>();

@@ -1,9 +1,9 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { answerBeginning } from "../../models/messages/answer-beginning.ts";
-import { toModelError } from "../../models/model-error.ts";
-import { noteMessage } from "../../models/messages/note-message.ts";
-import { brokeMidStream } from "../../models/resilience/watch-stream.ts";
+import { answerBeginning } from "@millrace/models/messages/answer-beginning";
+import { toModelError } from "@millrace/models/model-error";
+import { noteMessage } from "@millrace/models/messages/note-message";
+import { brokeMidStream } from "@millrace/models/resilience/watch-stream";
 import { continueReply } from "../../prompts/templates/continue-reply.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { askedSeam, begunSeam, type Seam } from "../reply/seam.ts";

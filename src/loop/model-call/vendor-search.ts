@@ -1,9 +1,9 @@
 import type { AIMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
-import { isProviderSearchAvailable } from "../../models/provider-search.ts";
-import type { ModelOptions } from "../../models/provider.ts";
-import { SearchResult } from "../../web/search-result.ts";
+import { isProviderSearchAvailable } from "@millrace/models/provider-search";
+import type { ModelOptions } from "@millrace/models/provider";
+import { SearchResult } from "@millrace/models/messages/search-result";
 import { emit, type LoopCall } from "../request.ts";
 
 const Kept = z.array(SearchResult).min(1);

@@ -2,7 +2,7 @@ import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { isAIMessage, isAIMessageChunk, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { ChatGeneration, ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
-import { WrappedModel } from "../../models/wrapped-model.ts";
+import { WrappedModel } from "@millrace/models/wrapped-model";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { asPart, cutEnd, isCutMark } from "./cut-output.ts";
 import { hintlessPieces, hintlessResult } from "./hintless.ts";

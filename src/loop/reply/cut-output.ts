@@ -1,6 +1,6 @@
 import { AIMessageChunk, isAIMessageChunk } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
-import { endReasonKeys, isCut } from "../../models/messages/end-reason.ts";
+import { endReasonKeys, isCut } from "@millrace/models/messages/end-reason";
 
 /** Whether this chunk says that the answer was cut. */
 export function isCutMark(chunk: ChatGenerationChunk): boolean {

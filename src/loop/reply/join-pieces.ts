@@ -1,7 +1,7 @@
 import { AIMessage, isAIMessage, type UsageMetadata } from "@langchain/core/messages";
 import type { ChatGeneration } from "@langchain/core/outputs";
 import { textOf } from "@millrace/engine/message-kinds";
-import { isCut } from "../../models/messages/end-reason.ts";
+import { isCut } from "@millrace/models/messages/end-reason";
 import type { Said } from "../model-call/rest-request.ts";
 import type { Seam } from "./seam.ts";
 

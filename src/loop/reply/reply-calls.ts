@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isAIMessage, type AIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { overGrowingList } from "../../context/compression/growing-list.ts";
-import { brokenArguments } from "../../models/messages/broken-arguments.ts";
+import { brokenArguments } from "@millrace/models/messages/broken-arguments";
 import { repairedArguments } from "../../tools/runtime/run-tool.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { brokenArgumentsOf } from "./cut-output.ts";

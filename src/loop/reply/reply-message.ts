@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, type AIMessageChunk, type UsageMetadata } from "@langchain/core/messages";
 import { z } from "zod";
-import { isCut } from "../../models/messages/end-reason.ts";
-import type { ModelPrice } from "../../state.ts";
+import { isCut } from "@millrace/models/messages/end-reason";
+import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { costOf } from "../limits/limits.ts";
 import { callsOf, hasWholeArguments } from "./reply-calls.ts";
 import type { LoopRequest } from "../request.ts";

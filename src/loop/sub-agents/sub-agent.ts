@@ -2,7 +2,7 @@ import { HumanMessage, isAIMessage, type BaseMessage } from "@langchain/core/mes
 import { isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "@millrace/engine/message-kinds";
 import { isAppError } from "@millrace/engine/errors/errors";
-import { modelPrice } from "../../models/registry/model-limits.ts";
+import { modelPrice } from "@millrace/models/registry/model-limits";
 import { agentSystemText } from "../../prompts/injector.ts";
 import { agentId, type AgentTask } from "./delegate.ts";
 import type { AgentReport } from "./delegation.ts";

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "@millrace/engine/errors/errors";
-import { brokenArguments } from "../../models/messages/broken-arguments.ts";
+import { brokenArguments } from "@millrace/models/messages/broken-arguments";
 import type { UserQuestion } from "../../tools/runtime/tool.ts";
 import type { Asked } from "./approval.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";

@@ -7,9 +7,9 @@ import { fitView, inForm, stepOf, type FittedView, type ShownInForm } from "../.
 import { cutEarly } from "../../context/compression/shorter-history.ts";
 import { safeZoneTokens } from "../../context/pruning/safe-zone.ts";
 import { countMessage, countMessages, countText } from "../../context/tokens/tokens.ts";
-import { withLearned } from "../../models/registry/learned-limits.ts";
+import { withLearned } from "@millrace/models/registry/learned-limits";
 import type { AlternativePlan } from "@millrace/engine/errors/error-strategy";
-import { modelLimits } from "../../models/registry/model-limits.ts";
+import { modelLimits } from "@millrace/models/registry/model-limits";
 import { coreParts, textOfParts } from "../../prompts/injector.ts";
 import { toLangChainTools } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";

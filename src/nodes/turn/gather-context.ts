@@ -7,7 +7,7 @@ import { textOf } from "@millrace/engine/message-kinds";
 import { attachmentsLayer, documentLayer, referencesLayer } from "../../context/layers.ts";
 import { emit } from "../../loop/request.ts";
 import { profilesOf, promptsOf, rolesOf, servicesOf, sessionIdOf } from "../../loop/services.ts";
-import { modelLimits } from "../../models/registry/model-limits.ts";
+import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { GraphState, RunContext } from "../../state.ts";
 import type { UserReference } from "../../user-context.ts";
 import { carriedBy } from "./carried.ts";

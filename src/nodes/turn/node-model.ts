@@ -2,7 +2,7 @@ import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { overGrowingList } from "../../context/compression/growing-list.ts";
 import { profilesOf, rolesOf } from "../../loop/services.ts";
-import { modelOfRole, type WorkingRole } from "../../models/registry/roles.ts";
+import { modelOfRole, type WorkingRole } from "@millrace/models/registry/roles";
 import type { RunContext } from "../../state.ts";
 
 /**

@@ -5,7 +5,7 @@ import { overGrowingList } from "../../context/compression/growing-list.ts";
 import { textOf } from "@millrace/engine/message-kinds";
 import { countText } from "../../context/tokens/tokens.ts";
 import { profilesOf, promptsOf, servicesOf } from "../../loop/services.ts";
-import { modelLimits } from "../../models/registry/model-limits.ts";
+import { modelLimits } from "@millrace/models/registry/model-limits";
 import { sessionInstructions } from "../../prompts/templates/session-instructions.ts";
 
 /** A system text: its tokens, and the first and the last group of system messages that it stood in. */

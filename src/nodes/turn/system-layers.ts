@@ -2,7 +2,7 @@ import { agentSystemText, systemParts, type ContextLayer, type SystemPart } from
 import type { Prompts } from "../../prompts/prompts.ts";
 import type { GraphState, RunContext } from "../../state.ts";
 import { workflowAdditions, workflowToolkits } from "../../toolkits/composition.ts";
-import type { SearchResult } from "../../web/search-result.ts";
+import type { SearchResult } from "@millrace/models/messages/search-result";
 import { identityValues } from "./identity-values.ts";
 
 /** What was gathered for a turn: what stands before the facts and the summary of the system text, and what after them. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { checkContent, checkValues, hasError, type PromptProblem } from "../check-content.ts";
 import { AppError } from "@millrace/engine/errors/errors";
 import { messagesOf, refused, type PromptSource, type PromptVerdict } from "../manager.ts";
-import { OverrideFile, type Found, type WarnOfFile } from "../override-file.ts";
+import { OverrideFile, type Found, type WarnOfFile } from "@millrace/engine/config/override-file";
 import { type PromptParts, variableName, type Template, type Value } from "../template.ts";
 import { identityText } from "../prompts.ts";
 

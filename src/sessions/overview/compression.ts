@@ -3,7 +3,7 @@ import { planCompaction, visibleTokens, type CompactionPlan } from "../../contex
 import { fitSummary, plainSummary, SummaryAnswer, summaryTokens } from "../../context/compression/compress.ts";
 import { countMessage } from "../../context/tokens/tokens.ts";
 import { AppError } from "@millrace/engine/errors/errors";
-import { modelLimits } from "../../models/registry/model-limits.ts";
+import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, type CompressionRequest } from "../../state.ts";
 import type { Session } from "@millrace/engine/storage/records";

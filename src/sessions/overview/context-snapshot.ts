@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { Config } from "@millrace/engine/config/config";
 import { ContextSection, takeApart } from "../../context/snapshot.ts";
-import { modelLimits } from "../../models/registry/model-limits.ts";
-import type { ModelRegistry } from "../../models/registry/registry.ts";
-import { plainRequest, wireRequest, WireRequest } from "../../models/messages/wire-request.ts";
-import { systemMessage } from "../../prompts/injector.ts";
+import { modelLimits } from "@millrace/models/registry/model-limits";
+import type { ModelRegistry } from "@millrace/models/registry/registry";
+import { plainRequest, wireRequest, WireRequest } from "@millrace/models/messages/wire-request";
+import { systemMessage } from "@millrace/models/messages/system-message";
 import type { Prompts } from "../../prompts/prompts.ts";
+import { describeToolsBy } from "../../prompts/templates/xml-tools.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import type { ModelRequest } from "@millrace/engine/storage/model-requests";
 import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
@@ -96,7 +97,7 @@ async function asSent(
   { config, models, prompts }: ContextSources,
 ): Promise<{ request: WireRequest; is_exact: boolean }> {
   const request = { ...asked, messages: [systemMessage(head.system), ...head.documentation, ...rest] };
-  const sent = await wireRequest(request, config, { models, prompts });
+  const sent = await wireRequest(request, config, { models, describeTools: describeToolsBy(prompts) });
   // The offline model is a part of the server: it is sent nothing over a wire.
   return { request: sent ?? plainRequest(request), is_exact: sent !== undefined || asked.model === "offline" };
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { isHumanMessage } from "@millrace/engine/message-kinds";
 import { usage } from "../../context/compression/compaction.ts";
 import { lastWorkedRun } from "@millrace/engine/runs/admission/asking-run";
-import { modelLimits } from "../../models/registry/model-limits.ts";
+import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, WorkMode } from "../../state.ts";
 import { SessionStatus, type Session } from "@millrace/engine/storage/records";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { usage } from "../../context/compression/compaction.ts";
-import { modelLimits } from "../../models/registry/model-limits.ts";
+import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { UsualModel } from "./usual-model.ts";
 import type { LiveActivity } from "../../agent-runs/activity.ts";
 import { activityOf } from "../../agent-runs/agent-run.ts";

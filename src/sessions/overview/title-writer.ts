@@ -1,7 +1,7 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { AppError, errorMessage } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
-import type { ModelLoader } from "../../models/load-model.ts";
+import type { ModelLoader } from "@millrace/models/load-model";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { titlePrompt } from "../../prompts/templates/title.ts";
 import type { Run } from "@millrace/engine/storage/records";

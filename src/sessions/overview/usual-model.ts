@@ -1,6 +1,6 @@
 import type { Config } from "@millrace/engine/config/config";
-import type { ModelRegistry } from "../../models/registry/registry.ts";
-import type { ReadProfile } from "../../models/registry/model-profile.ts";
+import type { ModelRegistry } from "@millrace/models/registry/registry";
+import type { ReadProfile } from "@millrace/models/registry/model-profile";
 
 /** The model that a session's next run would ask, what is known of models, and the operator's limit of a window in tokens. */
 export interface UsualModel {

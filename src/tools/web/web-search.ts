@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { searchResultsText } from "../../web/search-result.ts";
+import { searchResultsText } from "@millrace/models/messages/search-result";
 import { mostPages, usualPages } from "../../web/web-search.ts";
 import { failure, success } from "../runtime/result.ts";
 import { defineTool } from "../runtime/tool.ts";

@@ -15,7 +15,7 @@ import {
   type ModelRequest,
   type ModelServer,
   type ModelStep,
-} from "../../support/model-server.ts";
+} from "@millrace/testing/model-server";
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 import { conversations, workspaces, type Conversation, type EverydayRequest } from "./requests.ts";

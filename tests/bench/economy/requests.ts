@@ -1,4 +1,4 @@
-import type { ScriptedToolCall } from "../../support/model-server.ts";
+import type { ScriptedToolCall } from "@millrace/testing/model-server";
 
 /** One request of a person: the rounds of calls that a good model makes for it, and what it says at the end. */
 export interface EverydayRequest {

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTcpServer, type AddressInfo, type Server } from "node:net";
-import { ollamaBody, ollamaError, ollamaStream } from "../../support/model-server-ollama.ts";
-import { openaiBody, openaiError, openaiStream, type WireAnswer } from "../../support/model-server-openai.ts";
-import { chatBodyOf, responsesBody, responsesStream } from "../../support/model-server-responses.ts";
-import { ChatBody, toPieces, type ModelRequest, type ModelStep } from "../../support/model-server-script.ts";
+import { ollamaBody, ollamaError, ollamaStream } from "@millrace/testing/model-server-ollama";
+import { openaiBody, openaiError, openaiStream, type WireAnswer } from "@millrace/testing/model-server-openai";
+import { chatBodyOf, responsesBody, responsesStream } from "@millrace/testing/model-server-responses";
+import { ChatBody, toPieces, type ModelRequest, type ModelStep } from "@millrace/testing/model-server-script";
 
 export type Wire = "openai" | "responses" | "ollama";
 

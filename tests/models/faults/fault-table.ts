@@ -1,5 +1,5 @@
 import type { ErrorCode } from "@millrace/engine/errors/errors";
-import type { ModelStep } from "../../support/model-server-script.ts";
+import type { ModelStep } from "@millrace/testing/model-server-script";
 import type { Exchange, Play, Wire } from "./fault-server.ts";
 
 /** How a case may end: with an answer in words, or with one of our errors. */

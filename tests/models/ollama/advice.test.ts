@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { adviceOf } from "@millrace/engine/errors/errors";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createModel, modelTarget } from "../../../src/models/load-model.ts";
-import { toModelError } from "../../../src/models/model-error.ts";
-import { statusText } from "../../../src/models/ollama/advice.ts";
-import { ollamaStatuses } from "../../../src/models/ollama/health.ts";
-import { recommendedModels } from "../../../src/models/ollama/recommended-models.ts";
-import { builtInProfiles } from "../../../src/models/registry/profiles.ts";
-import { refusingAddress, startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
+import { createModel, modelTarget } from "@millrace/models/load-model";
+import { toModelError } from "@millrace/models/model-error";
+import { statusText } from "@millrace/models/ollama/advice";
+import { ollamaStatuses } from "@millrace/models/ollama/health";
+import { recommendedModels } from "@millrace/models/ollama/recommended-models";
+import { builtInProfiles } from "@millrace/models/registry/profiles";
+import { refusingAddress, startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 
 const servers: ModelServer[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { encode } from "gpt-tokenizer/encoding/cl100k_base";
 import { describe, expect, it } from "vitest";
-import { leastTokensOf } from "../../../src/models/ollama/cut-prompt.ts";
+import { leastTokensOf } from "@millrace/models/ollama/cut-prompt";
 
 describe("the tokens that a text has at the very least", () => {
   it.each([
@@ -22,7 +22,7 @@ describe("the tokens that a text has at the very least", () => {
     "package.json",
     "docs/providers.md",
     "packages/engine/src/errors/error-texts.ts",
-    "src/models/registry/registry.ts",
+    "packages/models/src/registry/registry.ts",
     "tests/models/wire/qwen-call.sse",
   ])("of %s are no more than a tokenizer finds, and not much fewer", (path) => {
     const text = readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, it } from "vitest";
-import { isOllamaInstalled } from "../../../src/models/ollama/health.ts";
+import { isOllamaInstalled } from "@millrace/models/ollama/health";
 
 it("finds the program in the folders of PATH, where it can be run", async () => {
   const folder = await mkdtemp(join(tmpdir(), "millrace-ollama-"));

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { AppError } from "@millrace/engine/errors/errors";
-import type { OllamaEvent } from "../../../src/models/ollama/events.ts";
-import { OllamaService, reconnectDelays } from "../../../src/models/ollama/service.ts";
-import type { ProfileRows } from "../../../src/models/registry/profiles.ts";
-import { refusingAddress } from "../../support/model-server.ts";
-import { OllamaServer } from "../../support/ollama-server.ts";
+import type { OllamaEvent } from "@millrace/models/ollama/events";
+import { OllamaService, reconnectDelays } from "@millrace/models/ollama/service";
+import type { ProfileRows } from "@millrace/models/registry/profiles";
+import { refusingAddress } from "@millrace/testing/model-server";
+import { OllamaServer } from "@millrace/testing/ollama-server";
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { filesBelow } from "../../support/source-files.ts";
 
-const folder = "src/models/text-calls";
+const folder = "packages/models/src/text-calls";
 
 /** Where the lines of a source are that hold more than brackets and comments. */
 function linesOf(source: string): { start: number; end: number }[] {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createTextCallParser } from "../../../src/models/text-calls/parser.ts";
-import { longestCall, type ReplyPart } from "../../../src/models/text-calls/forms/tool-use.ts";
+import { createTextCallParser } from "@millrace/models/text-calls/parser";
+import { longestCall, type ReplyPart } from "@millrace/models/text-calls/forms/tool-use";
 import { deepseek, invoke, partsOf, toolNames } from "./replies.ts";
 
 /** The parts in short: words as they are, thoughts in brackets, calls and problems as objects. */

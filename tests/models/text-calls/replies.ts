@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { createTextCallParser } from "../../../src/models/text-calls/parser.ts";
-import type { ReplyPart } from "../../../src/models/text-calls/forms/tool-use.ts";
+import { createTextCallParser } from "@millrace/models/text-calls/parser";
+import type { ReplyPart } from "@millrace/models/text-calls/forms/tool-use";
 
 /** The tools that the replies of these tests may call. */
 export const toolNames = ["read_file", "write_file", "list_tasks", "time"];

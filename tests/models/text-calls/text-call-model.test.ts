@@ -2,9 +2,9 @@ import { HumanMessage, type AIMessageChunk } from "@langchain/core/messages";
 import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createModel, modelTarget } from "../../../src/models/load-model.ts";
-import { TextCallModel } from "../../../src/models/text-calls/text-call-model.ts";
-import { startModelServer, wireText, type ModelServer, type ModelStep } from "../../support/model-server.ts";
+import { createModel, modelTarget } from "@millrace/models/load-model";
+import { TextCallModel } from "@millrace/models/text-calls/text-call-model";
+import { startModelServer, wireText, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { invoke } from "./replies.ts";
 
 let server: ModelServer;

@@ -4,10 +4,10 @@ import { concat } from "@langchain/core/utils/stream";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createModel } from "../../../src/models/load-model.ts";
-import { readChunks, readWhole } from "../../../src/models/text-calls/read-reply.ts";
-import { writingHabits } from "../../../src/models/text-calls/writing-habits.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
+import { createModel } from "@millrace/models/load-model";
+import { readChunks, readWhole } from "@millrace/models/text-calls/read-reply";
+import { writingHabits } from "@millrace/models/text-calls/writing-habits";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { deepseek, dsml, invoke } from "./replies.ts";
 
 const servers: ModelServer[] = [];

@@ -1,10 +1,10 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { argumentsOf } from "../../../src/models/text-calls/forms/arguments.ts";
-import { createTextCallParser } from "../../../src/models/text-calls/parser.ts";
-import { brokenText, writtenCall, writtenMessages } from "../../../src/models/text-calls/forms/written.ts";
-import { brokenArguments } from "../../../src/models/messages/broken-arguments.ts";
+import { argumentsOf } from "@millrace/models/text-calls/forms/arguments";
+import { createTextCallParser } from "@millrace/models/text-calls/parser";
+import { brokenText, writtenCall, writtenMessages } from "@millrace/models/text-calls/forms/written";
+import { brokenArguments } from "@millrace/models/messages/broken-arguments";
 
 const name = fc.stringMatching(/^[a-z][a-z_]{0,20}$/);
 const value = fc.oneof(

@@ -1,13 +1,13 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { answerBeginning } from "../../../src/models/messages/answer-beginning.ts";
-import { toModelError } from "../../../src/models/model-error.ts";
-import { providers } from "../../../src/models/index.ts";
-import type { ModelProfile } from "../../../src/models/registry/model-profile.ts";
-import { openAiCompatible } from "../../../src/models/openai-compatible.ts";
-import { profileOf, type ProfileRows } from "../../../src/models/registry/profiles.ts";
-import type { ModelOptions, Provider } from "../../../src/models/provider.ts";
-import { startModelServer, type ModelRequest, type ModelServer } from "../../support/model-server.ts";
+import { answerBeginning } from "@millrace/models/messages/answer-beginning";
+import { toModelError } from "@millrace/models/model-error";
+import { providers } from "@millrace/models/index";
+import type { ModelProfile } from "@millrace/models/registry/model-profile";
+import { openAiCompatible } from "@millrace/models/openai-compatible";
+import { profileOf, type ProfileRows } from "@millrace/models/registry/profiles";
+import type { ModelOptions, Provider } from "@millrace/models/provider";
+import { startModelServer, type ModelRequest, type ModelServer } from "@millrace/testing/model-server";
 import { providersTable, vendorNames, type VendorName } from "./providers-table.ts";
 import { vendorModel, wireOf } from "./vendor-model.ts";
 

@@ -11,10 +11,10 @@ import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import { usageOf } from "../../../src/loop/reply/reply-message.ts";
-import { providers } from "../../../src/models/index.ts";
-import { createModel, modelTarget } from "../../../src/models/load-model.ts";
-import { ModelRegistry } from "../../../src/models/registry/registry.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
+import { providers } from "@millrace/models/index";
+import { createModel, modelTarget } from "@millrace/models/load-model";
+import { ModelRegistry } from "@millrace/models/registry/registry";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { vendorModel, wire, wireOf } from "./vendor-model.ts";
 
 const servers: ModelServer[] = [];

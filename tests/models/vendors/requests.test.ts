@@ -1,10 +1,10 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import type { ModelOptions } from "../../../src/models/provider.ts";
-import type { ProfileRows } from "../../../src/models/registry/profiles.ts";
-import { startModelServer, type ModelRequest, type ModelServer } from "../../support/model-server.ts";
-import { answerBeginning } from "../../../src/models/messages/answer-beginning.ts";
-import { noteMessage } from "../../../src/models/messages/note-message.ts";
+import type { ModelOptions } from "@millrace/models/provider";
+import type { ProfileRows } from "@millrace/models/registry/profiles";
+import { startModelServer, type ModelRequest, type ModelServer } from "@millrace/testing/model-server";
+import { answerBeginning } from "@millrace/models/messages/answer-beginning";
+import { noteMessage } from "@millrace/models/messages/note-message";
 import { vendorModel } from "./vendor-model.ts";
 
 const servers: ModelServer[] = [];

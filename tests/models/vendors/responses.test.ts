@@ -10,10 +10,10 @@ import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
 import type { AppError } from "@millrace/engine/errors/errors";
-import { toModelError } from "../../../src/models/model-error.ts";
-import { noteMessage } from "../../../src/models/messages/note-message.ts";
-import { wireRequest } from "../../../src/models/messages/wire-request.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
+import { toModelError } from "@millrace/models/model-error";
+import { noteMessage } from "@millrace/models/messages/note-message";
+import { wireRequest } from "@millrace/models/messages/wire-request";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { vendorModel, wire } from "./vendor-model.ts";
 
 const servers: ModelServer[] = [];

@@ -1,7 +1,7 @@
 import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createModel } from "../../../src/models/load-model.ts";
+import { createModel } from "@millrace/models/load-model";
 import { startWorkflow, type TestWorkflow } from "../../support/workflow.ts";
 import { towards, wire, wireOf } from "./vendor-model.ts";
 

@@ -10,7 +10,7 @@ import {
   siliconflowQuirks,
   zhipuQuirks,
   type Quirks,
-} from "../../../src/models/vendors/quirks.ts";
+} from "@millrace/models/vendors/quirks";
 import { providersTable } from "./providers-table.ts";
 
 const vendors: Record<string, Quirks> = {

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createModel } from "../../../src/models/load-model.ts";
-import { ollama } from "../../../src/models/ollama/ollama.ts";
-import { openAiCompatible } from "../../../src/models/openai-compatible.ts";
-import { profileOf, type ProfileRows } from "../../../src/models/registry/profiles.ts";
-import type { ModelOptions } from "../../../src/models/provider.ts";
-import { timeoutsOf } from "../../../src/models/resilience/timeouts.ts";
-import type { ModelServer } from "../../support/model-server.ts";
+import { createModel } from "@millrace/models/load-model";
+import { ollama } from "@millrace/models/ollama/ollama";
+import { openAiCompatible } from "@millrace/models/openai-compatible";
+import { profileOf, type ProfileRows } from "@millrace/models/registry/profiles";
+import type { ModelOptions } from "@millrace/models/provider";
+import { timeoutsOf } from "@millrace/models/resilience/timeouts";
+import type { ModelServer } from "@millrace/testing/model-server";
 
 const config = loadConfig({
   OPENAI_API_KEY: "test-key",

@@ -2,9 +2,9 @@ import { HumanMessage, type AIMessageChunk } from "@langchain/core/messages";
 import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CustomEvent } from "../../../src/events.ts";
-import { providers } from "../../../src/models/index.ts";
-import { isProviderSearchAvailable } from "../../../src/models/provider-search.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../../support/model-server.ts";
+import { providers } from "@millrace/models/index";
+import { isProviderSearchAvailable } from "@millrace/models/provider-search";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../../support/workflow.ts";
 import { vendorModel, wire } from "./vendor-model.ts";
 

@@ -3,8 +3,8 @@ import { HumanMessage, type AIMessageChunk } from "@langchain/core/messages";
 import { concat } from "@langchain/core/utils/stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "@millrace/engine/config/config";
-import { createModel } from "../../../src/models/load-model.ts";
-import { startModelServer, type ModelServer } from "../../support/model-server.ts";
+import { createModel } from "@millrace/models/load-model";
+import { startModelServer, type ModelServer } from "@millrace/testing/model-server";
 import { deepseek, dsml } from "../text-calls/replies.ts";
 import { vendorModel, wire, wireOf } from "./vendor-model.ts";
 

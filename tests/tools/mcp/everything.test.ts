@@ -9,7 +9,7 @@ import { environmentVariable } from "@millrace/engine/config/config";
 import { readMcpConfig } from "../../../src/tools/mcp/mcp-config.ts";
 import { createMcpSource } from "../../../src/tools/mcp/mcp-source.ts";
 import type { Tool, ToolSource } from "../../../src/tools/runtime/tool.ts";
-import { freePort } from "../../support/free-port.ts";
+import { freePort } from "@millrace/testing/free-port";
 import { startModelServer, startTestServer, type ModelServer, type TestServer } from "../../support/testing.ts";
 import { aWorkspace } from "../../support/a-workspace.ts";
 import type { ToolResult } from "../../../src/tools/runtime/result.ts";

@@ -4,7 +4,7 @@ import { webFetch } from "../../../src/tools/web/web-fetch.ts";
 import { webSearch } from "../../../src/tools/web/web-search.ts";
 import { createWebPages } from "../../../src/web/read-page.ts";
 import { createWebSearch } from "../../../src/web/web-search.ts";
-import { startWebServer, type WebReply, type WebServer } from "../../support/web-server.ts";
+import { startWebServer, type WebReply, type WebServer } from "@millrace/testing/web-server";
 import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
 
 let workspace: Workspace;

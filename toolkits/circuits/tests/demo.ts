@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { projectFolder } from "../../../tests/support/source-files.ts";
 import type { ServerProcess } from "../../../tests/support/server-process.ts";
-import type { ModelStep } from "../../../tests/support/model-server.ts";
+import type { ModelStep } from "@millrace/testing/model-server";
 import type { Demo } from "../../../tests/e2e/demo-session.ts";
 import { questionOf, turn, withScriptedModel } from "../../../tests/e2e/demo-turns.ts";
 import { note, say } from "../../../tests/e2e/demo-view.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { wireText } from "../../../tests/support/model-server.ts";
+import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../../../tests/support/workflow.ts";
 
 let app: TestWorkflow;

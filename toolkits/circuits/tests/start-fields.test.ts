@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { startModelServer, wireText, type ModelServer } from "../../../tests/support/model-server.ts";
+import { startModelServer, wireText, type ModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../../../tests/support/source-files.ts";
 import { startTestServer, type TestServer } from "../../../tests/support/test-server.ts";
 import { hasPrompt } from "../../../tests/support/system-text.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { startModelServer, type ModelServer, type ModelStep } from "../../../tests/support/model-server.ts";
-import { eventsOf as eachOf, readEvents } from "../../../tests/support/read-events.ts";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
+import { eventsOf as eachOf, readEvents } from "@millrace/testing/read-events";
 import { projectFolder } from "../../../tests/support/source-files.ts";
 import { startTestServer, type TestServer } from "../../../tests/support/test-server.ts";
 

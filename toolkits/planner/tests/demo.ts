@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { z } from "zod";
-import { eventsOf } from "../../../tests/support/read-events.ts";
+import { eventsOf } from "@millrace/testing/read-events";
 import type { ServerProcess } from "../../../tests/support/server-process.ts";
 import type { Demo } from "../../../tests/e2e/demo-session.ts";
 import { note, say } from "../../../tests/e2e/demo-view.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createBuiltInPrompts } from "../../../src/prompts/prompts.ts";
-import { xmlToolsText } from "../../../src/prompts/templates/xml-tools.ts";
+import { describeTools } from "@millrace/models/describe-tools";
 import { identityPlanner } from "../prompts/identity-planner.ts";
 
 const prompts = createBuiltInPrompts({ identities: { planner: identityPlanner }, identityVariables: [] });
@@ -11,7 +11,7 @@ describe("the identity", () => {
     const native = prompts.identity("planner", values);
     expect(native).toMatch(/Today: 2026-02-03\nThe user's name: Ada$/u);
     expect(native).not.toContain("<tool_use>");
-    const tools = xmlToolsText({ tools: [] });
+    const tools = describeTools([], "invoke");
     expect(prompts.identity("planner", { ...values, tool_format: tools })).toContain("<tool_use>");
   });
 });

@@ -9,7 +9,7 @@ import { createMemoryTasks } from "@millrace/engine/storage/memory";
 import { plannerTools as tools } from "../tools/index.ts";
 import { plannerTasks } from "../tasks/task-service.ts";
 import { startTestServer, type TestServer } from "../../../tests/support/test-server.ts";
-import { startModelServer } from "../../../tests/support/model-server.ts";
+import { startModelServer } from "@millrace/testing/model-server";
 import { projectFolder } from "../../../tests/support/source-files.ts";
 import { aWorkspace, type Workspace } from "../../../tests/support/a-workspace.ts";
 import { tasksKey } from "../tasks/session-tasks.ts";

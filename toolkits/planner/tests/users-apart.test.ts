@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { agentFiles, hands, scriptsOf } from "../../../tests/agents/agent-flow.ts";
-import { startModelServer, type ModelServer, type ModelStep } from "../../../tests/support/model-server.ts";
+import { startModelServer, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../../../tests/support/source-files.ts";
 import { startTestServer, type TestServer } from "../../../tests/support/test-server.ts";
 

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { errorCodes } from "@millrace/engine/errors/errors";
-import type { ServiceStatus } from "../../../models/resilience/model-services.ts";
+import type { ServiceStatus } from "@millrace/models/resilience/model-services";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";

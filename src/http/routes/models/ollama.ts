@@ -1,11 +1,11 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Language } from "@millrace/engine/language";
-import { statusText } from "../../../models/ollama/advice.ts";
-import { ollamaStatuses } from "../../../models/ollama/health.ts";
-import { titleOf, type InstalledModel } from "../../../models/ollama/installed-model.ts";
-import { recommendedModels } from "../../../models/ollama/recommended-models.ts";
-import type { OllamaState } from "../../../models/ollama/service.ts";
+import { statusText } from "@millrace/models/ollama/advice";
+import { ollamaStatuses } from "@millrace/models/ollama/health";
+import { titleOf, type InstalledModel } from "@millrace/models/ollama/installed-model";
+import { recommendedModels } from "@millrace/models/ollama/recommended-models";
+import type { OllamaState } from "@millrace/models/ollama/service";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";

@@ -1,9 +1,9 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { providerNamed, removeProvider, setKey, setProvider } from "../../../models/registry/change-models.ts";
-import { isLocal } from "../../../models/registry/known-models.ts";
-import { ProviderName, ProviderSetting } from "../../../models/registry/model-settings.ts";
-import type { ModelRegistry } from "../../../models/registry/registry.ts";
+import { providerNamed, removeProvider, setKey, setProvider } from "@millrace/models/registry/change-models";
+import { isLocal } from "@millrace/models/registry/known-models";
+import { ProviderName, ProviderSetting } from "@millrace/models/registry/model-settings";
+import type { ModelRegistry } from "@millrace/models/registry/registry";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";

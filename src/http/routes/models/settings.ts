@@ -3,7 +3,7 @@ import { z } from "zod";
 import { valuesOf, variableNames } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
 import { changeable } from "../../../live-settings/live-settings.ts";
-import { masked } from "../../../models/registry/credentials.ts";
+import { masked } from "@millrace/models/registry/credentials";
 import { isSecret } from "@millrace/engine/config/api-keys";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";

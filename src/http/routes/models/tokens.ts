@@ -5,7 +5,7 @@ import { breathing } from "@millrace/engine/concurrency/abort";
 import { countImage, ImageDetail } from "../../../context/tokens/image-tokens.ts";
 import { countMessagesExactly, type CountedText } from "../../../context/tokens/token-counter.ts";
 import { countMessages, countText } from "../../../context/tokens/tokens.ts";
-import { availableContext, modelLimits } from "../../../models/registry/model-limits.ts";
+import { availableContext, modelLimits } from "@millrace/models/registry/model-limits";
 import { fromStored, readStoredList, StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";

@@ -2,9 +2,9 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { Config } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
-import { isProviderSearchAvailable, providerSearchHelp } from "../../../models/provider-search.ts";
-import { providers } from "../../../models/index.ts";
-import type { ModelRegistry } from "../../../models/registry/registry.ts";
+import { isProviderSearchAvailable, providerSearchHelp } from "@millrace/models/provider-search";
+import { providers } from "@millrace/models/index";
+import type { ModelRegistry } from "@millrace/models/registry/registry";
 import { enabledToolkits } from "../../../toolkits/enabled-toolkits.ts";
 import {
   searchEngineNames,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
-import type { ModelStep } from "../../../../tests/support/model-server-script.ts";
+import type { ModelStep } from "@millrace/testing/model-server-script";
 import { projectFolder } from "../../../../tests/support/source-files.ts";
 import {
   startModelServer,

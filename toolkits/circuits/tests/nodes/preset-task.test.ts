@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { wireText } from "../../../../tests/support/model-server.ts";
+import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../../../../tests/support/workflow.ts";
 import { hasPrompt } from "../../../../tests/support/system-text.ts";
 import { fixError } from "../../prompts/fix-error.ts";

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { eventsOf } from "../../../../tests/support/read-events.ts";
+import { eventsOf } from "@millrace/testing/read-events";
 import { startSessions } from "../../../../tests/support/session-fixture.ts";
-import { wireText } from "../../../../tests/support/model-server.ts";
+import { wireText } from "@millrace/testing/model-server";
 import { startTestServer, type TestServer } from "../../../../tests/support/test-server.ts";
 
 let server: TestServer | undefined;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parseDocument, type Document } from "yaml";
 import { AppError } from "@millrace/engine/errors/errors";
-import { largestFile, OverrideFile, type WarnOfFile } from "../../prompts/override-file.ts";
+import { largestFile, OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-file";
 import { noSettings, readModelSettings, type ModelSettings } from "./model-settings.ts";
 
 /** The name of the file in the data folder, where no tool can reach it: it says where keys are sent. */

@@ -7,9 +7,9 @@ import {
   type BaseMessage,
   type ToolMessage,
 } from "@langchain/core/messages";
-import { layerSeparator, systemMessage } from "../../../prompts/injector.ts";
-import type { CallGrammar } from "../../../prompts/templates/xml-tools.ts";
 import { brokenArguments } from "../../messages/broken-arguments.ts";
+import { layerSeparator, systemMessage } from "../../messages/system-message.ts";
+import type { CallGrammar } from "../../describe-tools.ts";
 import { writtenValue } from "./value.ts";
 
 /** A call as a message holds it. */

@@ -2,7 +2,7 @@ import type { BindToolsInput } from "@langchain/core/language_models/chat_models
 import { isAIMessage, type BaseMessage } from "@langchain/core/messages";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { z } from "zod";
-import type { ToolText } from "../../prompts/templates/xml-tools.ts";
+import type { ToolText } from "../describe-tools.ts";
 
 const Definition = z.looseObject({
   function: z.looseObject({

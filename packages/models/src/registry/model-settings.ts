@@ -5,6 +5,9 @@ import { providers } from "../index.ts";
 import { ModelName, ProfilePart } from "./model-profile.ts";
 import { Roles } from "./roles.ts";
 
+/** The one provider that no setting is of: the stand-in, which an app may have. */
+const standIn = "offline";
+
 /** The name of a provider of the user's own. */
 export const ProviderName = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/u, {
   error: "expected up to 32 lower-case letters, digits and dashes, beginning with a letter",
@@ -63,12 +66,12 @@ export const ModelSettings = z
   .superRefine((settings, context) => {
     for (const [name, { base_url, kind, beginning_field, thinking_field }] of Object.entries(settings.providers)) {
       const path = ["providers", name];
-      const isBuiltIn = Object.hasOwn(providers, name);
+      const isBuiltIn = Object.hasOwn(providers, name) || name === standIn;
       if (!isBuiltIn && base_url === undefined) {
         context.addIssue({ code: "custom", path, message: "a provider of your own needs a base_url" });
       }
       const isStated = [kind, beginning_field, thinking_field].some((field) => field !== undefined);
-      if (isBuiltIn && (isStated || name === "offline")) {
+      if (isBuiltIn && (isStated || name === standIn)) {
         context.addIssue({ code: "custom", path, message: "this provider is built in and keeps its kind" });
       }
     }

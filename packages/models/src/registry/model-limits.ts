@@ -1,5 +1,4 @@
-import type { ModelPrice } from "../../state.ts";
-import type { ReadProfile } from "./model-profile.ts";
+import type { ModelPrice, ReadProfile } from "./model-profile.ts";
 import { builtInProfiles } from "./profiles.ts";
 
 /** Tokens a model may read in all, and write in one answer. */

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { ModelPrice } from "../../state.ts";
 
 const tokens = z.number().int().positive().max(100_000_000);
 /** Fractions too, for whoever wants to be quick. */
@@ -11,6 +10,10 @@ export const ModelName = z
   .string()
   .max(200)
   .regex(/^(?:offline|[a-z][a-z0-9-]*:[^\s*\p{Cc}]+)$/u, { error: "expected provider:name, or offline" });
+
+/** What a model costs, in money per million tokens; the unit is the run's own. */
+export const ModelPrice = z.object({ input: z.number().nonnegative(), output: z.number().nonnegative() });
+export type ModelPrice = z.infer<typeof ModelPrice>;
 
 /** A price per million tokens, and its currency. Costs in different currencies are not to be added up. */
 const ProfilePrice = ModelPrice.extend({ currency: z.string().regex(/^[A-Z]{3}$/u) });

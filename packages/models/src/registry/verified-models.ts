@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
-import { OverrideFile, type WarnOfFile } from "../../prompts/override-file.ts";
+import { OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-file";
 import type { ProviderSetting } from "./model-settings.ts";
 import type { Provider } from "../provider.ts";
 

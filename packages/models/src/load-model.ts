@@ -2,13 +2,13 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { LRUCache } from "lru-cache";
 import type { Config } from "@millrace/engine/config/config";
 import { AppError } from "@millrace/engine/errors/errors";
-import { builtInPrompts, type Prompts } from "../prompts/prompts.ts";
 import { GuardedModel } from "./resilience/guarded-model.ts";
 import { ModelServices } from "./resilience/model-services.ts";
 import type { ModelOptions, ModelTarget } from "./provider.ts";
 import { ModelRegistry, type ReachedModel } from "./registry/registry.ts";
 import type { KnownProvider } from "./registry/verified-models.ts";
 import { TextCallModel } from "./text-calls/text-call-model.ts";
+import type { DescribeTools } from "./describe-tools.ts";
 import { UnmixedModel } from "./text-calls/unmixed-model.ts";
 import { writingHabits } from "./text-calls/writing-habits.ts";
 
@@ -24,8 +24,8 @@ export type ModelLoader = (model: string | BaseChatModel, options: ModelOptions)
 export interface ModelSources {
   /** What users have said of models; a change of that counts from the next call on. */
   models?: ModelRegistry;
-  /** They tell tools to models without calls of their own. */
-  prompts?: Prompts;
+  /** Describes tools to models without calls of their own; absent: the built-in words. */
+  describeTools?: DescribeTools | undefined;
   /** What stands around every request; a loader without has its own. */
   services?: ModelServices;
 }
@@ -64,7 +64,7 @@ export function createModel(
   model: string,
   options: ModelOptions,
   config: Config,
-  { models: registry = new ModelRegistry(config), prompts = builtInPrompts, services }: ModelSources = {},
+  { models: registry = new ModelRegistry(config), describeTools, services }: ModelSources = {},
 ): BaseChatModel {
   const reached = registry.reach(model, options);
   const { provider, name, connection } = reached;
@@ -72,7 +72,7 @@ export function createModel(
   const target = targetOf(model, name, provider);
   const bare = provider.maker.create(name, options, connection);
   const client = services === undefined ? bare : guarded(bare, { services, target, reached });
-  const made = unmixed(client, reached, prompts, options.toolProtocol);
+  const made = unmixed(client, reached, describeTools, options.toolProtocol);
   const takesBeginning = provider.maker.takesBeginning?.(connection.profile, options) ?? false;
   targets.set(made, { ...target, takesBeginning });
   return made;
@@ -82,7 +82,7 @@ export function createModel(
 function unmixed(
   client: BaseChatModel,
   { provider, name, connection }: ReachedModel,
-  prompts: Prompts,
+  describeTools: DescribeTools | undefined,
   wanted?: ModelOptions["toolProtocol"],
 ): BaseChatModel {
   const tool_calls = wanted ?? connection.profile.tool_calls;
@@ -91,7 +91,7 @@ function unmixed(
   const habits = writingHabits(name, maker.keepsThoughtsApart === true && address === maker.baseUrl);
   if (tool_calls === "native") return new UnmixedModel(client, habits);
   const grammar = tool_calls === "tags" ? "tags" : "invoke";
-  return new TextCallModel(client, { grammar, prompts, opensInThought: habits.opensInThought });
+  return new TextCallModel(client, { grammar, describeTools, opensInThought: habits.opensInThought });
 }
 
 function guarded(

@@ -1,7 +1,7 @@
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { z } from "zod";
-import { toSearchResults, type FoundPage } from "../../web/search-result.ts";
+import { toSearchResults, type FoundPage } from "../messages/search-result.ts";
 
 /** The tool by which a vendor is told to search the web by itself, and to say what it found. */
 export const vendorSearchTool = {

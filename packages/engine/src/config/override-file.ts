@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { AppError, type ErrorCode, errorMessage, hasCode, systemCode } from "@millrace/engine/errors/errors";
+import { AppError, type ErrorCode, errorMessage, hasCode, systemCode } from "../errors/errors.ts";
 
 /** Bytes that such a file may have; a larger one is not read. */
 export const largestFile = 512 * 1024;

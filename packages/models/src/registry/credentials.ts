@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { OverrideFile, type WarnOfFile } from "../../prompts/override-file.ts";
+import { OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-file";
 
 /** Only the user who runs the server may read or write the file. */
 const onlyOwner = 0o600;

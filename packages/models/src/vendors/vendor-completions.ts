@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import { ChatOpenAICompletions, type ChatOpenAIFields } from "@langchain/openai";
 import { isAnswerBeginning } from "../messages/answer-beginning.ts";
-import type { FoundPage } from "../../web/search-result.ts";
+import type { FoundPage } from "../messages/search-result.ts";
 import type { Timeouts } from "../provider.ts";
 import { watchStream } from "../resilience/watch-stream.ts";
 import { plainAnswer, requireAnswer } from "./answer.ts";

@@ -15,6 +15,9 @@ import type { ServerRoles } from "./roles.ts";
 import { timeoutsOf } from "../resilience/timeouts.ts";
 import { compatibleQuirks } from "../vendors/quirks.ts";
 
+/** Providers by the name before the colon of a model's name. */
+type Providers = Readonly<Record<string, Provider>>;
+
 /** A model that can be asked: whose it is, its name there, and the way to it. */
 export interface ReachedModel {
   provider: KnownProvider;
@@ -30,12 +33,15 @@ export interface ReachedModel {
 export class ModelRegistry {
   readonly #config: Config;
   readonly #files: ModelFiles | undefined;
+  readonly #providers: Providers;
   #found: ProfileRows = {};
   #keys: { settings: unknown; stored: unknown; all: readonly string[] } | undefined;
 
-  constructor(config: Config, files?: ModelFiles) {
+  /** `others` are providers of the app, beside the built-in ones. */
+  constructor(config: Config, { files, others = {} }: { files?: ModelFiles; others?: Providers } = {}) {
     this.#config = config;
     this.#files = files;
+    this.#providers = { ...others, ...providers };
   }
 
   /** The profile of any model; never throws. */
@@ -70,14 +76,14 @@ export class ModelRegistry {
 
   /** The names of all providers, the built-in ones first. */
   providerNames(): string[] {
-    return [...new Set([...Object.keys(providers), ...Object.keys(this.settings().providers)])];
+    return [...new Set([...Object.keys(this.#providers), ...Object.keys(this.settings().providers)])];
   }
 
   /** One provider; `undefined` where there is none of the name. */
   provider(name: string): KnownProvider | undefined {
     const { providers: own } = this.settings();
     const setting: ProviderSetting | undefined = Object.hasOwn(own, name) ? own[name] : undefined;
-    const builtIn = Object.hasOwn(providers, name) ? providers[name] : undefined;
+    const builtIn = Object.hasOwn(this.#providers, name) ? this.#providers[name] : undefined;
     const maker = builtIn ?? (setting === undefined ? undefined : ownProvider(name, setting));
     if (maker === undefined) return undefined;
     const usual = maker.environment?.(this.#config) ?? {};
@@ -165,14 +171,15 @@ export interface ModelFiles {
 }
 
 /** Opens the registry of a data folder; neither file need be there. Warnings name the file and what is wrong with it. */
-export function openModels(config: Config, logger: Pick<Logger, "error">): ModelRegistry {
+export function openModels(config: Config, logger: Pick<Logger, "error">, others: Providers = {}): ModelRegistry {
   const warn = (warning: { file: string; problem: string }): void => logger.error(warning, "models_file_not_used");
   const { dataDir } = config;
-  return new ModelRegistry(config, {
+  const files = {
     file: new ModelsFile(dataDir, warn),
     credentials: new Credentials(dataDir, warn),
     verified: new VerifiedModels(dataDir, warn),
-  });
+  };
+  return new ModelRegistry(config, { files, others });
 }
 
 function ownProvider(name: string, setting: ProviderSetting): Provider {

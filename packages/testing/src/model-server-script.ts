@@ -89,7 +89,7 @@ export function wireText(message: WireMessage): string {
 }
 
 /**
- * What a strict provider would say against this list of messages (design.md, law 6), or `undefined`: every tool call
+ * What a strict provider would say against this list of messages, or `undefined`: every tool call
  * has exactly one result, right after it, and no result is without a call.
  */
 export function historyProblem(messages: WireMessage[]): string | undefined {

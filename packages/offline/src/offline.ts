@@ -13,7 +13,6 @@ import { z } from "zod";
 import { readConversation } from "./conversation.ts";
 import { reply, type OfferedTool, type Reply } from "./rules.ts";
 import { toPieces } from "./text.ts";
-import type { Provider } from "../provider.ts";
 
 interface OfflineCallOptions extends BaseChatModelCallOptions {
   tools?: unknown[];
@@ -148,8 +147,8 @@ function currentDay(): string {
   return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
 }
 
-/** The provider of the offline model: no key, no network, no names. */
-export const offline: Provider = {
+/** The provider of the offline model: no key, no network, no names. An app adds it to the providers of its registry. */
+export const offline = {
   title: "Offline",
   baseUrl: undefined,
   create: () => new OfflineModel(),

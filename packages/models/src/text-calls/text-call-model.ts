@@ -6,22 +6,21 @@ import type {
 } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
-import { builtInPrompts, type Prompts } from "../../prompts/prompts.ts";
-import { xmlToolsText, type CallGrammar } from "../../prompts/templates/xml-tools.ts";
 import { WrappedModel } from "../wrapped-model.ts";
 import { readChunks, readWhole, type ReplyReading, type WritingHabits } from "./read-reply.ts";
 import { callableNames, listTools } from "./tool-list.ts";
+import { describeTools, type CallGrammar, type DescribeTools } from "../describe-tools.ts";
 import { writtenMessages } from "./forms/written.ts";
 
 interface TextCallOptions extends BaseChatModelCallOptions {
   tools?: BindToolsInput[];
 }
 
-/** How the calls of a model are told and read. */
+/** How the calls of a model are described and read. */
 export interface TextCalls {
   grammar: CallGrammar;
-  /** Where the words come from that tell the form; absent: the built-in ones. */
-  prompts?: Prompts | undefined;
+  /** Describes the form and the tools to the model; absent: the built-in words. */
+  describeTools?: DescribeTools | undefined;
   /** Whether its replies begin in a thought; absent: no. It is learnt too. */
   opensInThought?: boolean;
 }
@@ -68,10 +67,10 @@ export class TextCallModel extends WrappedModel<TextCallOptions> {
     options: this["ParsedCallOptions"],
   ): { written: Written; rest: Omit<TextCallOptions, "tools" | "tool_choice"> } {
     const { tools = [], tool_choice, ...rest } = options;
-    const { grammar, prompts = builtInPrompts } = this.#calls;
+    const { grammar, describeTools: describe = describeTools } = this.#calls;
     const listed = listTools(tools, tool_choice);
     const texts = [...listed.values()].map(({ text }) => text);
-    const told = texts.length === 0 ? "" : xmlToolsText({ tools: texts, grammar }, prompts);
+    const told = texts.length === 0 ? "" : describe(texts, grammar);
     return {
       written: {
         messages: writtenMessages(messages, told, grammar),

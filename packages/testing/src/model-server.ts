@@ -15,7 +15,7 @@ import {
   type Protocol,
 } from "./model-server-script.ts";
 
-export type { ModelFault, ModelRequest, ModelStep, ScriptedToolCall, WireMessage } from "./model-server-script.ts";
+export type { ModelRequest, ModelStep, ScriptedToolCall, WireMessage } from "./model-server-script.ts";
 export { wireText } from "./model-server-script.ts";
 
 /** What the server answers: `script` in order, one step per request, or whatever `handler` says. */
