@@ -1,8 +1,8 @@
 import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Config } from "@millrace/engine/config/config";
 import { createLogger, type Logger } from "@millrace/engine/logger";
-import { hiddenPlaces } from "@millrace/engine/process/folders";
 import { runProgram } from "@millrace/engine/process/program";
 import type { Runs } from "@millrace/engine/runs/runs";
 import {
@@ -23,7 +23,7 @@ import { offline } from "@millrace/offline/offline";
 import { agentGraphs, agentRuns } from "./agent-runs/extension.ts";
 import { createCallBack } from "./callbacks/callback.ts";
 import { callbacks } from "./callbacks/index.ts";
-import { openDocumentation } from "./context/documentation/open-documentation.ts";
+import { rulesDocument } from "./context/documentation/rules-document.ts";
 import { createTokenCounter } from "./context/tokens/token-counter.ts";
 import { countText } from "./context/tokens/tokens.ts";
 import { createChangedFiles } from "./context/workspace/changed-files.ts";
@@ -35,15 +35,15 @@ import type { RunServices } from "./loop/services.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
 import type { Prompts } from "./prompts/prompts.ts";
 import { describeToolsBy } from "./prompts/templates/xml-tools.ts";
+import { createRuleFolders } from "./rules/rule-folders.ts";
 import { createManualTools } from "./sessions/manual/manual-run.ts";
 import { startTitleWriter } from "./sessions/overview/title-writer.ts";
 import { promptParts } from "./toolkits/composition.ts";
-import { builtInTools, enabledToolkits } from "./toolkits/enabled-toolkits.ts";
+import { enabledToolkits } from "./toolkits/enabled-toolkits.ts";
 import { openToolkits, withToolkitStores } from "./toolkits/open-toolkits.ts";
 import { openMcpSources } from "./tools/mcp/mcp-source.ts";
 import { callbackHook, createToolCounter, toolLog } from "./tools/runtime/hooks.ts";
 import { createLocks } from "./tools/runtime/locks.ts";
-import { Shell } from "./tools/shell/shell.ts";
 import { createOperations, type Operations } from "./tools/undo/operations.ts";
 import { openWeb } from "./web/open-web.ts";
 
@@ -63,7 +63,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const toolSources = openMcpSources(config, workspace, logger);
   const prompts = openPrompts(config.dataDir, promptParts(), logger, countText);
   const { callBack, counter, hooks } = openWatchers(config, logger);
-  const documentation = openDocumentation({ ...config, workspace }, Object.keys(builtInTools()), logger);
+  const rules = createRuleFolders({ workspace, home: homedir(), logger });
   const settings = openSettings(config, logger);
   const { models, ollama, modelServices, loadModel } = openModelParts(config, prompts, logger);
   const index = openItemIndex(custom.index, models, logger);
@@ -75,7 +75,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
     ...lentServices(config, storage, workspace, logger),
     loadModel,
     models,
-    documentation: documentation.sources,
+    documents: [...toolkitParts.documents, rulesDocument(rules)],
     prompts,
     changedFiles,
     toolkitServices,
@@ -86,9 +86,9 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const tokens = createTokenCounter(logger);
   const { agents, toolkits } = lent;
   const forModelRoutes = { models, modelServices, ollama, tokens, settings };
-  const forRoutes = { ...forModelRoutes, prompts, documentation, agents, toolkits, toolkitServices };
+  const forRoutes = { ...forModelRoutes, prompts, rules, agents, toolkits, toolkitServices };
   return {
-    runs: agentRuns({ storage, logger, services: () => services, callBack }),
+    runs: agentRuns({ storage, logger, services: () => services, callBack, forget: (id) => toolkitParts.forget(id) }),
     onOver: (run) => titles.consider(run),
     secrets: () => models.keys(),
     http: (runs) => {
@@ -105,7 +105,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
       await Promise.all([titles.stop(), toolkitParts.stop()]);
     },
     close: async () => {
-      await Promise.all([tokens, ...toolSources, lent.shell, toolkitParts].map(async (part) => part?.close()));
+      await Promise.all([tokens, ...toolSources, toolkitParts].map(async (part) => part?.close()));
     },
   };
 }
@@ -151,7 +151,6 @@ function lentServices(
     workspace,
     toolkits: enabledToolkits(config.toolkits),
     ownerTools: config.ownerTools,
-    shell: new Shell({ sandbox: config.sandbox, hidden: hiddenPlaces(config) }),
     grants: (sessionId) => storage.approvals.grants(sessionId),
     operations: storage.operations,
     requests: storage.requests,

@@ -33,7 +33,7 @@ const layers: string[][] = [
   ["toolkits"],
   ["context"],
   ["guardrails"],
-  ["rules", "external-tools", "library-docs"],
+  ["rules"],
   ["tools"],
   ["agents", "live-settings"],
   ["prompts", "extensions", "web"],

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest"
 import { z } from "zod";
 import { loadConfig, type Config } from "@millrace/engine/config/config";
 import { startServer } from "../src/server.ts";
-import { findSandbox, limiter } from "../src/tools/shell/sandbox.ts";
+import { findSandbox, limiter } from "../src/tools/programs/sandbox.ts";
 import { startTestServer } from "./support/test-server.ts";
 import { openDoor } from "./support/test-graphs.ts";
 import { programEnvironment } from "./support/program.ts";

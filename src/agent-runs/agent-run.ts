@@ -16,7 +16,6 @@ import type { RunCompanion, KeptTurn as ToldTurn, ReplaceChunk } from "@millrace
 import type { EventBody } from "@millrace/engine/runs/events/log";
 import type { Ending } from "@millrace/engine/runs/status";
 import type { ConversationState } from "../state.ts";
-import { enabledToolkits } from "../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
 import { Activity, type LiveActivity } from "./activity.ts";
 import { backgroundOf, type BackgroundRuns } from "./background.ts";
@@ -34,6 +33,8 @@ export interface AgentParts {
   services: (sessionId: string) => RunServices;
   /** Tells the server's callbacks; absent where there are none. */
   callBack?: CallBack | undefined;
+  /** A session is deleted: what toolkits do for it ends. */
+  forget?: (sessionId: string) => Promise<void>;
 }
 
 /** What our agent adds to one run: it lends the loop its services, follows what that tells, and keeps what a stop cuts off. */
@@ -253,5 +254,5 @@ async function allowedToolsOf(
 ): Promise<RunServices["allowedTools"]> {
   if (ownerTools === undefined || Object.keys(ownerTools).length === 0) return undefined;
   const owner = kwargs.owner ?? (await sessions.get(session_id))?.owner ?? null;
-  return toolsOfOwner(ownerTools, owner, toolkits ?? enabledToolkits());
+  return toolsOfOwner(ownerTools, owner, toolkits);
 }

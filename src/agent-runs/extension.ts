@@ -16,6 +16,6 @@ export function agentRuns(parts: AgentParts): RunExtension {
     keepFormer: async (turn) => {
       await keepTurn({ ...turn, services: parts.services(turn.run.session_id) });
     },
-    forget: (sessionId) => parts.services(sessionId).shell?.forget(sessionId),
+    forget: (sessionId) => parts.forget?.(sessionId),
   };
 }

@@ -43,6 +43,9 @@ export interface CallbackPoints {
   post_tools_loaded: Loaded;
 }
 
+/** What is looked up for a model before its first call. */
+export type LoadingPoint = "rules" | "llm_friendly_packages" | "tools";
+
 /** The name of a point. */
 export type CallbackPoint = keyof CallbackPoints;
 

@@ -2,7 +2,6 @@ import { confirmation } from "./rules/confirmation.ts";
 import { cycle } from "./rules/cycle.ts";
 import type { LoopRule, TurnRule } from "./finding.ts";
 import type { Guardrail } from "./guardrail.ts";
-import { harmfulCommands } from "./rules/harmful-commands.ts";
 import { inventedCalls } from "./rules/invented-calls.ts";
 import { pendingConfirmation } from "./rules/pending-confirmation.ts";
 import { repeatedCall } from "./rules/repeated-call.ts";
@@ -14,7 +13,7 @@ import { stagnation } from "./rules/stagnation.ts";
 import { stateFlapping } from "./rules/state-flapping.ts";
 
 /** The rules over one call, in order: the first that does not allow decides. */
-export const guardrails: Record<string, Guardrail> = { harmfulCommands, pendingConfirmation, confirmation };
+export const guardrails: Record<string, Guardrail> = { pendingConfirmation, confirmation };
 
 /** The rules over the whole turn, against loops: the first that blocks a call decides. */
 export const turnRules: Record<LoopRule, TurnRule> = {

@@ -8,9 +8,7 @@ import { agentRoutes } from "./routes/runs/agents.ts";
 import { compressRoutes } from "./routes/threads/compress.ts";
 import { contextRoutes } from "./routes/threads/context.ts";
 import { exportRoutes } from "./routes/threads/export.ts";
-import { externalToolRoutes } from "./routes/knowledge/external-tools.ts";
 import { identityRoutes } from "./routes/knowledge/identity.ts";
-import { libraryDocsRoutes } from "./routes/knowledge/library-docs.ts";
 import { messageRoutes } from "./routes/threads/messages.ts";
 import { modelServiceRoutes } from "./routes/models/model-services.ts";
 import { modelTestRoutes } from "./routes/models/model-test.ts";
@@ -39,9 +37,7 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   compressRoutes,
   contextRoutes,
   exportRoutes,
-  externalToolRoutes,
   identityRoutes,
-  libraryDocsRoutes,
   messageRoutes,
   modelServiceRoutes,
   modelTestRoutes,

@@ -1,5 +1,4 @@
 import type { AgentSource } from "../agents/agent-folders.ts";
-import type { Documentation } from "../context/documentation/open-documentation.ts";
 import type { TokenCounter } from "../context/tokens/token-counter.ts";
 import type { LiveSettings } from "../live-settings/live-settings.ts";
 import type { OllamaService } from "@millrace/models/ollama/service";
@@ -8,6 +7,7 @@ import type { ModelServices } from "@millrace/models/resilience/model-services";
 import type { EditablePrompts } from "../prompts/open-prompts.ts";
 import type { ManualTools } from "../sessions/manual/manual-run.ts";
 import type { Operations } from "../tools/undo/operations.ts";
+import type { RuleSource } from "../rules/rule-folders.ts";
 import type { ToolkitParts } from "../toolkits/route-services.ts";
 import {
   servicesOf,
@@ -22,8 +22,8 @@ export interface AgentParts extends ToolkitParts {
   prompts: EditablePrompts;
   /** Counts tokens exactly; all callers share it. */
   tokens: TokenCounter;
-  /** What models are given to read before a conversation. */
-  documentation: Documentation;
+  /** The rules of the user. */
+  rules: RuleSource;
   /** The agents that work can be handed to. */
   agents: AgentSource;
   /** What is known of models; all callers share it. */

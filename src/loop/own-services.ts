@@ -2,9 +2,8 @@ import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { createAgentFolders, type AgentSource } from "../agents/agent-folders.ts";
 import { currentConfig } from "@millrace/engine/config/config";
-import { openDocumentation } from "../context/documentation/open-documentation.ts";
+import { rulesDocument } from "../context/documentation/rules-document.ts";
 import { countText } from "../context/tokens/tokens.ts";
-import { hiddenPlaces } from "@millrace/engine/process/folders";
 import { createLogger, type Logger } from "@millrace/engine/logger";
 import { withModelByKey } from "@millrace/models/choose-model";
 import { createModelLoader } from "@millrace/models/load-model";
@@ -13,7 +12,7 @@ import { offline } from "@millrace/offline/offline";
 import { openPrompts } from "../prompts/open-prompts.ts";
 import { describeToolsBy } from "../prompts/templates/xml-tools.ts";
 import { createMemoryLedger, createMemoryTasks } from "@millrace/engine/storage/memory";
-import { Shell } from "../tools/shell/shell.ts";
+import { createRuleFolders } from "../rules/rule-folders.ts";
 import { promptParts } from "../toolkits/composition.ts";
 import { builtInTools, enabledToolkits } from "../toolkits/enabled-toolkits.ts";
 import { openToolkits, withToolkitStores } from "../toolkits/open-toolkits.ts";
@@ -38,19 +37,20 @@ export function ownServices(): RunServices {
     const models = openModels(settings, logger, { offline });
     const { workspace } = settings;
     const storage = withToolkitStores(settings, { tasks: createMemoryTasks() });
+    const opened = openToolkits({ config: settings, workspace, logger, storage });
+    const rules = createRuleFolders({ workspace, home: homedir(), logger });
     own = {
       ledger: createMemoryLedger(),
       workspace,
       toolkits: enabledToolkits(settings.toolkits),
-      shell: new Shell({ sandbox: settings.sandbox, hidden: hiddenPlaces(settings) }),
-      toolkitServices: openToolkits({ config: settings, workspace, logger, storage }).services,
+      toolkitServices: opened.services,
       locks: createLocks(),
       defaultModel: settings.model,
       contextLimit: settings.contextLimit,
       loadModel: createModelLoader(settings, { models, describeTools: describeToolsBy(prompts) }),
       models,
       agents: openAgents(workspace, logger),
-      documentation: openDocumentation(settings, Object.keys(builtInTools()), logger).sources,
+      documents: [...opened.documents, rulesDocument(rules)],
       web: openWeb(settings.web, () => models.storedKeys()),
       prompts,
     };

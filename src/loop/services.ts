@@ -19,7 +19,6 @@ import type { ModelRequestStore } from "@millrace/engine/storage/model-requests"
 import type { Ledger, OperationStore } from "@millrace/engine/storage/storage";
 import type { ToolHook } from "../tools/runtime/hooks.ts";
 import type { Locks } from "../tools/runtime/locks.ts";
-import type { Shell } from "../tools/shell/shell.ts";
 import type { Tool, ToolSource } from "../tools/runtime/tool.ts";
 import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Toolkit } from "../toolkits/toolkit.ts";
@@ -53,13 +52,11 @@ export interface RunServices {
   modelRate?: Rate | undefined;
   /** Model calls of all runs that may be under way at once; absent: as many as come. */
   modelRequests?: number | undefined;
-  /** The toolkits that runs may use; absent: the default ones. */
-  toolkits?: readonly Toolkit[];
+  /** The toolkits that runs may use. */
+  toolkits: readonly Toolkit[];
   /** What single owners may use of the tools, and what the owner of this run's session may; absent: all. */
   ownerTools?: OwnerTools;
   allowedTools?: ReadonlySet<string> | undefined;
-  /** Runs commands for tools; absent: nobody does. */
-  shell?: Shell;
   /** What toolkits keep open for their tools and nodes, as far as it belongs to the session of this run. */
   toolkitServices: ToolkitServices;
   /** Where tools come from that are not of the house. Each run asks them once, when it begins or goes on. */
@@ -82,8 +79,8 @@ export interface RunServices {
   /** The web, as the operator has set it up; absent: nobody may use it. */
   web?: Web | undefined;
   /** What models are given to read before a conversation; absent: nothing. */
-  documentation?: readonly DocumentSource[];
-  /** Told when documentation is looked up. */
+  documents?: readonly DocumentSource[];
+  /** Called when documentation is looked up. */
   callBack?: CallBack | undefined;
   /** Where agents work beyond the turn; absent: nowhere. */
   background?: BackgroundService | undefined;

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { DocumentKind, LoadedDocument } from "../context/documentation/documentation.ts";
+import type { LoadedDocument } from "../context/documentation/documentation.ts";
 import { ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { alternativePlans } from "@millrace/engine/errors/error-strategy";
@@ -31,7 +31,8 @@ export interface CallDocuments {
 
 /** What a loop call has its model read before the conversation. */
 export interface ReadingList {
-  kinds: readonly DocumentKind[];
+  /** Kinds of documents. */
+  kinds: readonly string[] | "all";
   /** Files that the session is about, besides those that the request names. */
   files: readonly (string | null)[];
 }

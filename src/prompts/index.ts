@@ -10,7 +10,6 @@ import { continuedReply } from "./templates/continue-reply.ts";
 import { documentContext } from "./templates/document-context.ts";
 import { documentReferences } from "./templates/document-references.ts";
 import { emptyReply } from "./templates/empty-reply.ts";
-import { externalTools, externalToolsRead } from "./templates/external-tools.ts";
 import { fileMove } from "./templates/file-move.ts";
 import { fileSummary } from "./templates/file-summary.ts";
 import { folderCheck } from "./templates/folder-check.ts";
@@ -26,7 +25,6 @@ import { incompleteReply } from "./templates/incomplete-reply.ts";
 import { roundsLeft } from "./templates/iteration-warning.ts";
 import { jsonOutput } from "./templates/json-output.ts";
 import { leavingOut } from "./templates/left-out.ts";
-import { libraryDocs, libraryDocsRead } from "./templates/library-docs.ts";
 import { circling } from "./templates/loop-note.ts";
 import { manualRun } from "./templates/manual-run.ts";
 import { planMode } from "./templates/plan-mode.ts";
@@ -60,8 +58,6 @@ export const templates: Readonly<Record<string, Template>> = {
   document_context: documentContext,
   document_references: documentReferences,
   empty_reply: emptyReply,
-  external_tools: externalTools,
-  external_tools_read: externalToolsRead,
   file_move: fileMove,
   file_summary: fileSummary,
   folder_check: folderCheck,
@@ -77,8 +73,6 @@ export const templates: Readonly<Record<string, Template>> = {
   iteration_warning: roundsLeft,
   json_output: jsonOutput,
   left_out: leavingOut,
-  library_docs: libraryDocs,
-  library_docs_read: libraryDocsRead,
   loop_note: circling,
   manual_run: manualRun,
   plan,

@@ -1,5 +1,4 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import type { Guardrail } from "../guardrails/guardrail.ts";
 import { toolkits } from "./index.ts";
 import type { Tool } from "../tools/runtime/tool.ts";
 import type { Toolkit } from "./toolkit.ts";
@@ -48,25 +47,6 @@ export function identityOfToolkits(
 ): string | undefined {
   const named = (names ?? []).map((name) => enabled.find((toolkit) => toolkit.name === name));
   return named.find((toolkit) => toolkit?.identity !== undefined)?.identity?.profile;
-}
-
-/**
- * The rules over a call of this tool: those of its own toolkit, which may refuse before a person is asked, then those of
- * `rules` that no toolkit owns.
- */
-export function guardrailsOver(
-  tool: string,
-  rules: readonly Guardrail[],
-  all: readonly Toolkit[] = toolkits,
-): Guardrail[] {
-  const own = toolkitOf(tool, all)?.guardrails ?? [];
-  const owned = new Set(all.flatMap(({ guardrails }) => guardrails));
-  return [...own, ...rules.filter((rule) => !owned.has(rule))];
-}
-
-/** Whose tool it is; `undefined` for one that this program does not bring. */
-export function toolkitOf(tool: string, all: readonly Toolkit[] = toolkits): Toolkit | undefined {
-  return all.find((toolkit) => toolkit.tools.some(({ name }) => name === tool));
 }
 
 /** Every tool that this program brings, by name. */

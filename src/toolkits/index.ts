@@ -5,16 +5,17 @@ import { conversation } from "./conversation.ts";
 import { documents } from "./documents.ts";
 import { files } from "./files.ts";
 import { planner } from "../../toolkits/planner/index.ts";
-import { shell } from "./shell.ts";
+import { shell } from "../../toolkits/shell/index.ts";
+import { libraryDocs } from "../../toolkits/library-docs/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 import { web } from "./web.ts";
 
-/** Every toolkit. A new one is a file and a line here. */
+/** Every toolkit, in the order in which models get their tools and their documents. A new one is a folder and a line here. */
 export const toolkits: readonly Toolkit[] = [
-  // In the order in which models get their tools.
   files,
   documents,
   code,
+  libraryDocs,
   shell,
   planner,
   conversation,

@@ -1,28 +1,44 @@
+import { homedir } from "node:os";
 import type { Config } from "@millrace/engine/config/config";
 import type { Storage } from "@millrace/engine/storage/storage";
 import { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
-import { enabledToolkits } from "./enabled-toolkits.ts";
+import type { DocumentSource } from "../context/documentation/documentation.ts";
+import type { ToolSource } from "../tools/runtime/tool.ts";
+import { builtInTools, enabledToolkits } from "./enabled-toolkits.ts";
 import { toolkits } from "./index.ts";
 import type { OpenedToolkit, ToolkitServer } from "./toolkit.ts";
 
 /** What the toolkits of a server have opened. */
 export interface OpenedToolkits {
   services: ToolkitServices;
+  documents: readonly DocumentSource[];
+  toolSources: readonly ToolSource[];
+  /** A session is deleted. */
+  forget(sessionId: string): Promise<void>;
   start(): void;
   stop(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Opens what toolkits keep for as long as the server runs. Those that are switched off are told so, and may still watch. */
-export function openToolkits(server: Omit<ToolkitServer, "isEnabled" | "services">): OpenedToolkits {
+export function openToolkits({
+  home = homedir(),
+  ...server
+}: Omit<ToolkitServer, "isEnabled" | "services" | "toolNames" | "home"> & { home?: string }): OpenedToolkits {
   const services = new ToolkitServices();
   const enabled = enabledToolkits(server.config.toolkits);
+  const toolNames = new Set(Object.keys(builtInTools()));
   const opened = toolkits.flatMap((toolkit): OpenedToolkit[] => {
-    const one = toolkit.open?.({ ...server, services, isEnabled: enabled.includes(toolkit) });
+    const one = toolkit.open?.({ ...server, home, toolNames, services, isEnabled: enabled.includes(toolkit) });
     return one === undefined ? [] : [one];
   });
   return {
     services,
+    documents: opened.flatMap(({ documents = [] }) => documents),
+    toolSources: opened.flatMap(({ toolSources = [] }) => toolSources),
+    forget: async (sessionId) => {
+      await Promise.all(opened.map(async (one) => one.forget?.(sessionId)));
+    },
     start: () => {
       for (const one of opened) one.start?.();
     },

@@ -4,6 +4,8 @@ import type { Config } from "@millrace/engine/config/config";
 import type { HttpApp } from "@millrace/engine/http/environment";
 import type { Logger } from "@millrace/engine/logger";
 import type { Storage } from "@millrace/engine/storage/storage";
+import type { Callback } from "../callbacks/callback.ts";
+import type { DocumentSource } from "../context/documentation/documentation.ts";
 import type { ChangedFiles } from "../context/workspace/changed-files.ts";
 import type { Collector } from "../context/collector.ts";
 import type { Guardrail } from "../guardrails/guardrail.ts";
@@ -11,7 +13,7 @@ import type { Prompts } from "../prompts/prompts.ts";
 import type { Template, Value } from "../prompts/template.ts";
 import type { GraphState, RunContext, WorkflowNode } from "../state.ts";
 import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
-import type { Tool } from "../tools/runtime/tool.ts";
+import type { Tool, ToolSource } from "../tools/runtime/tool.ts";
 
 /** A node that a toolkit adds to the workflow, and where the workflow goes from it: a node's name, or `END`. */
 export interface ToolkitNode {
@@ -52,6 +54,10 @@ export interface ToolkitWorkflow {
 export interface ToolkitServer {
   config: Config;
   workspace: string;
+  /** The home of the user who runs the program. */
+  home: string;
+  /** Names of all tools that the program brings. */
+  toolNames: ReadonlySet<string>;
   logger: Logger;
   storage: Pick<Storage, "tasks">;
   changedFiles?: ChangedFiles | undefined;
@@ -60,10 +66,22 @@ export interface ToolkitServer {
   services: ToolkitServices;
 }
 
+/** Work that has ended outside of a turn, by a name of its own, and as a model reads it in at most `longest` characters. */
+export interface FinishedWork {
+  id: string;
+  text: (longest: number) => string;
+}
+
 /** Something that a toolkit has opened. */
 export interface OpenedToolkit {
+  /** What models read before a conversation. */
+  documents?: readonly DocumentSource[];
+  /** Where further tools come from while the server runs. The toolkit closes them. */
+  toolSources?: readonly ToolSource[];
   /** The server is ready. */
   start?(): void;
+  /** A session is deleted: what still works for it has to end. */
+  forget?(sessionId: string): Promise<void>;
   /** The server stops: ends what clients follow. Runs still finish. */
   stop?(): Promise<void>;
   /** No run works any more. */
@@ -94,6 +112,10 @@ export interface Toolkit {
   collectors: readonly Collector[];
   /** Rules over the calls of its own tools, before those over all calls. They hold in every run. */
   guardrails: readonly Guardrail[];
+  /** Functions that are called at points of a run, and only watch. They are called in every run. */
+  callbacks: readonly Callback[];
+  /** What has ended in the background of a session. The model is told of each once, at its next call. */
+  finishedWork?(sessionId: string, services: ToolkitServices): readonly FinishedWork[];
   /** `default`: unless the configuration names others. `named`: only where the operator says so. `always`: in every run. */
   enabled: "default" | "named" | "always";
   workflow: ToolkitWorkflow;
@@ -109,5 +131,24 @@ export interface Toolkit {
 export function defineToolkit(
   toolkit: Pick<Toolkit, "name" | "title" | "description" | "enabled"> & Partial<Toolkit>,
 ): Toolkit {
-  return { tools: [], templates: [], collectors: [], guardrails: [], workflow: {}, routes: [], ...toolkit };
+  return {
+    tools: [],
+    templates: [],
+    collectors: [],
+    guardrails: [],
+    callbacks: [],
+    workflow: {},
+    routes: [],
+    ...toolkit,
+  };
+}
+
+/** The rules over a call of this tool: those of its own toolkit, which may refuse before a person is asked, then `rules`. */
+export function guardrailsOver(tool: string, rules: readonly Guardrail[], all: readonly Toolkit[]): Guardrail[] {
+  return [...(toolkitOf(tool, all)?.guardrails ?? []), ...rules];
+}
+
+/** The toolkit that brings a tool; `undefined` for a tool of another source. */
+export function toolkitOf(tool: string, all: readonly Toolkit[]): Toolkit | undefined {
+  return all.find((toolkit) => toolkit.tools.some(({ name }) => name === tool));
 }

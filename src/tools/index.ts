@@ -21,8 +21,6 @@ import { renameFile } from "./files/rename-file.ts";
 import { searchContent } from "./files/search-content.ts";
 import { searchFiles } from "./files/search-files.ts";
 import { updateFile } from "./files/update-file.ts";
-import { backgroundCommands } from "./shell/background-commands.ts";
-import { executeCommand } from "./shell/execute-command.ts";
 import { webCrawl } from "./web/web-crawl.ts";
 import { webFetch } from "./web/web-fetch.ts";
 import { webSearch } from "./web/web-search.ts";
@@ -45,12 +43,6 @@ export const fileTools = {
 
 /** The document in the client's editor. */
 export const documentTools = { edit_current_editor_document: editCurrentEditorDocument };
-
-/** Commands. */
-export const shellTools = {
-  execute_command: executeCommand,
-  background_commands: backgroundCommands,
-};
 
 /** The conversation itself. */
 export const conversationTools = {
@@ -81,7 +73,6 @@ export const webTools = {
 export const tools = {
   ...fileTools,
   ...documentTools,
-  ...shellTools,
   ...conversationTools,
   ...agentTools,
   ...webTools,

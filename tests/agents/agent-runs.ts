@@ -2,7 +2,6 @@ import { agentRuns as extensionOf } from "../../src/agent-runs/extension.ts";
 import { join } from "node:path";
 import { createAgentFolders } from "../../src/agents/agent-folders.ts";
 import { loadConfig } from "@millrace/engine/config/config";
-import { openDocumentation } from "../../src/context/documentation/open-documentation.ts";
 import { workflow } from "../../src/graph/workflow.ts";
 import { createLogger } from "@millrace/engine/logger";
 import { createModelLoader } from "@millrace/models/load-model";
@@ -12,7 +11,7 @@ import { tools } from "../../src/tools/index.ts";
 import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { serve } from "../runs/fixtures.ts";
 import type { ModelServer } from "@millrace/testing/model-server";
-import { toolkitParts } from "../support/toolkit-services.ts";
+import { documentsOf, toolkitParts } from "../support/toolkit-services.ts";
 import { itemSource } from "../support/item-tool.ts";
 
 /** Runs of the workflow over a storage, as a process has them, with the agents of a workspace. */
@@ -28,11 +27,7 @@ export function agentRuns(storage: Storage, workspace: string, model: ModelServe
     defaultModel: "openai:scripted",
     contextLimit: undefined,
     loadModel: createModelLoader(loadConfig({ OPENAI_API_KEY: "key", OPENAI_BASE_URL: model.url })),
-    documentation: openDocumentation(
-      { workspace, dataDir: join(workspace, "data"), toolHelp: "comments", home },
-      Object.keys(tools),
-      logger,
-    ).sources,
+    documents: documentsOf(workspace),
     agents: createAgentFolders({ workspace, home, toolNames: Object.keys(tools), logger }),
   };
   const graphs = serve({ agent: workflow.compile() }, storage.checkpointer);

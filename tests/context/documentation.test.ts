@@ -1,16 +1,13 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Callback, createCallBack } from "../../src/callbacks/callback.ts";
-import { pairsToDrop, type DocumentPair } from "../../src/context/documentation/documentation.ts";
-import { openDocumentation } from "../../src/context/documentation/open-documentation.ts";
-import { createLogger } from "@millrace/engine/logger";
+import { pairsToDrop, type DocumentPair, type DocumentSource } from "../../src/context/documentation/documentation.ts";
+import { documentsOf } from "../support/toolkit-services.ts";
 import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
-import { enabledToolkits } from "../../src/toolkits/enabled-toolkits.ts";
 import { startWithAgents } from "../agents/agent-flow.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
-import { tools } from "../../src/tools/index.ts";
 
 let flow: TestWorkflow | undefined;
 afterEach(async () => {
@@ -24,15 +21,22 @@ const acknowledgement = "I have read the rules and will follow them.";
 
 async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
   flow = await startWorkflow(options);
-  const { workspace } = flow;
-  const places = {
-    workspace,
-    home: join(workspace, "no-home"),
-    toolHelp: "comments" as const,
-    dataDir: `${workspace}-data`,
-  };
-  flow.services.documentation = openDocumentation(places, Object.keys(tools), createLogger("silent")).sources;
+  flow.services.documents = documentsOf(flow.workspace);
   return flow;
+}
+
+/** A source as toolkits have them. */
+function source(kind: string, text: string | null): DocumentSource {
+  const tell = () => (text === null ? null : { text, acknowledgement: "I have read it." });
+  return { kind, point: "tools", load: () => ({ kind, count: text === null ? 0 : 1, problems: 0, tell }) };
+}
+
+/** The sources beside which the rules stand. */
+async function startBeside(documents: readonly DocumentSource[], options: TestWorkflowOptions): Promise<TestWorkflow> {
+  const running = await start(options);
+  const rules = running.services.documents?.filter(({ kind }) => kind === "rules") ?? [];
+  running.services.documents = [...documents, ...rules];
+  return running;
 }
 
 async function write(path: string, text: string): Promise<void> {
@@ -155,84 +159,6 @@ describe("the rules of the user", () => {
   });
 });
 
-describe("documents of libraries", () => {
-  it("come first, joined by blank lines, and are read again when they have changed", async () => {
-    const running = await start({
-      files: { ".autocoderrules/style.md": always("Write in verse.") },
-      script: [{ text: "Hello." }, { text: "Again." }],
-    });
-    const data = `${running.workspace}-data/library-docs`;
-    const place = `${data}/repository/github.com/ann/fastlib`;
-    await mkdir(place, { recursive: true });
-    const projects = { [running.workspace]: ["ann/fastlib"] };
-    await writeFile(`${data}/libraries.json`, JSON.stringify({ projects }));
-    await writeFile(`${place}/a.md`, "Call fast().");
-    await writeFile(`${place}/b.md`, "Never call slow().\n");
-    try {
-      await running.send("Say hello, my friend", context);
-      await writeFile(`${place}/b.md`, "Call slow() on Sundays.");
-      await running.send("And again, my friend", context);
-    } finally {
-      await rm(`${running.workspace}-data`, { recursive: true });
-    }
-    expect(sent(running, 0)[1]?.text).toContain("Libraries of this project: ann/fastlib");
-    expect(sent(running, 0)[1]?.text).toContain("Call fast().\n\nNever call slow().");
-    expect(sent(running, 0)[3]?.text).toContain("Write in verse.");
-    expect(sent(running, 1)[1]?.text).toContain("Call fast().\n\nCall slow() on Sundays.");
-  });
-});
-
-describe("external tools of the user", () => {
-  const files = {
-    ".autocoderrules/style.md": always("Write in verse."),
-    ".auto-coder/.autocodertools/count.sh": "# Description: Counts words\n# Usage: count.sh <file>",
-    ".auto-coder/.autocodertools/broken": "no program",
-  };
-
-  it("are told before the rules, with where they are, their help, and what holds for running them", async () => {
-    const running = await start({ files, script: [{ text: "Hello." }] });
-    await running.send("Say hello, my friend", context);
-    const messages = sent(running, 0);
-    expect(messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user", "assistant", "user"]);
-    const text = messages[1]?.text ?? "";
-    expect(text).toContain("Number of programs: 1\nFiles that could not be used: 1");
-    expect(text).toContain(
-      "## count.sh\nFile: .auto-coder/.autocodertools/count.sh\nExecutable: no\nDescription: Counts",
-    );
-    expect(text).toContain(`Folder of the project: ${running.workspace}`);
-    expect(text).toContain("You have no tool that runs commands");
-    expect(messages[3]?.text).toContain("Write in verse.");
-  });
-
-  it("are told with their project and folders, how they are run and how a new one is made (EXT-03)", async () => {
-    const running = await start({
-      files: { ...files, ".autocodertools/first.py": "# Usage: first" },
-      script: [{ text: "Hello." }],
-    });
-    running.services.toolkits = enabledToolkits(["default", "shell"]);
-    await running.send("Say hello, my friend", { ...context, tools: ["execute_command", "read_file"] });
-    const text = sent(running, 0)[1]?.text.replaceAll("\n", " ") ?? "";
-    for (const words of [
-      "Run them with execute_command.",
-      `Project: ${basename(running.workspace)}`,
-      "Number of programs: 2",
-      "the first counts most: .autocodertools, .auto-coder/.autocodertools",
-      "It must answer to help, -h or --help, or say Description: and Usage:",
-      "A script must be readable, a program without an ending executable; compiled programs are preferred",
-      "Hand the making of one to an agent, with a time limit such as 1800 seconds",
-    ]) {
-      expect(text).toContain(words);
-    }
-  });
-
-  it("are not told to a model that has no tools", async () => {
-    const running = await start({ files, script: [{ text: "Hello." }] });
-    await running.send("Say hello, my friend", { ...context, chat_mode: "chat" });
-    expect(sent(running, 0).map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
-    expect(sent(running, 0)[1]?.text).toContain("Write in verse.");
-  });
-});
-
 describe("what an agent is told", () => {
   const agent = (name: string, more: string): string =>
     `---\nname: ${name}\ndescription: Works\n${more}---\nYou are ${name}.\n`;
@@ -254,14 +180,7 @@ describe("what an agent is told", () => {
           : { toolCalls: [{ name: "run_named_subagents", arguments: { subagents } }] };
       },
     });
-    const { workspace } = flow;
-    const places = {
-      workspace,
-      home: join(workspace, "no-home"),
-      toolHelp: "comments" as const,
-      dataDir: `${workspace}-data`,
-    };
-    flow.services.documentation = openDocumentation(places, Object.keys(tools), createLogger("silent")).sources;
+    flow.services.documents = documentsOf(flow.workspace);
     await flow.send("Have both write a line, please", context);
     const knows = (name: string): boolean[] =>
       flow?.model.requests
@@ -281,24 +200,20 @@ describe("callbacks around the loading (EVENT-03)", () => {
       );
     const callback: Callback = {
       name: "recorder",
-      pre_llm_friendly_packages_loaded: tell("pre_packages"),
-      post_llm_friendly_packages_loaded: tell("post_packages"),
       pre_tools_loaded: tell("pre_tools"),
       post_tools_loaded: tell("post_tools"),
       pre_rules_loaded: tell("pre_rules"),
       post_rules_loaded: tell("post_rules"),
     };
-    const running = await start({
+    const running = await startBeside([source("notes", "Noted.")], {
       files: { ".autocoderrules/a.md": always("Good rule."), ".autocoderrules/b.md": "\0" },
       script: [{ text: "Hello." }],
     });
     running.services.callBack = createCallBack([callback], ({ err }) => expect.unreachable(String(err)));
     await running.send("Say hello, my friend", context);
     expect(told).toEqual([
-      "pre_packages session-1",
-      "post_packages session-1 0 0",
       "pre_tools session-1",
-      "post_tools session-1 0 0",
+      "post_tools session-1 1 0",
       "pre_rules session-1",
       "post_rules session-1 1 1",
     ]);
@@ -311,7 +226,7 @@ describe("documentation that there is no room for", () => {
     tokens,
     messages: [new HumanMessage("a"), new AIMessage("b")],
   });
-  const pairs = [pair("library_docs", 300), pair("external_tools", 100), pair("rules", 100)];
+  const pairs = [pair("packages", 300), pair("tools", 100), pair("rules", 100)];
 
   it.each([
     [0, 1000, 0],
@@ -347,12 +262,8 @@ describe("documentation that there is no room for", () => {
   ])(
     "is chosen again as before when a restart comes before the model is asked: %s",
     async (_name, limit, told, not) => {
-      const long = Array.from({ length: 4 }, (_, at): [string, string] => [
-        `.autocodertools/count${at}.sh`,
-        `# Usage: Counts words ${"of a file ".repeat(400)}`,
-      ]);
-      const running = await start({
-        files: { ".autocoderrules/style.md": always("Write in verse."), ...Object.fromEntries(long) },
+      const running = await startBeside([source("notes", "Counts words ".repeat(1_000))], {
+        files: { ".autocoderrules/style.md": always("Write in verse.") },
         script: [{ text: "Hello." }],
         contextLimit: limit,
       });

@@ -5,7 +5,6 @@ import { demo, runNode as node } from "../support/run-demo.ts";
 describe("npm run demo", { timeout: 180_000 }, () => {
   it.each([
     ["main", ["4. The history of the session"]],
-    ["code", ["Answer: approve.", "← ok: Exit code 0.", "src/toll.js is what it was."]],
     ["documents", ["offer.docx has its 10988 bytes again.", "Undo gives back the text of before"]],
   ])("-- %s shows all of its steps", async (name, told) => {
     const { code, output } = await node([demo, name]);
@@ -29,7 +28,7 @@ describe("npm run demo", { timeout: 180_000 }, () => {
 
   it("names the demos there are when it is asked for another", async () => {
     const { code, output } = await node([demo, "nothing"]);
-    expect(output).toMatch(/^There is no demo "nothing"\. There are: main, code, documents\b.*\.\n$/u);
+    expect(output).toMatch(/^There is no demo "nothing"\. There are: main, documents\b.*\.\n$/u);
     expect(code).toBe(1);
   });
 });

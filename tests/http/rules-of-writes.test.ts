@@ -5,6 +5,7 @@ import { describedRoutes } from "../support/described-routes.ts";
 import { openRulesServers, type RulesServers } from "../support/rules-servers.ts";
 import { projectFolder } from "../support/source-files.ts";
 import type { TestServer } from "../support/test-server.ts";
+import { administeredOfToolkits, ownOfPlanner } from "../support/toolkit-writes.ts";
 import { toolkits } from "../../src/toolkits/index.ts";
 
 /** Everybody sees their own. What a request refuses is refused, with a no or with a filter that shows nothing. */
@@ -207,10 +208,10 @@ async function response(user: Somebody): Promise<Ids> {
   return { response_id: id, thread_id: conversation.id };
 }
 
-/** Every route that writes, and what it must ask of the rules before it does. */
 /** Whether this program has the planner, whose routes are below /api. */
 const hasPlanner = toolkits.some(({ name }) => name === "planner");
 
+/** Every route that writes, and what it must ask of the rules before it does. */
 const writes: Record<string, Write | Write[]> = {
   "POST /threads": [
     { asks: ["threads:create"], on: async () => ({}), body: () => ({ ttl: 60 }) },
@@ -373,40 +374,27 @@ const writes: Record<string, Write | Write[]> = {
   ],
 };
 
-const ofPlanner = [
-  "POST /api/tasks",
-  "PATCH /api/tasks/{task_id}",
-  "DELETE /api/tasks/{task_id}",
-  "POST /api/tasks/{task_id}/schedules",
-  "DELETE /api/tasks/{task_id}/schedules/{schedule_id}",
-];
 /** What the user keeps beside threads: no rule is asked, and nobody else sees it (`users-apart.test.ts` of the planner). */
-const ownThings = [...(hasPlanner ? ofPlanner : []), "PUT /namespaces/{namespace}/current"];
+const ownThings = [...(hasPlanner ? ownOfPlanner : []), "PUT /namespaces/{namespace}/current"];
 
 /** What all callers share: no user of the rules changes it. */
 const administered: Record<string, object | undefined> = {
   "DELETE /identity": undefined,
-  "DELETE /library-docs?name=library": undefined,
   "DELETE /models/{name}": undefined,
   "DELETE /prompts/{name}": undefined,
   "DELETE /providers/{name}": undefined,
   "DELETE /providers/{name}/key": undefined,
   "PATCH /models/{name}": { vision: true },
   "PATCH /settings": {},
-  "POST /external-tools/reload": undefined,
-  "POST /library-docs": { name: "user/library" },
-  "POST /library-docs/refresh": undefined,
   "POST /models": { name: "openai:x" },
   "POST /models/{name}/test": undefined,
   "POST /prompts/reload": undefined,
   "PUT /identity": { content: "x" },
-  "PUT /library-docs/repository": { url: null },
   "PUT /models/roles": { main: "offline" },
   "PUT /prompts/{name}": { content: "x" },
   "PUT /providers/{name}": {},
   "PUT /providers/{name}/key": { key: "x" },
-  "DELETE /web-search/{engine}/key": undefined,
-  "PUT /web-search/{engine}/key": { key: "x" },
+  ...Object.assign({}, ...toolkits.map(({ name }) => administeredOfToolkits[name])),
 };
 
 /** Calls of another protocol, which start runs: below. */

@@ -1,12 +1,8 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import type { CallBack, InRun } from "../../callbacks/callback.ts";
+import type { CallBack, InRun, LoadingPoint } from "../../callbacks/callback.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { countMessages } from "../tokens/tokens.ts";
 import { overflowAt } from "../view.ts";
-
-/** What a model can be given to read before the conversation, in the order in which it stands there. */
-export const documentKinds = ["library_docs", "external_tools", "rules"] as const;
-export type DocumentKind = (typeof documentKinds)[number];
 
 /** What a document may depend on: the files at hand, relative to the workspace, and the tools that may be called. */
 export interface Reading {
@@ -15,9 +11,9 @@ export interface Reading {
   prompts: Prompts;
 }
 
-/** A source as it was when the call began: how much it has, what is wrong with it, and what is told of it. */
+/** A source as it was when the call began: how much it has, what is wrong with it, and what a model reads of it. */
 export interface LoadedDocument {
-  kind: DocumentKind;
+  kind: string;
   count: number;
   problems: number;
   /** What the user is shown to have said and the assistant to have answered; `null` when there is nothing to tell. */
@@ -26,44 +22,38 @@ export interface LoadedDocument {
 
 /** Where one kind of documentation comes from. */
 export interface DocumentSource {
-  kind: DocumentKind;
+  /** A name of its own, as events have it. */
+  kind: string;
+  /** The callbacks that are called around `load`. */
+  point: LoadingPoint;
   /** Looks at the sources and reads what has changed. Never throws for what is wrong with them. */
   load(signal: AbortSignal): LoadedDocument | Promise<LoadedDocument>;
 }
 
 /** A part of the user and the acknowledgement of the assistant: pinned before the conversation, never stored. */
 export interface DocumentPair {
-  kind: DocumentKind;
+  kind: string;
   messages: BaseMessage[];
   tokens: number;
 }
 
-const points = {
-  library_docs: ["pre_llm_friendly_packages_loaded", "post_llm_friendly_packages_loaded"],
-  external_tools: ["pre_tools_loaded", "post_tools_loaded"],
-  rules: ["pre_rules_loaded", "post_rules_loaded"],
-} as const;
-
-/** Loads the wanted kinds one after the other, and calls back around each. */
+/** Loads the wanted sources one after the other, and calls back around each. */
 export async function loadDocuments(
   sources: readonly DocumentSource[],
-  wanted: readonly DocumentKind[],
   { inRun, callBack, signal }: { inRun: InRun; callBack: CallBack | undefined; signal: AbortSignal },
 ): Promise<LoadedDocument[]> {
   const loaded: LoadedDocument[] = [];
-  const inOrder = documentKinds.filter((kind) => wanted.includes(kind));
-  for (const source of inOrder.flatMap((kind) => sources.filter((other) => other.kind === kind))) {
-    const [before, after] = points[source.kind];
-    callBack?.(before, inRun);
+  for (const source of sources) {
+    callBack?.(`pre_${source.point}_loaded`, inRun);
     const document = await source.load(signal);
-    callBack?.(after, { ...inRun, count: document.count, problems: document.problems });
+    callBack?.(`post_${source.point}_loaded`, { ...inRun, count: document.count, problems: document.problems });
     loaded.push(document);
   }
   return loaded;
 }
 
 /** The last pair of each kind: while its text stays the same, so do its messages, whose tokens are then counted once. */
-const lastPairs = new Map<DocumentKind, DocumentPair & { text: string; acknowledgement: string }>();
+const lastPairs = new Map<string, DocumentPair & { text: string; acknowledgement: string }>();
 
 /** The pairs of what is there to tell. The same sources give the same bytes, so that a provider can cache them. */
 export function documentPairs(documents: readonly LoadedDocument[], reading: Reading): DocumentPair[] {
@@ -73,7 +63,7 @@ export function documentPairs(documents: readonly LoadedDocument[], reading: Rea
   });
 }
 
-function pairOf(kind: DocumentKind, told: { text: string; acknowledgement: string }): DocumentPair {
+function pairOf(kind: string, told: { text: string; acknowledgement: string }): DocumentPair {
   const last = lastPairs.get(kind);
   if (last?.text === told.text && last.acknowledgement === told.acknowledgement) return last;
   const messages = [new HumanMessage(told.text), new AIMessage(told.acknowledgement)];

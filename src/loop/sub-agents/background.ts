@@ -6,15 +6,15 @@ import { overGrowingList } from "../../context/compression/growing-list.ts";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { backgroundNote } from "../../prompts/templates/background-summary.ts";
 import type { RunContext } from "../../state.ts";
-import { commandText } from "../../tools/shell/background-commands.ts";
 import { runNamedSubagents } from "../../tools/agents/run-named-subagents.ts";
+import type { FinishedWork } from "../../toolkits/toolkit.ts";
 import { assign } from "./assign.ts";
 import type { AssignedAgent } from "./delegation.ts";
 import { loopCall, userWords, type BackgroundNews, type LoopCall } from "../request.ts";
 import { servicesOf, sessionIdOf } from "../services.ts";
 import type { LoopState } from "../state.ts";
 
-/** Agents and commands in one note, and characters of all that they said together. */
+/** Pieces of work in one note, and characters of all of them together. */
 const mostInNote = 64;
 const noteLength = 6000;
 
@@ -95,8 +95,8 @@ function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: numb
 }
 
 /**
- * What the next model call is told of agents and commands that have finished in the background. Each is told once: the
- * reply to it says so, and the calls of the same turn after it still see it. Agents are looked up only for a session
+ * What the next model call reads of agents, and of other work of toolkits, that has ended in the background. Each is said
+ * once: the reply keeps its id, and later calls of the same turn still see it. Agents are looked up only for a session
  * that has asked for some.
  */
 export async function backgroundNews(
@@ -104,17 +104,17 @@ export async function backgroundNews(
   call: LoopCall,
   config: LangGraphRunnableConfig,
 ): Promise<BackgroundNews | undefined> {
-  const { background, shell } = servicesOf(config);
+  const { background, toolkits, toolkitServices } = servicesOf(config);
   if (call.silent || call.agent !== undefined) return undefined;
   const hasAgents = background !== undefined && (hasSent(call.history) || hasSent(state.messages));
-  const ended = (shell?.list(sessionIdOf(config)) ?? []).filter(({ status }) => status !== "running");
+  const sessionId = sessionIdOf(config);
+  const ended = toolkits.flatMap((toolkit) => toolkit.finishedWork?.(sessionId, toolkitServices) ?? []);
   if (!hasAgents && ended.length === 0) return undefined;
   const before = toldIn(call.history);
   const agents = hasAgents ? (await background.list(before)).filter(({ status }) => status === "finished") : [];
-  const commands = ended.filter(({ id }) => !before.has(id));
-  const finished: { id: string; text: (longest: number) => string }[] = [
+  const finished: FinishedWork[] = [
     ...agents.map((agent) => ({ id: agent.session_id, text: (longest: number) => backgroundText(agent, longest) })),
-    ...commands.map((command) => ({ id: command.id, text: (longest: number) => commandText(command, longest) })),
+    ...ended.filter(({ id }) => !before.has(id)),
   ].slice(0, mostInNote);
   if (finished.length === 0) return undefined;
   const share = Math.max(100, Math.floor(noteLength / finished.length) - 100);

@@ -5,18 +5,16 @@ import { guardrails } from "../../guardrails/index.ts";
 import { withMarks } from "../../guardrails/marked-files.ts";
 import { riskyCommand } from "../../guardrails/rules/risky-command.ts";
 import { locate } from "../../tools/workspace/workspace-path.ts";
-import { executeCommand } from "../../tools/shell/execute-command.ts";
 import type { Operation, Tool, ToolContext } from "../../tools/runtime/tool.ts";
-import { guardrailsOver } from "../../toolkits/enabled-toolkits.ts";
+import { guardrailsOver } from "../../toolkits/toolkit.ts";
 import { approvalHash } from "./approval.ts";
 import type { RunServices } from "../services.ts";
 import type { CallRuling } from "./tool-task.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
-/** What the rules are told of a call besides itself, and where the yeses are that the session remembers. */
-export interface Circumstances extends Pick<CheckedCall, "userRequest" | "requiresConfirm"> {
-  grants: RunServices["grants"];
-}
+/** What the rules read beside the call itself: the user's words, the approvals that the session remembers, the toolkits. */
+export interface Circumstances
+  extends Pick<CheckedCall, "userRequest" | "requiresConfirm">, Pick<RunServices, "grants" | "toolkits"> {}
 
 /**
  * What the rules over one call, and the yeses that were remembered, say of valid arguments. The same for a call of the
@@ -29,7 +27,7 @@ export async function judgeCall(
   circumstances: Circumstances,
 ): Promise<Extract<CallRuling, { kind: "run" | "refuse" | "ask" }>> {
   const operation = await operationOf(tool, input, context);
-  const verdict = applyRules({ tool, input, operation, ...circumstances });
+  const verdict = applyRules({ tool, input, operation, ...circumstances }, circumstances.toolkits);
   switch (verdict.kind) {
     case "allow":
       return { kind: "run" };
@@ -56,9 +54,9 @@ export async function lookAtCall(
 
 async function operationOf(tool: Tool, input: Record<string, unknown>, context: ToolContext): Promise<Operation> {
   const { workspace, askAbout } = context;
-  // What ends a turn shows its command and runs nothing; our own tool for commands says more. Another one may bear its name.
-  const saysMore = tool.inTurn?.completes === true || tool.operation === executeCommand.operation;
-  const risk = saysMore ? undefined : riskyCommand(input);
+  // A tool that ends a turn only shows its command.
+  const isChecked = tool.checksCommand === true || tool.inTurn?.completes === true;
+  const risk = isChecked ? undefined : riskyCommand(input);
   const found = risk ?? (await tool.operation(input, context));
   return askAbout.criticalFiles.length === 0
     ? found
@@ -86,8 +84,8 @@ export function notApproved(tool: Tool): ToolResult {
   };
 }
 
-function applyRules(call: CheckedCall): Verdict {
-  for (const rule of guardrailsOver(call.tool.name, Object.values(guardrails))) {
+function applyRules(call: CheckedCall, toolkits: RunServices["toolkits"]): Verdict {
+  for (const rule of guardrailsOver(call.tool.name, Object.values(guardrails), toolkits)) {
     const verdict = rule(call);
     if (verdict.kind !== "allow") return verdict;
   }

@@ -117,9 +117,9 @@ export async function ruleOnInput(
   config: LangGraphRunnableConfig,
 ): Promise<CallRuling> {
   const { requiresConfirm } = loopCall(config);
-  const { grants } = servicesOf(config);
+  const { grants, toolkits } = servicesOf(config);
   const userRequest = userWords(loopCall(config));
-  return judgeCall(tool, input, toolContext(config), { userRequest, requiresConfirm, grants });
+  return judgeCall(tool, input, toolContext(config), { userRequest, requiresConfirm, grants, toolkits });
 }
 
 /** What a call would do now, and the hash of exactly that. */
@@ -139,12 +139,12 @@ export function askAbout({ criticalFiles = [], confirmTasks = false }: RunServic
 /** What a tool may touch in this run. `callId` names the call that runs; none while one only looks. */
 export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolContext {
   const services = servicesOf(config);
-  const { shell, web } = services;
+  const { web } = services;
   return {
     workspace: services.workspace,
     toolkitServices: services.toolkitServices,
     askAbout: askAbout(services),
-    server: { shell, web, background: backgroundAgents(config, callId) },
+    server: { web, background: backgroundAgents(config, callId) },
     sessionId: sessionIdOf(config),
     runId: runIdOf(config),
     conversation: {

@@ -20,15 +20,17 @@ export async function documentsFor(
   request: LoopRequest,
   config: LangGraphRunnableConfig,
 ): Promise<CallDocuments | undefined> {
-  const { documentation, callBack, workspace } = servicesOf(config);
-  if (documentation === undefined || request.reading === undefined) return undefined;
+  const { documents: sources, callBack, workspace } = servicesOf(config);
+  const { reading } = request;
+  if (sources === undefined || reading === undefined) return undefined;
   const inRun = { session_id: sessionIdOf(config), run_id: runIdOf(config) };
   const signal = config.signal ?? new AbortController().signal;
-  const documents = await loadDocuments(documentation, request.reading.kinds, { inRun, callBack, signal });
+  const wanted = sources.filter(({ kind }) => reading.kinds === "all" || reading.kinds.includes(kind));
+  const documents = await loadDocuments(wanted, { inRun, callBack, signal });
   // A task that a model has written names files too.
   const task = textOf(request.history.findLast((message) => isHumanMessage(message))?.content ?? "");
   const named = [userWords(request), task, request.instruction ?? ""].flatMap(filesNamed);
-  const about = request.reading.files.filter((file) => file !== null);
+  const about = reading.files.filter((file) => file !== null);
   return { documents, files: [...about, ...named].map((file) => inWorkspace(file, workspace)) };
 }
 

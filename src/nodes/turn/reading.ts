@@ -1,4 +1,4 @@
-import { documentKinds } from "../../context/documentation/documentation.ts";
+import { rulesKind } from "../../context/documentation/rules-document.ts";
 import type { LoopRequest } from "../../loop/request.ts";
 import type { GraphState, RunContext } from "../../state.ts";
 import { workflowAdditions } from "../../toolkits/composition.ts";
@@ -19,6 +19,6 @@ export function readingOf(
   const attached = carried.attachments.map(({ path }) => path);
   const files = [opened, ...named, ...attached, ...workflowAdditions().flatMap((one) => one.files?.(state) ?? [])];
   if (isSilent) return {};
-  if (agent === undefined) return { reading: { kinds: documentKinds, files } };
-  return agent.include_rules === true ? { reading: { kinds: ["rules"], files } } : {};
+  if (agent === undefined) return { reading: { kinds: "all", files } };
+  return agent.include_rules === true ? { reading: { kinds: [rulesKind], files } } : {};
 }

@@ -1,23 +1,19 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { servicesOf } from "../../loop/services.ts";
 import type { RunContext } from "../../state.ts";
-import { chosenToolkits, enabledToolkits, identityOfToolkits } from "../../toolkits/enabled-toolkits.ts";
+import { chosenToolkits, identityOfToolkits } from "../../toolkits/enabled-toolkits.ts";
 import type { Toolkit } from "../../toolkits/toolkit.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import type { Web } from "../../web/open-web.ts";
 
 /** The toolkits of this run. Throws `invalid_parameter` for one that the server does not have. */
 export function runToolkits(context: RunContext, config: RunnableConfig): readonly Toolkit[] {
-  return chosenToolkits(context.toolkits, serverToolkits(config));
+  return chosenToolkits(context.toolkits, servicesOf(config).toolkits);
 }
 
 /** Whose identity the assistant has: as the run says, else that of a toolkit it names, else the general one. */
 export function profileOf(context: RunContext, config: RunnableConfig): string {
-  return context.profile ?? identityOfToolkits(context.toolkits, serverToolkits(config)) ?? "general";
-}
-
-function serverToolkits(config: RunnableConfig): readonly Toolkit[] {
-  return servicesOf(config).toolkits ?? enabledToolkits();
+  return context.profile ?? identityOfToolkits(context.toolkits, servicesOf(config).toolkits) ?? "general";
 }
 
 /** Whether the server has what a tool needs of the web. */

@@ -1,6 +1,6 @@
 import { defineTemplate } from "../template.ts";
 
-/** Rules of the user as the documentation layer tells it. */
+/** Rules of the user as a model reads them. */
 export const userRules = defineTemplate({
   name: "user_rules",
   title: { en: "Rules of the user", zh: "用户规则" },

@@ -11,10 +11,11 @@ export async function questionAbout(
   input: Record<string, unknown>,
   call: ManualCall,
   context: ToolContext,
-  { grants }: RunServices,
+  { grants, toolkits }: RunServices,
 ): Promise<ManualAnswer | { kind: "run"; approved?: string }> {
   const looking = { ...context, callId: "" };
-  const ruling = await judgeCall(tool, input, looking, { userRequest: "", requiresConfirm: false, grants });
+  const circumstances = { userRequest: "", requiresConfirm: false, grants, toolkits };
+  const ruling = await judgeCall(tool, input, looking, circumstances);
   switch (ruling.kind) {
     case "run":
       return ruling;

@@ -11,7 +11,6 @@ import { prepareCall } from "../../tools/runtime/run-tool.ts";
 import type { Tool, ToolContext } from "../../tools/runtime/tool.ts";
 import type { ToolCounter } from "../../tools/runtime/hooks.ts";
 import type { ToolStatistics } from "../../tools/runtime/tool-history.ts";
-import { enabledToolkits } from "../../toolkits/enabled-toolkits.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
 import { requireIdle } from "@millrace/engine/sessions/state/edit-messages";
 import type { ManualAnswer, ManualCall, ManualParts } from "./manual-call.ts";
@@ -45,7 +44,7 @@ export function createManualTools({ counter, ...parts }: ManualParts & { counter
 }
 
 async function everyTool(
-  { toolkits = enabledToolkits(), toolSources = [], web, ownerTools }: RunServices,
+  { toolkits, toolSources = [], web, ownerTools }: RunServices,
   owner: string | null,
   signal: AbortSignal,
 ): Promise<Tool[]> {
@@ -140,8 +139,8 @@ function contextOf(
   { callId, owner }: { callId: string; owner: string | undefined },
   signal: AbortSignal,
 ): ToolContext {
-  const { workspace, shell, web } = services;
+  const { workspace, web } = services;
   const toolkitServices = services.toolkitServices.forSession({ sessionId, owner });
-  const given = { askAbout: askAbout(services), server: { shell, web } };
+  const given = { askAbout: askAbout(services), server: { web } };
   return plainContext({ ...given, workspace, toolkitServices, sessionId, callId, signal });
 }

@@ -6,7 +6,6 @@ import type { Assignment, DelegationMode } from "../../agents/delegation.ts";
 import type { ResultMode } from "../../state.ts";
 import type { Web } from "../../web/open-web.ts";
 import { expectedFailure, type ToolResult } from "./result.ts";
-import type { Shell } from "../shell/shell.ts";
 import type { ToolkitServices } from "./toolkit-services.ts";
 
 /** Kinds of work, for confirmation. */
@@ -67,7 +66,6 @@ export interface AskAbout {
 
 /** What the server keeps for tools; each part is absent where it has none. */
 export interface ServerParts {
-  shell?: Shell | undefined;
   web?: Web | undefined;
   /** The agents of the session in the background; agents have none. */
   background?: BackgroundAgents | undefined;
@@ -159,6 +157,8 @@ interface ToolDefinition<Schema extends z.ZodObject> {
   /** The kinds of work that `operation` may find, for who looks at the tool; left out: not known. */
   kinds?: readonly Operation["type"][];
   run(input: z.infer<Schema>, context: ToolContext): Promise<ToolResult>;
+  /** `operation` looks at the argument `command` itself, so that the rule over commands of any tool leaves it out. */
+  checksCommand?: true;
   /** What it changes in the workspace. What is named here is kept before the call, and can be undone. */
   touches?(input: z.infer<Schema>): Touched;
   /** It moves or renames something. */

@@ -11,8 +11,8 @@ import type { Analysis } from "../simulation/deck/analysis.ts";
 import { deckText, type Deck } from "../simulation/deck/deck.ts";
 import { readAnswer, tooLong, type AnalysisResult, type Engine } from "../simulation/engine.ts";
 import { createPlaces } from "@millrace/engine/concurrency/limits";
-import { startCommand, type CommandEnd, type RunningCommand } from "../../../src/tools/shell/run-command.ts";
-import { createSandboxSearch, limiter } from "../../../src/tools/shell/sandbox.ts";
+import { startCommand, type CommandEnd, type RunningCommand } from "../../../src/tools/programs/run-command.ts";
+import { createSandboxSearch, limiter } from "../../../src/tools/programs/sandbox.ts";
 
 /** What an analysis may take: seconds, those at once; folders that it never sees, and where the sandbox is looked for. */
 interface NativeOptions {

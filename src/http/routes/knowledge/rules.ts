@@ -27,7 +27,7 @@ const RulesShape = z
   .meta({ ref: "Rules" });
 
 /** `/rules`: the user's rules as they are at this moment, and what is wrong with their files. */
-export function ruleRoutes({ documentation: { rules } }: SharedProductServices): HttpApp {
+export function ruleRoutes({ rules }: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
   routes.get(
     "/rules",

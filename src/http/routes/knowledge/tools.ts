@@ -6,7 +6,8 @@ import { JsonObject, EffectClass } from "@millrace/engine/storage/records";
 import { parameterSchema } from "../../../tools/runtime/parameters.ts";
 import { describeTool } from "../../../tools/runtime/registry.ts";
 import type { Tool } from "../../../tools/runtime/tool.ts";
-import { toolkitOf } from "../../../toolkits/enabled-toolkits.ts";
+import { toolkits } from "../../../toolkits/index.ts";
+import { toolkitOf } from "../../../toolkits/toolkit.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
@@ -128,7 +129,7 @@ export function toolRoutes(): HttpApp {
 function toWire(tool: Tool): Omit<z.infer<typeof ToolShape>, "statistics"> {
   return {
     ...describeTool(tool),
-    toolkit: toolkitOf(tool.name)?.name ?? null,
+    toolkit: toolkitOf(tool.name, toolkits)?.name ?? null,
     parameters: parameterSchema(tool),
     confirmation: tool.kinds?.map((operation) => ({ operation, asks: confirmationOf[operation] })) ?? null,
   };

@@ -3,8 +3,8 @@ import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { startCommand } from "../../shell/run-command.ts";
-import { searchPath } from "../../shell/sandbox.ts";
+import { startCommand } from "../../programs/run-command.ts";
+import { searchPath } from "../../programs/sandbox.ts";
 import type { Syntax } from "../document-thread.ts";
 import { isOwnPicture } from "./without-pictures.ts";
 

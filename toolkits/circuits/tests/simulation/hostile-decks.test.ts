@@ -6,7 +6,7 @@ import { isAppError } from "@millrace/engine/errors/errors";
 import { prepareDeck } from "../../simulation/deck/deck.ts";
 import { createEngine, type Engine } from "../../simulation/engine.ts";
 import { createNativeEngine } from "../../tools/native-engine.ts";
-import { findSandbox, limiter } from "../../../../src/tools/shell/sandbox.ts";
+import { findSandbox, limiter } from "../../../../src/tools/programs/sandbox.ts";
 import { readWorkspaceText } from "../../../../src/context/workspace/workspace-text.ts";
 import { filesUnder, hostileDecks, hostileFiles } from "./hostile-decks.ts";
 import { aWorkspace, type Workspace } from "../../../../tests/support/a-workspace.ts";

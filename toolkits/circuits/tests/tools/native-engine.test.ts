@@ -11,7 +11,7 @@ import { prepareDeck, type Deck } from "../../simulation/deck/deck.ts";
 import { createEngine, type AnalysisResult, type Engine } from "../../simulation/engine.ts";
 import { createNativeEngine, namedSimulator } from "../../tools/native-engine.ts";
 import { circuitTools as tools } from "../../tools/index.ts";
-import { findSandbox, limiter } from "../../../../src/tools/shell/sandbox.ts";
+import { findSandbox, limiter } from "../../../../src/tools/programs/sandbox.ts";
 import { aWorkspace, type Workspace } from "../../../../tests/support/a-workspace.ts";
 import { simulatorKey } from "../../open.ts";
 

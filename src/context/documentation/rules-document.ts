@@ -1,0 +1,28 @@
+import { userRules, userRulesRead } from "../../prompts/templates/user-rules.ts";
+import type { RuleSource } from "../../rules/rule-folders.ts";
+import { rulesText, selectRules } from "../../rules/select-rules.ts";
+import type { DocumentSource } from "./documentation.ts";
+
+/** The kind that agents may have without the others. */
+export const rulesKind = "rules";
+
+/** The rules of the user as documentation: those that count for the files at hand. */
+export function rulesDocument(source: RuleSource): DocumentSource {
+  return {
+    kind: rulesKind,
+    point: "rules",
+    load() {
+      const { rules, warnings } = source.load();
+      return {
+        kind: rulesKind,
+        count: rules.length,
+        problems: warnings.length,
+        tell({ files, prompts }) {
+          const text = rulesText(selectRules(rules, files));
+          if (text === "") return null;
+          return { text: prompts.text(userRules, { rules: text }), acknowledgement: prompts.text(userRulesRead, {}) };
+        },
+      };
+    },
+  };
+}

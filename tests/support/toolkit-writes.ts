@@ -1,0 +1,20 @@
+/** What users of the planner write for themselves alone. */
+export const ownOfPlanner = [
+  "POST /api/tasks",
+  "PATCH /api/tasks/{task_id}",
+  "DELETE /api/tasks/{task_id}",
+  "POST /api/tasks/{task_id}/schedules",
+  "DELETE /api/tasks/{task_id}/schedules/{schedule_id}",
+];
+
+/** Writes, by toolkit, of what all callers share: each with a body. Any of the toolkits may be missing. */
+export const administeredOfToolkits: Record<string, Record<string, object | undefined>> = {
+  "library-docs": {
+    "DELETE /library-docs?name=library": undefined,
+    "POST /library-docs": { name: "user/library" },
+    "POST /library-docs/refresh": undefined,
+    "PUT /library-docs/repository": { url: null },
+  },
+  shell: { "POST /external-tools/reload": undefined },
+  web: { "DELETE /web-search/{engine}/key": undefined, "PUT /web-search/{engine}/key": { key: "x" } },
+};

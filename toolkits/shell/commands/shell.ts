@@ -1,0 +1,228 @@
+import { randomUUID } from "node:crypto";
+import { AppError } from "@millrace/engine/errors/errors";
+import { startCommand, type CommandEnd, type RunningCommand } from "../../../src/tools/programs/run-command.ts";
+import { createSandboxSearch } from "../../../src/tools/programs/sandbox.ts";
+import { ServiceKey } from "../../../src/tools/runtime/toolkit-services.ts";
+
+/** Commands of one session that may run in the background at once, and for how long each, in seconds. */
+const [mostInBackground, backgroundSeconds] = [4, 1800];
+/** Finished ones that are remembered: of one session, and of all. */
+const [mostFinished, mostFinishedOfAll] = [64, 512];
+
+/** A command in the background, as models and clients see it. */
+export interface BackgroundCommand {
+  id: string;
+  command: string;
+  status: "running" | "finished" | "stopped" | "timed_out";
+  /** ISO-8601. */
+  begun_at: string;
+  ended_at: string | null;
+  /** `null` while it runs, and when it was ended by a signal. */
+  exit_code: number | null;
+  /** The output as people read it, cut where it is long. */
+  output: string;
+}
+
+/** How a command in the foreground ended. `end` is `null` when its time was over. */
+export interface CommandResult {
+  end: CommandEnd | null;
+  seconds: number;
+  shown: string;
+  isWhole: boolean;
+  isSandboxed: boolean;
+  whole: () => Buffer;
+}
+
+/** What is to be run, and in which folder. */
+export interface ShellRequest {
+  words: readonly string[];
+  workspace: string;
+}
+
+/** How commands run: `hidden` is what none in a sandbox sees (the program's own data and keys), `search` looks for the sandbox. */
+interface ShellSettings {
+  sandbox: "auto" | "off";
+  hidden: readonly string[];
+  search?: () => Promise<string | undefined>;
+}
+
+interface Task {
+  id: string;
+  sessionId: string;
+  command: string;
+  begun: Date;
+  ended: Date | undefined;
+  end: CommandEnd | undefined;
+  why: "stopped" | "timed_out" | undefined;
+  running: RunningCommand;
+}
+
+/** What runs the commands of a server. */
+export const shellKey = new ServiceKey<Shell>("shell");
+
+/** Runs commands for the tools: in a sandbox where there is one, in the foreground and in the background. */
+export class Shell {
+  readonly #settings: ShellSettings;
+  readonly #search: () => Promise<string | undefined>;
+  readonly #tasks = new Map<string, Task>();
+  /** Sessions whose commands are being started; those count already. */
+  readonly #starting = new Set<{ sessionId: string }>();
+  #isClosed = false;
+
+  constructor(settings: ShellSettings) {
+    this.#settings = settings;
+    this.#search = settings.search ?? createSandboxSearch();
+  }
+
+  /** The program of the sandbox, which is kept once it is found; `undefined` where commands run without one now. */
+  sandbox(): Promise<string | undefined> {
+    return this.#settings.sandbox === "off" ? Promise.resolve(undefined) : this.#search();
+  }
+
+  /** Runs a command to its end, or until its time is over or `signal` aborts; then it is ended with all its children. */
+  async run(request: ShellRequest, signal: AbortSignal, milliseconds: number): Promise<CommandResult> {
+    signal.throwIfAborted();
+    const began = performance.now();
+    const { running, isSandboxed } = await this.#start(request);
+    let isLate = false;
+    const stop = (): void => running.stop();
+    const timer = setTimeout(() => {
+      isLate = true;
+      running.stop();
+    }, milliseconds);
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    try {
+      const end = await running.ended;
+      signal.throwIfAborted();
+      const seconds = (performance.now() - began) / 1000;
+      const { output } = running;
+      return { end: isLate ? null : end, seconds, isSandboxed, ...output.text(), whole: () => output.whole() };
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /**
+   * Starts a command in the background of a session, unless `signal` aborts before it has begun. Throws `conflict` when
+   * enough of them run there.
+   */
+  async begin(
+    request: ShellRequest,
+    sessionId: string,
+    command: string,
+    signal: AbortSignal,
+  ): Promise<BackgroundCommand> {
+    signal.throwIfAborted();
+    const own = [...this.#of(sessionId).filter(({ end }) => end === undefined), ...this.#starting];
+    if (own.filter((one) => one.sessionId === sessionId).length >= mostInBackground) {
+      throw new AppError(
+        "conflict",
+        `${mostInBackground} commands run in the background of this conversation already.`,
+        { suggestion: "Wait for one, or end one with background_commands and the action kill." },
+      );
+    }
+    const id = `command-${randomUUID().slice(0, 8)}`;
+    const place = { sessionId };
+    this.#starting.add(place);
+    const { running } = await this.#start(request).finally(() => this.#starting.delete(place));
+    if (signal.aborted) {
+      running.stop();
+      await running.ended;
+      throw signal.reason;
+    }
+    const task: Task = {
+      id,
+      sessionId,
+      command,
+      begun: new Date(),
+      ended: undefined,
+      end: undefined,
+      why: undefined,
+      running,
+    };
+    this.#tasks.set(id, task);
+    const timer = setTimeout(() => this.#stop(task, "timed_out"), backgroundSeconds * 1000);
+    timer.unref();
+    void running.ended.then((end) => {
+      clearTimeout(timer);
+      task.end = end;
+      task.ended = new Date();
+      running.output.shrink();
+      this.#forgetOldest(this.#of(sessionId), mostFinished);
+      this.#forgetOldest([...this.#tasks.values()], mostFinishedOfAll);
+    });
+    return described(task);
+  }
+
+  /** The commands in the background of a session, oldest first. */
+  list(sessionId: string): BackgroundCommand[] {
+    return this.#of(sessionId).map(described);
+  }
+
+  /** Ends one, and waits until it has; `undefined` when the session has none of that id. */
+  async kill(sessionId: string, id: string): Promise<BackgroundCommand | undefined> {
+    const task = this.#of(sessionId).find((one) => one.id === id);
+    if (task === undefined) return undefined;
+    this.#stop(task, "stopped");
+    await task.running.ended;
+    task.end ??= await task.running.ended;
+    return described(task);
+  }
+
+  /** Ends all of a session that is to go, waits until they have, and forgets them. */
+  async forget(sessionId: string): Promise<void> {
+    await Promise.all(this.#of(sessionId).map(({ id }) => this.kill(sessionId, id)));
+    this.cleanUp(sessionId);
+  }
+
+  /** Forgets those that have ended; returns their ids. */
+  cleanUp(sessionId: string): string[] {
+    const ended = this.#of(sessionId).filter(({ end }) => end !== undefined);
+    for (const { id } of ended) this.#tasks.delete(id);
+    return ended.map(({ id }) => id);
+  }
+
+  /** Ends everything that runs. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const running = [...this.#tasks.values()].filter(({ end }) => end === undefined);
+    for (const task of running) this.#stop(task, "stopped");
+    await Promise.all(running.map((task) => task.running.ended));
+  }
+
+  async #start(request: ShellRequest): Promise<{ running: RunningCommand; isSandboxed: boolean }> {
+    const sandbox = await this.sandbox();
+    if (this.#isClosed) throw new AppError("invalid_state", "The server is closing: nothing is started any more.");
+    const running = await startCommand({ ...request, sandbox, hidden: this.#settings.hidden });
+    return { running, isSandboxed: sandbox !== undefined };
+  }
+
+  #stop(task: Task, why: "stopped" | "timed_out"): void {
+    if (task.end !== undefined) return;
+    task.why ??= why;
+    task.running.stop();
+  }
+
+  #of(sessionId: string): Task[] {
+    return [...this.#tasks.values()].filter((task) => task.sessionId === sessionId);
+  }
+
+  #forgetOldest(tasks: readonly Task[], most: number): void {
+    const ended = tasks.filter(({ end }) => end !== undefined);
+    for (const { id } of ended.slice(0, -most)) this.#tasks.delete(id);
+  }
+}
+
+function described({ id, command, begun, ended, end, why, running }: Task): BackgroundCommand {
+  return {
+    id,
+    command,
+    status: end === undefined ? "running" : (why ?? "finished"),
+    begun_at: begun.toISOString(),
+    ended_at: ended?.toISOString() ?? null,
+    exit_code: end?.kind === "exited" ? end.code : null,
+    output: end?.kind === "not_started" ? `It was not started: ${end.problem}.` : running.output.text().shown,
+  };
+}

@@ -1,0 +1,193 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { basename, extname, join } from "node:path";
+import type { Logger } from "@millrace/engine/logger";
+import { createTellNew, findFolders, shownPath } from "../../../src/extensions/find-folders.ts";
+import { readBeginning, stateOf } from "../../../src/extensions/parsed-files.ts";
+import { commentHelp, runHelp } from "./tool-help.ts";
+
+/** A program that the user has put where tools are looked for. */
+export interface ExternalTool {
+  /** Without its ending. */
+  name: string;
+  extension: string;
+  /** As people and models know it: relative to the workspace, or with `~` for the home. */
+  path: string;
+  folder: string;
+  executable: boolean;
+  help: string;
+}
+
+/** The external tools of this moment, by name. */
+export interface LoadedTools {
+  tools: readonly ExternalTool[];
+  /** Folders with tools, the one that counts most first. */
+  folders: readonly string[];
+  /** Files that are no tools although they look like some. */
+  problems: readonly { file: string; problem: string }[];
+}
+
+/** The external tools of a project. */
+export interface ExternalToolSource {
+  /** Looks at the folders; the help of a file is asked for when the file has changed, or all of them with `force`. */
+  load(options: { signal: AbortSignal; force?: boolean }): Promise<LoadedTools>;
+}
+
+/** Where the tools come from, how their help is found, and where problems are logged. */
+export interface ToolFoldersOptions {
+  /** The folder that tools work in, and the home of the user who runs the program: absolute paths. */
+  workspace: string;
+  home: string;
+  /** Names of the server's own tools: no external tool takes one of them. */
+  toolNames: ReadonlySet<string>;
+  /** Whether the programs are run to ask them for their help; else it is read from their comments. */
+  runsHelp: boolean;
+  logger: Pick<Logger, "warn">;
+}
+
+/** Endings of scripts, which must be readable; a program without one must be executable. */
+const scripts = new Set([".py", ".sh", ".js", ".rb", ".pl", ".php", ".go", ".rs"]);
+const mostTools = 100;
+/** Bytes at the beginning of a file in which its comments are looked for. */
+const headBytes = 16 * 1024;
+/** How long a turn waits for the help of all tools together. */
+const allHelpMilliseconds = 15_000;
+
+/** The folders of external tools, the first one first. */
+export function toolFolders({ workspace, home }: Pick<ToolFoldersOptions, "workspace" | "home">): string[] {
+  const ofUser = join(home, ".auto-coder", ".autocodertools");
+  return [
+    join(workspace, ".autocodertools"),
+    join(workspace, ".auto-coder", ".autocodertools"),
+    ofUser,
+    join(ofUser, "repos", basename(workspace)),
+  ];
+}
+
+/** How many of the folders lie in the workspace. */
+const projectFolders = 2;
+
+interface Candidate {
+  file: string;
+  name: string;
+  extension: string;
+  folder: string;
+  /** The folder that no link may lead out of. */
+  root: string | undefined;
+}
+
+/** Opens the external tools of a workspace and of the user who runs the program. */
+export function createToolFolders(options: ToolFoldersOptions): ExternalToolSource {
+  const { workspace, logger, runsHelp } = options;
+  const folders = toolFolders(options);
+  const known = new Map<string, { state: string; help: string | { problem: string } }>();
+  const tellNew = createTellNew<{ file: string; problem: string }>((problem) =>
+    logger.warn(problem, "external_tool_problem"),
+  );
+  const helpOf = async (candidate: Candidate, caller: AbortSignal, inTime: AbortSignal, force: boolean) => {
+    const state = stateOf(candidate.file);
+    const before = known.get(candidate.file);
+    if (!force && before?.state === state) return before.help;
+    const help = await findHelp(candidate, runsHelp, inTime);
+    // After an abort the help is not known; a program that is too slow is not asked again.
+    if (!caller.aborted) known.set(candidate.file, { state, help });
+    return help;
+  };
+  return {
+    async load({ signal, force = false }) {
+      const problems: { file: string; problem: string }[] = [];
+      const onProblem = ({ folder, problem }: { folder: string; problem: string }): void =>
+        void problems.push({ file: shownPath(folder, options), problem: `it is not read: ${problem}` });
+      const accepts = (name: string): boolean => !name.startsWith(".");
+      const found = findFolders({ folders, strategy: "all", accepts, onProblem });
+      const candidates = found.flatMap(({ folder, files }) =>
+        files.map((file) =>
+          candidateOf(file, folder, folders.indexOf(folder) < projectFolders ? workspace : undefined),
+        ),
+      );
+      const chosen = choose(candidates, options, problems);
+      const inTime = AbortSignal.any([signal, AbortSignal.timeout(allHelpMilliseconds)]);
+      const helps = await Promise.all(chosen.map((candidate) => helpOf(candidate, signal, inTime, force)));
+      const present = new Set(chosen.map(({ file }) => file));
+      for (const file of known.keys()) if (!present.has(file)) known.delete(file);
+      const tools: ExternalTool[] = [];
+      for (const [index, { file, name, extension, folder }] of chosen.entries()) {
+        const help = helps[index] ?? "";
+        const path = shownPath(file, options);
+        if (typeof help !== "string") problems.push({ file: path, problem: `it is not used: ${help.problem}` });
+        else
+          tools.push({
+            name,
+            extension,
+            path,
+            folder: shownPath(folder, options),
+            executable: may(file, "X_OK"),
+            help,
+          });
+      }
+      tellNew(problems);
+      return { tools, folders: found.map(({ folder }) => shownPath(folder, options)), problems };
+    },
+  };
+}
+
+function candidateOf(file: string, folder: string, root: string | undefined): Candidate {
+  const extension = extname(file);
+  return { file, name: basename(file, extension), extension: extension.toLowerCase(), folder, root };
+}
+
+/** What is a tool; of several with one name the first counts, and a tool of the server counts before all. */
+function choose(
+  candidates: readonly Candidate[],
+  options: ToolFoldersOptions,
+  problems: { file: string; problem: string }[],
+): Candidate[] {
+  const byName = new Map<string, Candidate>();
+  for (const candidate of candidates) {
+    const { file, name, extension } = candidate;
+    if (extension === "" ? isFolder(file) : !scripts.has(extension)) continue;
+    const first = byName.get(name);
+    const problem = options.toolNames.has(name)
+      ? "a tool of the house has its name and counts instead"
+      : first !== undefined
+        ? `${shownPath(first.file, options)} has the same name and counts instead`
+        : extension === "" && !may(file, "X_OK")
+          ? "it is not used: it has no ending and may not be executed"
+          : byName.size === mostTools
+            ? `it is not used: there are more than ${mostTools} tools`
+            : undefined;
+    if (problem === undefined) byName.set(name, candidate);
+    else problems.push({ file: shownPath(file, options), problem });
+  }
+  return [...byName.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1));
+}
+
+/** The help of a tool: what it says itself, else its comments, else its name alone. */
+async function findHelp(
+  { file, name, extension, root }: Candidate,
+  runsHelp: boolean,
+  signal: AbortSignal,
+): Promise<string | { problem: string }> {
+  const read = readBeginning(file, headBytes, root);
+  if ("problem" in read) return read;
+  const said = runsHelp && may(file, "X_OK") ? await runHelp(file, signal) : null;
+  if (said !== null) return said;
+  const comments = read.bytes.includes(0) ? "" : commentHelp(read.bytes.toString("utf8"), extension);
+  return comments === "" ? `Tool command: ${name}${extension}` : comments;
+}
+
+function isFolder(file: string): boolean {
+  try {
+    return statSync(file).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function may(file: string, mode: "R_OK" | "X_OK"): boolean {
+  try {
+    accessSync(file, constants[mode]);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,21 @@
+import { hiddenPlaces } from "@millrace/engine/process/folders";
+import type { OpenedToolkit, ToolkitServer } from "../../src/toolkits/toolkit.ts";
+import { Shell, shellKey } from "./commands/shell.ts";
+import { createToolFolders } from "./external-tools/tool-folders.ts";
+import { externalToolsDocument, externalToolsKey } from "./external-tools/tools-document.ts";
+
+/**
+ * Opens what runs commands, and the user's own programs. Models read about those on every server: where no command may
+ * run, they tell the user which to run.
+ */
+export function openShell({ config, workspace, home, toolNames, logger, services }: ToolkitServer): OpenedToolkit {
+  const shell = new Shell({ sandbox: config.sandbox, hidden: hiddenPlaces(config) });
+  const runsHelp = config.toolHelp === "run";
+  const externalTools = createToolFolders({ workspace, home, toolNames, runsHelp, logger });
+  services.add(shellKey, shell).add(externalToolsKey, externalTools);
+  return {
+    documents: [externalToolsDocument(externalTools, workspace)],
+    forget: (sessionId) => shell.forget(sessionId),
+    close: () => shell.close(),
+  };
+}

@@ -1,0 +1,56 @@
+import { afterEach, expect, it } from "vitest";
+import { Shell, shellKey } from "../commands/shell.ts";
+import { enabledToolkits } from "../../../src/toolkits/enabled-toolkits.ts";
+import { wireText } from "@millrace/testing/model-server";
+import { startWorkflow, type TestWorkflow } from "../../../tests/support/workflow.ts";
+
+let app: TestWorkflow;
+let shell: Shell;
+afterEach(async () => {
+  await shell.close();
+  await app.close();
+});
+
+const told = (index: number): string =>
+  (app.model.requests[index]?.messages ?? [])
+    .map(wireText)
+    .filter((text) => text.includes("Background"))
+    .join("\n");
+
+it("tells the next model call once that a command in the background has ended, with what it wrote (LOOP-19)", async () => {
+  app = await startWorkflow({
+    script: [
+      {
+        toolCalls: [
+          {
+            name: "execute_command",
+            arguments: { command: "echo built; exit 4", requires_approval: false, background: true },
+          },
+        ],
+      },
+      { text: "It is being built." },
+      { text: "The build has failed." },
+      { text: "Good bye." },
+    ],
+  });
+  shell = new Shell({ sandbox: "off", hidden: [] });
+  Object.assign(app.services, { toolkits: enabledToolkits(["default", "shell"]) });
+  app.services.toolkitServices.add(shellKey, shell);
+  await app.send("build it", { mode: "free_work" });
+  const [question] = await app.interrupts();
+  expect(JSON.stringify(question?.value)).toContain(
+    "run the command echo built; exit 4 in the workspace, in the background",
+  );
+  await app.answer({ type: "approve" });
+  const running = shell.list("session-1");
+  expect(running).toHaveLength(1);
+  while (shell.list("session-1")[0]?.status === "running") await new Promise((resolve) => setImmediate(resolve));
+  await app.send("and?", { mode: "free_work" });
+  await app.send("bye", { mode: "free_work" });
+  const last = app.model.requests.length;
+  expect(told(last - 2)).toContain(
+    `Background command ${running[0]?.id} (echo built; exit 4) has ended with exit code 4`,
+  );
+  expect(told(last - 2)).toContain("built");
+  expect(told(last - 1)).toBe("");
+});

@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { failure, success, type ToolResult } from "../../../src/tools/runtime/result.ts";
+import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
+import type { FinishedWork } from "../../../src/toolkits/toolkit.ts";
+import type { ToolkitServices } from "../../../src/tools/runtime/toolkit-services.ts";
+import { shellKey, type BackgroundCommand, type Shell } from "../commands/shell.ts";
+
+/** Characters of a command in a list. */
+const shownCommand = 120;
+
+const CommandsInput = z.object({
+  action: z
+    .enum(["list", "monitor", "cleanup", "kill"])
+    .describe(
+      "list: all of this conversation; monitor: the output of one; cleanup: forget those that have ended; kill: end one",
+    ),
+  command_id: z.string().min(1).max(100).optional().describe("which one, for monitor and kill"),
+});
+
+/** Looks after the commands that run in the background of the session. */
+export const backgroundCommands = defineTool({
+  name: "background_commands",
+  description:
+    "Lists, watches, ends and clears away the commands that execute_command has started in the background of this conversation. " +
+    "It does not wait: go on with other work, and look again later. The end of a command is told to you by itself.",
+  schema: CommandsInput,
+  effect: "idempotent",
+  inTurn: { polling: true },
+  run: (input, context) => attend(input, context),
+  example: { title: "How far is it", body: '{"action": "monitor", "command_id": "command-3f9a1c2e"}' },
+});
+
+async function attend(
+  { action, command_id: id }: z.infer<typeof CommandsInput>,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const { toolkitServices, sessionId } = context;
+  const shell = toolkitServices.get(shellKey);
+  switch (action) {
+    case "list":
+      return listed(shell.list(sessionId));
+    case "cleanup": {
+      const gone = shell.cleanUp(sessionId);
+      return success(gone.length === 0 ? "None of them has ended." : `Forgotten: ${gone.join(", ")}.`, { data: gone });
+    }
+    default:
+      return await one(action, id, shell, sessionId);
+  }
+}
+
+async function one(
+  action: "monitor" | "kill",
+  id: string | undefined,
+  shell: Shell,
+  sessionId: string,
+): Promise<ToolResult> {
+  if (id === undefined) return failure("missing_parameter", `${action} needs a command_id.`, "list shows them.");
+  const task =
+    action === "kill" ? await shell.kill(sessionId, id) : shell.list(sessionId).find((known) => known.id === id);
+  if (task === undefined)
+    return failure("not_found", `There is no ${id} in the background of this conversation.`, "list shows them.");
+  const message = line(task);
+  return success(message, {
+    content: `${message}\n${task.output.trim() === "" ? "(no output)" : task.output.trimEnd()}`,
+    data: task,
+  });
+}
+
+function listed(tasks: readonly BackgroundCommand[]): ToolResult {
+  const data = tasks.map(({ id, command, status, begun_at, ended_at, exit_code }) => {
+    return { id, command, status, begun_at, ended_at, exit_code };
+  });
+  if (tasks.length === 0) return success("Nothing runs in the background of this conversation.", { data });
+  const running = tasks.filter(({ status }) => status === "running").length;
+  const message = `${running} of ${tasks.length} run.`;
+  return success(message, { content: [message, ...tasks.map(line)].join("\n"), data });
+}
+
+/** The commands of a session that have ended in the background. */
+export function finishedCommands(sessionId: string, services: ToolkitServices): FinishedWork[] {
+  const ended =
+    services
+      .find(shellKey)
+      ?.list(sessionId)
+      .filter(({ status }) => status !== "running") ?? [];
+  return ended.map((command) => ({ id: command.id, text: (longest) => commandText(command, longest) }));
+}
+
+/** A command in the background and the end of what it wrote, as a model reads it: at most `longest` characters of that. */
+function commandText(command: BackgroundCommand, longest: number): string {
+  const said = command.output.trim().slice(-longest).toWellFormed();
+  return `Background command ${line(command)}${said === "" ? "." : `, and wrote at the end:\n${said}`}`;
+}
+
+/** A command in the background, in one line. */
+function line({ id, command, status, exit_code: code }: BackgroundCommand): string {
+  const short = command.length > shownCommand ? `${command.slice(0, shownCommand)}…` : command;
+  const how = {
+    running: "runs",
+    stopped: "was ended",
+    timed_out: "was ended after 30 minutes",
+    finished: code === null ? "was ended by a signal" : `has ended with exit code ${code}`,
+  };
+  return `${id} (${short}) ${how[status]}`;
+}

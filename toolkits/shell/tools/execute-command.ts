@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { expectedFailure, failure, success, type ToolResult } from "../../../src/tools/runtime/result.ts";
+import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
+import { replaceFile, writeNewFile } from "../../../src/tools/workspace/file-access.ts";
+import { locate } from "../../../src/tools/workspace/workspace-path.ts";
+import { lookAtCommand, operationOf } from "../commands/look-at-command.ts";
+import { shellKey, type CommandResult } from "../commands/shell.ts";
+
+/** How long a command may take: a little less than the tool, so that its output so far is in the result. In seconds. */
+const commandSeconds = 55;
+/** Where outputs are kept that are too long to be shown; a folder that git leaves alone. */
+const outputFolder = ".commands";
+
+const CommandInput = z.object({
+  command: z.string().trim().min(1).max(2000).describe("the command, run in the workspace folder"),
+  requires_approval: z
+    .boolean()
+    .describe(
+      "true for whatever installs, deletes, overwrites, configures or uses the network; false for what only reads, builds or tests",
+    ),
+  background: z
+    .boolean()
+    .optional()
+    .describe(
+      "true: do not wait for its end, up to 30 minutes; background_commands tells of it. For servers and long builds",
+    ),
+});
+
+/** Runs a command in the workspace, after a person's yes unless it only reads. */
+export const executeCommand = defineTool({
+  name: "execute_command",
+  description:
+    "Runs a command in the workspace folder, without input, for at most 55 seconds, and gives its exit code and output (of a " +
+    "long one the beginning and the end). The user is asked first unless it only reads. Plain words run without a shell; " +
+    "signs such as | > && * make it run through sh. Harmful commands are refused. For files use the file tools.",
+  schema: CommandInput,
+  effect: "unsafe",
+  resources: (input, { workspace }) => (input.background === true ? [] : [`write:${workspace}`]),
+  kinds: ["Query", "HighRiskOperation"],
+  checksCommand: true,
+  operation: (input, context) => operationOf(input, context),
+  run: (input, context) => execute(input, context),
+  example: { title: "Run the tests", body: '{"command": "npm test", "requires_approval": false}' },
+});
+
+async function execute(input: z.infer<typeof CommandInput>, context: ToolContext): Promise<ToolResult> {
+  const { toolkitServices, workspace, signal, sessionId } = context;
+  const shell = toolkitServices.get(shellKey);
+  const looked = lookAtCommand(input.command);
+  // The rules have refused it already; what runs is held here as well.
+  if (looked.kind === "refused") return failure("blocked", `Refused: ${looked.reason}.`, "Do without this command.");
+  const request = { words: looked.words, workspace };
+  if (input.background === true) {
+    const task = await shell.begin(request, sessionId, input.command, signal);
+    const content = `It runs in the background as ${task.id}. You are told when it has ended; background_commands with the action monitor shows its output.`;
+    return success(`Started ${task.id}.`, { content, data: task });
+  }
+  const result = await shell.run(request, signal, commandSeconds * 1000);
+  return await toResult(result, context);
+}
+
+async function toResult(result: CommandResult, context: ToolContext): Promise<ToolResult> {
+  const { end, seconds, shown, isWhole, isSandboxed } = result;
+  if (end?.kind === "not_started") {
+    return failure("not_found", `It was not started: ${end.problem}.`, "Use a program that is there.");
+  }
+  const file = isWhole ? null : await keepOutput(result.whole(), context);
+  const rest = file === null ? "" : `\n[the whole output is in ${file}; read_file and search_content take it]`;
+  const said = shown.trim() === "" ? "(no output)" : shown.trimEnd();
+  const code = end?.kind === "exited" ? end.code : null;
+  const data = {
+    exit_code: code,
+    seconds: Number(seconds.toFixed(2)),
+    output_file: file,
+    is_sandboxed: isSandboxed,
+  };
+  if (end === null) {
+    const message = `The command took longer than ${commandSeconds} seconds and was ended with all it had started.`;
+    const advice = "Ask for less, or run it in the background.";
+    return { ...failure("timeout", message, advice, data), content: `${message} ${advice}\n${said}${rest}` };
+  }
+  const message =
+    code === null ? `It was ended by ${end.kind === "signalled" ? end.signal : "a signal"}.` : `Exit code ${code}.`;
+  const content = `${message}\n${said}${rest}`;
+  return code === 0
+    ? success(message, { content, data })
+    : { ...failure("execution_failed", message, undefined, data), content };
+}
+
+/** Puts a long output where it can be read; `null` when that cannot be done, which is no failure of the command. */
+async function keepOutput(bytes: Buffer, context: ToolContext): Promise<string | null> {
+  const name = createHash("sha256").update(`${context.sessionId}/${context.callId}`).digest("hex").slice(0, 12);
+  try {
+    await put(`${outputFolder}/.gitignore`, Buffer.from("*\n"), context);
+    return await put(`${outputFolder}/${name}.log`, bytes, context);
+  } catch (error) {
+    if (expectedFailure(error) === undefined) throw error;
+    return null;
+  }
+}
+
+async function put(path: string, bytes: Buffer, context: ToolContext): Promise<string> {
+  const place = await locate(context.workspace, path, "keep");
+  if (place.kind === "missing") await writeNewFile(context, place, bytes);
+  else await replaceFile(context, place, bytes);
+  return place.path;
+}
