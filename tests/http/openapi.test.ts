@@ -86,6 +86,7 @@ test("headers are described where they are read and told", () => {
   expect(withHeader("Idempotency-Key").toSorted()).toEqual(repeatable.toSorted());
   const joined = [
     "/mcp",
+    "/feed",
     "/namespaces/{namespace}/stream",
     "/threads/{thread_id}/stream",
     "/threads/{thread_id}/stream/events",

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { scopeFor } from "@millrace/engine/sessions/scope/owner-scope";
 import { currentSession, openNamespace } from "@millrace/engine/sessions/namespaces";
+import { ServerFeed } from "@millrace/engine/sessions/overview/server-feed";
 import { createSharedLocks } from "@millrace/engine/sessions/scope/shared-locks";
 import { createBench, plainGraph } from "../runs/fixtures.ts";
 
@@ -8,7 +9,7 @@ test.each([null, "ada"])(
   "of several that open a namespace at once, one makes the session (owner %s)",
   async (owner) => {
     const { storage, runs } = await createBench({ plain: plainGraph() });
-    const scope = scopeFor({ storage, runs, locks: createSharedLocks() }, owner);
+    const scope = scopeFor({ storage, runs, feed: new ServerFeed(storage), locks: createSharedLocks() }, owner);
     const opened = await Promise.all(["a", "b", "c"].map((name) => openNamespace(scope, "default", { name })));
     expect(new Set(opened.map(({ session_id }) => session_id)).size).toBe(1);
     expect(await currentSession(scope, "default")).toMatchObject({ metadata: { name: "a" } });

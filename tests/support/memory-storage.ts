@@ -100,6 +100,14 @@ export function createMemoryStorage(saver = new RunAwareSaver()): MemoryStorage 
     rows: { sessions, runs, events },
     failures,
     checkpointer: saver,
+    watch: () => undefined,
+    overview: {
+      approvals: async () => ({ rows: [], next: null }),
+      waiting: async () => 0,
+      working: async () => 0,
+      runs: async () => ({ rows: [], next: null }),
+      histogram: async () => [],
+    },
     checkpointerWith: (unstored) =>
       new Proxy(saver, {
         get(target, key) {

@@ -77,6 +77,10 @@ const contract = `
 /** Routes of this server's own that every client may use, whatever graphs are served. */
 const own = `
   GET /me
+  GET /feed
+  GET /approvals
+  GET /runs
+  GET /runs/histogram
 `
   .trim()
   .split("\n")

@@ -18,6 +18,7 @@ import type { RunExtension } from "./runs/extension.ts";
 import { runLimits } from "./runs/options.ts";
 import { Runs } from "./runs/runs.ts";
 import { WebhookSender } from "./runs/webhook-sender.ts";
+import { ServerFeed } from "./sessions/overview/server-feed.ts";
 import { withDefaultTimes } from "./storage/default-times.ts";
 import { passStoreQueues } from "./storage/items/graph-store.ts";
 import type { Run } from "./storage/records.ts";
@@ -117,7 +118,8 @@ async function startAt(
     const told = { ...tracing, webhookBody, project, onOver };
     const limits = runLimits(config, custom.auth);
     const runs = new Runs({ storage, graphs, logger, extension: agent?.runs, ...limits, ...told });
-    const api = createApi({ config, storage, runs, graphs, custom, logger, extension: agent?.http(runs) });
+    const feed = new ServerFeed(storage);
+    const api = createApi({ config, storage, runs, feed, graphs, custom, logger, extension: agent?.http(runs) });
     const unbindClient = bindSdkClient(port.url);
     const { resumed } = await runs.recover();
     if (resumed > 0) logger.info({ resumed }, "runs_resumed");
@@ -135,6 +137,7 @@ async function startAt(
         await Promise.all([learning.stop(), clockwork.stop(), agent?.stop(), webhooks.stop()]);
         // While runs finish, their readers stay and new runs are refused with 503.
         await runs.drain(config.drainSeconds * 1_000);
+        feed.close();
         await port.close();
         await storage.close();
         await agent?.close();

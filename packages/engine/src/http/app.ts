@@ -6,6 +6,7 @@ import type { Logger } from "../logger.ts";
 import type { CustomAuth } from "../manifest/auth.ts";
 import type { CustomParts, Resource } from "../manifest/custom-parts.ts";
 import type { Runs } from "../runs/runs.ts";
+import type { ServerFeed } from "../sessions/overview/server-feed.ts";
 import { scopeFor } from "../sessions/scope/owner-scope.ts";
 import type { Guard } from "../sessions/scope/guard.ts";
 import { createSharedLocks } from "../sessions/scope/shared-locks.ts";
@@ -23,9 +24,11 @@ import { answerOpenAiError, openAiPaths } from "./openai/problem.ts";
 import { responseRoutes } from "./openai/responses/response-routes.ts";
 import { a2aRoutes } from "./routes/assistants/a2a.ts";
 import { approvalRoutes } from "./routes/runs/approvals.ts";
+import { allRunRoutes } from "./routes/runs/all-runs.ts";
 import { assistantChangeRoutes } from "./routes/assistants/assistant-changes.ts";
 import { assistantRoutes } from "./routes/assistants/assistants.ts";
 import { cronRoutes } from "./routes/runs/crons.ts";
+import { feedRoutes } from "./routes/runs/feed.ts";
 import { forkRoutes, maintenanceRoutes, truncateRoutes } from "./routes/threads/fork.ts";
 import { mcpRoutes } from "./routes/assistants/mcp.ts";
 import { metaRoutes, uiRoutes } from "./routes/assistants/meta.ts";
@@ -52,6 +55,8 @@ const resources: readonly ((shared: SharedServices) => HttpApp)[] = [
   threadStreamRoutes,
   forkRoutes,
   approvalRoutes,
+  allRunRoutes,
+  feedRoutes,
   threadRunRoutes,
   protocolRoutes,
   statelessRunRoutes,
@@ -71,6 +76,7 @@ export interface ServerParts {
   config: Config;
   storage: Storage;
   runs: Runs;
+  feed: ServerFeed;
   graphs: Graphs;
   /** What the langgraph.json brings besides graphs. */
   custom: CustomParts;
@@ -134,11 +140,11 @@ function logRefusedOrigins(logger: Logger): (origin: string) => void {
 
 /** Makes the services of a request by its caller. */
 function createServices(
-  { storage, runs, config, custom }: ServerParts,
+  { storage, runs, feed, config, custom }: ServerParts,
   shared: SharedServices,
   extension: HttpExtension | undefined,
 ): (caller: Caller) => HttpServices {
-  const scopeParts = { storage, runs, locks: createSharedLocks() };
+  const scopeParts = { storage, runs, feed, locks: createSharedLocks() };
   const make = (caller: Caller): HttpServices => {
     const owner = ownerOf(caller);
     const guard = guardOf(caller, custom.auth);

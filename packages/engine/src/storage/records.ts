@@ -109,7 +109,7 @@ export type StopAction = z.infer<typeof StopAction>;
  * One walk through a graph. `event_mark` is the first event id no attempt has used yet, `crashes` counts the attempts
  * that ended with the process (a server's own stop is none), `expired_events` is the newest event id that retention has
  * removed (-1: none). `stop_requested` is what somebody asked of it before it was over: such a run is never walked
- * again; `cancel_reason` is why, in the words of the first who said so.
+ * again; `cancel_reason` is why, in the words of the first who said so; `started_at` is when its first attempt began.
  */
 export const Run = z.object({
   run_id: z.string(),
@@ -129,6 +129,7 @@ export const Run = z.object({
   error: RunError.nullable(),
   created_at: z.string(),
   updated_at: z.string(),
+  started_at: z.string().optional(),
 });
 export type Run = z.infer<typeof Run>;
 

@@ -3,7 +3,6 @@ import type {
   Approval,
   EffectClass,
   Grant,
-  JsonObject,
   Namespace,
   OperationRecord,
   Run,
@@ -20,15 +19,14 @@ import type { Webhook, WebhookStore } from "./webhooks.ts";
 import type { CronStore, CronTurn } from "./crons.ts";
 import type { AssistantStore } from "./assistants.ts";
 import type { ModelRequestStore } from "./model-requests.ts";
+import type { OverviewStore, SessionFilter } from "./overview.ts";
 import type { TaskStore } from "./task-store.ts";
+import type { ChangeListener } from "./changes.ts";
 import type { SessionTtlStore } from "./session-ttls.ts";
 import type { ItemStore } from "./items/store-items.ts";
 
 /** Which sessions a search wants, and in which order. */
-export interface SessionQuery extends Page {
-  /** Only sessions of this owner, and with `orphans` those without one. Default those of all. */
-  owner?: { name: string; orphans: boolean };
-  metadata?: JsonObject;
+export interface SessionQuery extends Page, SessionFilter {
   ids?: string[];
   status?: SessionStatus;
   /** `state_updated_at`: when the newest state was written; sessions without one come as the oldest. */
@@ -276,5 +274,8 @@ export interface Storage {
    * were told before it, so that no checkpoint is on disk without them. Throws what `append` throws.
    */
   checkpointerWith(events: UnstoredEvents): BaseCheckpointSaver;
+  overview: OverviewStore;
+  /** Tells the listener of every change of sessions, runs, approvals and operations from now on. There is one listener. */
+  watch(listener: ChangeListener): void;
   close(): Promise<void>;
 }

@@ -13,7 +13,9 @@ import { guardedOwner, guardedSessions, type Guard } from "./guard.ts";
 import { guardedRuns } from "./guarded-runs.ts";
 import type { SharedLocks } from "./shared-locks.ts";
 import { ownItems, type OwnItems } from "./own-items.ts";
+import { ownOverview, sessionsSeenBy, sessionsSeenUnder, type OwnOverview } from "./own-overview.ts";
 import { ownRuns } from "./own-runs.ts";
+import type { ServerFeed } from "../overview/server-feed.ts";
 
 /** The namespaces of one caller. */
 export interface OwnNamespaces {
@@ -36,6 +38,8 @@ export interface OwnerScope {
   newSessions: NewSessions;
   runs: SessionRuns;
   namespaces: OwnNamespaces;
+  /** What the caller sees of all threads at once, and what changes in them. */
+  overview: OwnOverview;
   /** What is kept beside sessions. */
   items: OwnItems;
   /** What the caller may do with what hangs on a session. */
@@ -51,6 +55,7 @@ export interface ScopeParts {
   storage: Storage;
   runs: Runs;
   locks: SharedLocks;
+  feed: ServerFeed;
 }
 
 /**
@@ -70,7 +75,9 @@ export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Guard)
   const namespaces = ownNamespaces(all, storage.sessions, owner ?? "", locks);
   const access = accessTo(tracked, all, guard);
   const user = guard && guardedOwner(guard);
-  const common = { owner: owner ?? "", storage, newSessions, namespaces, items, access, user };
+  const seen = guard === undefined ? sessionsSeenBy(owner, owner === adminName) : sessionsSeenUnder(guard);
+  const overview = ownOverview(all.overview, parts.feed, seen);
+  const common = { owner: owner ?? "", storage, newSessions, namespaces, overview, items, access, user };
   if (owner === null) return { ...common, runs: allRuns, runnable: all };
   const runnable = guard === undefined ? storage : { assistants: runnableAssistants(all.assistants, guard) };
   const runs = ownRuns(allRuns, { sessions: storage.sessions, ...runnable }, all.assistants);

@@ -17,6 +17,7 @@ import { migrate } from "./migrations.ts";
 import { migrations } from "./migrations/index.ts";
 import { createModelRequestStore } from "./records/model-requests.ts";
 import { createNamespaceStore } from "./records/namespaces.ts";
+import { createOverviewStore } from "./records/overview.ts";
 import { createRunStore } from "./records/runs.ts";
 import { createSessionTtlStore } from "./records/session-ttls.ts";
 import { createSessionStore } from "./records/sessions.ts";
@@ -66,6 +67,8 @@ export function createSqliteStorage(
       crons: createCronStore(opened, commits),
       ttls: createSessionTtlStore(opened, commits),
       checkpointer,
+      overview: createOverviewStore(opened),
+      watch: (listener) => opened.watch(listener),
       checkpointerWith: (events) => new MillraceSaver(opened, { saver: checkpointer, events }),
       close: () =>
         (closing ??= commits.settled().then(() => {

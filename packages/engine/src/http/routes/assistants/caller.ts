@@ -4,13 +4,13 @@ import { languageOf } from "../../answers/wire.ts";
 import { describe } from "../../describe.ts";
 import {
   servicesOf,
+  versions,
   type Caller,
   type HttpApp,
   type HttpEnvironment,
   type HttpExtension,
   type SharedServices,
 } from "../../environment.ts";
-import { versions } from "../../environment.ts";
 
 const CallerShape = z
   .object({

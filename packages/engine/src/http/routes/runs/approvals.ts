@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Language } from "../../../language.ts";
+import { sentBy } from "../../../runs/cancel.ts";
 import {
   answerApproval,
   expiryOf,
@@ -8,14 +10,22 @@ import {
   type ApprovalServices,
 } from "../../../sessions/questions/approvals.ts";
 import { ApprovalDecision, readQuestion } from "../../../sessions/questions/questions.ts";
-import { requireSession } from "../../../sessions/sessions.ts";
+import { messagesIn } from "../../../sessions/messages/conversation.ts";
+import { nameOf } from "../../../sessions/messages/title.ts";
+import { readValues, requireSession } from "../../../sessions/sessions.ts";
 import { Grant, JsonObject, type Approval } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
-import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "../../environment.ts";
+import {
+  servicesOf,
+  type HttpApp,
+  type HttpContext,
+  type HttpEnvironment,
+  type HttpServices,
+} from "../../environment.ts";
 import { notFound } from "../../errors.ts";
 import { answerJson, languageOf } from "../../answers/wire.ts";
 import { questionText } from "../../requests/thread.ts";
-import { Id, jsonBody, path } from "../../validate.ts";
+import { Id, jsonBody, path, query } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
 const ApprovalPath = ThreadPath.extend({ interrupt_id: z.string().min(1).max(200) });
@@ -41,6 +51,26 @@ const ApprovalShape = z
     value: z.unknown().describe("The interrupt as the graph raised it"),
   })
   .meta({ ref: "Approval" });
+const AllQuery = z.object({
+  status: z.enum(["pending", "answered", "stale"]).default("pending"),
+  thread_id: Id.optional(),
+  graph_id: z.string().max(500).optional(),
+  limit: z.coerce.number().int().min(1).max(1_000).default(50),
+  cursor: z.string().max(200).optional().describe("X-Pagination-Next of the page before"),
+});
+const ApprovalOfAnyShape = ApprovalShape.extend({
+  status: z.enum(["pending", "answered", "stale"]).describe("stale: the thread has moved on without an answer"),
+  decided_by: z.enum(["person", "timeout"]).nullable(),
+  decided_at: z.string().nullable(),
+  run_id: z.string().nullable().describe("The run that carries the answer"),
+  thread: z
+    .object({
+      name: z.string(),
+      graph_id: z.string().nullable(),
+      parent: z.string().nullable().describe("The thread whose agent in the background asks"),
+    })
+    .nullable(),
+}).meta({ ref: "ApprovalOfAnyThread" });
 const AnsweredShape = z
   .object({
     id: z.string(),
@@ -59,6 +89,7 @@ const unknownThread = { 404: "No such thread" };
 /** `/threads/:id/approvals` and `/grants`: what waits for a person, answered one by one, and remembered yeses. */
 export function approvalRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
+  overviewRoute(routes);
   questionRoutes(routes);
   grantRoutes(routes);
   return routes;
@@ -67,6 +98,37 @@ export function approvalRoutes(): HttpApp {
 function approvalServices(context: HttpContext): ApprovalServices {
   const { storage, runs, config } = servicesOf(context);
   return { storage, runs, timeoutHours: config.approvalTimeoutHours };
+}
+
+function overviewRoute(routes: HttpApp): void {
+  routes.get(
+    "/approvals",
+    describe({
+      tag,
+      summary: "What waits for an answer in all threads, oldest first; or what was answered, newest first",
+      answer: z.array(ApprovalOfAnyShape),
+    }),
+    query(AllQuery),
+    async (context) => {
+      const { status, thread_id: session_id, ...page } = context.req.valid("query");
+      const { overview, storage } = servicesOf(context);
+      const { rows, next } = await overview.approvals({ ...page, session_id, state: status });
+      const threads = await threadsOf(storage, rows);
+      if (next !== null) context.header("X-Pagination-Next", next);
+      const [services, language] = [approvalServices(context), languageOf(context)];
+      return answerJson(
+        context,
+        rows.map((approval) => ({
+          ...toWireApproval(approval, services, language),
+          status: approval.state,
+          decided_by: approval.decided_by,
+          decided_at: approval.decided_at,
+          run_id: approval.run_id,
+          thread: threads.get(approval.session_id) ?? null,
+        })),
+      );
+    },
+  );
 }
 
 function questionRoutes(routes: HttpApp): void {
@@ -116,6 +178,29 @@ function questionRoutes(routes: HttpApp): void {
       });
     },
   );
+}
+
+/** What the threads are in which these were asked. */
+async function threadsOf(
+  storage: HttpServices["storage"],
+  rows: readonly Approval[],
+): Promise<Map<string, z.infer<typeof ApprovalOfAnyShape>["thread"]>> {
+  const threads = new Map<string, z.infer<typeof ApprovalOfAnyShape>["thread"]>();
+  for (const id of new Set(rows.map(({ session_id }) => session_id))) {
+    const session = await storage.sessions.get(id);
+    if (session === undefined) continue;
+    const { graph_id, [sentBy]: parent } = session.metadata;
+    const isNamed = nameOf(session, []).source !== "default";
+    const messages = isNamed ? [] : messagesIn(await readValues(storage, id));
+    threads.set(id, {
+      name: nameOf(session, messages).name,
+      graph_id: typeof graph_id === "string" ? graph_id : null,
+      parent: typeof parent === "string" ? parent : null,
+    });
+    // A long thread is read in one piece.
+    await nextTurn();
+  }
+  return threads;
 }
 
 function grantRoutes(routes: HttpApp): void {

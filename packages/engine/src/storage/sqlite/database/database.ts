@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import BetterSqlite3 from "better-sqlite3";
 import { AppError, type ErrorCode, errorMessage, systemCode } from "../../../errors/errors.ts";
+import type { Change, ChangeListener } from "../../changes.ts";
 
 /** How long opening and migrating may block for a lock, in milliseconds; nobody is served yet. See `neverBlock`. */
 const startTimeout = 2000;
@@ -92,6 +93,10 @@ export class Database {
   readonly raw: BetterSqlite3.Database;
   readonly #statements = new Map<string, BetterSqlite3.Statement>();
   #undo: (() => void)[] = [];
+  #changes: Change[] = [];
+  #tell: ChangeListener | undefined;
+  /** Notes what the open transaction changes; absent while nobody watches, so that it costs nothing. */
+  note: ((change: Change) => void) | undefined;
 
   constructor(path: string, raw: BetterSqlite3.Database) {
     this.path = path;
@@ -116,6 +121,12 @@ export class Database {
     return statement as BetterSqlite3.Statement<unknown[], Row>; // the schema, which is ours, fixes the row of a statement
   }
 
+  /** Tells the listener of what each transaction has changed, after its commit. */
+  watch(listener: ChangeListener): void {
+    this.#tell = listener;
+    this.note = (change) => void this.#changes.push(change);
+  }
+
   /** Runs queries and turns SQLite's failures into `AppError`s. */
   read<T>(work: () => T): T {
     try {
@@ -132,6 +143,7 @@ export class Database {
   transaction<T>(work: () => T): T {
     const nested = this.raw.inTransaction;
     const mark = this.#undo.length;
+    const noted = this.#changes.length;
     try {
       this.prepare(nested ? "SAVEPOINT work" : "BEGIN IMMEDIATE").run();
     } catch (error) {
@@ -140,11 +152,15 @@ export class Database {
     try {
       const result = work();
       this.prepare(nested ? "RELEASE work" : "COMMIT").run();
-      if (!nested) this.#undo = [];
+      if (!nested) {
+        this.#undo = [];
+        if (this.#changes.length > 0) this.#tell?.(this.#changes.splice(0));
+      }
       return result;
     } catch (error) {
       // SQLite may already have taken the whole transaction back itself, for instance on a full disk.
       if (this.raw.inTransaction) this.raw.exec(nested ? "ROLLBACK TO work; RELEASE work" : "ROLLBACK");
+      this.#changes.length = Math.min(noted, this.#changes.length);
       for (const undo of this.#undo.splice(mark).reverse()) undo();
       throw toStorageError(error, this.path);
     }

@@ -23,15 +23,18 @@ export const SessionRow = Session.extend({
   interrupts: json(Session.shape.interrupts),
 });
 
+const unlessNull = z
+  .string()
+  .nullable()
+  .transform((text) => text ?? undefined);
+
 /** A row of `runs`, with the session's id as `session_id`. */
 export const RunRow = Run.extend({
   kwargs: json(Run.shape.kwargs),
   metadata: json(Run.shape.metadata),
   error: json(Run.shape.error),
-  cancel_reason: z
-    .string()
-    .nullable()
-    .transform((reason) => reason ?? undefined),
+  cancel_reason: unlessNull,
+  started_at: unlessNull,
 });
 
 /** An assistant at the version in use; SQLite keeps truth as 0 and 1. */

@@ -21,6 +21,7 @@ import { itemVectors } from "./019-item-vectors.ts";
 import { cancelReasons } from "./020-cancel-reasons.ts";
 import { webhooksByReceiver } from "./021-webhooks-by-receiver.ts";
 import { clockWentBack } from "./022-clock-went-back.ts";
+import { runTimes } from "./023-run-times.ts";
 
 /** Every change of the schema, oldest first. Add new ones at the end. */
 export const migrations: readonly Migration[] = [
@@ -46,4 +47,5 @@ export const migrations: readonly Migration[] = [
   cancelReasons,
   webhooksByReceiver,
   clockWentBack,
+  runTimes,
 ];

@@ -6,7 +6,8 @@ import type { GroupCommit } from "../database/durable.ts";
 import { ApprovalRow, GrantRow, readRow, readRows } from "../database/rows.ts";
 import { findRun, hasUnfinished } from "./run-rows.ts";
 
-const columns = `(SELECT session_id FROM sessions WHERE sessions.id = approvals.session) AS session_id,
+/** The columns of an `Approval`. */
+export const approvalColumns = `(SELECT session_id FROM sessions WHERE sessions.id = approvals.session) AS session_id,
   interrupt_id, task_id, value, state, decision, decided_by, run_id, asked_at, decided_at`;
 const ofSession = "session = (SELECT id FROM sessions WHERE session_id = @session_id)";
 
@@ -54,7 +55,9 @@ function readConcerned(database: Database, session_id: string, ids: readonly str
     ApprovalRow,
     "approvals",
     database
-      .prepare(`SELECT ${columns} FROM approvals WHERE ${ofSession} AND state = 'pending' ORDER BY asked_at, id`)
+      .prepare(
+        `SELECT ${approvalColumns} FROM approvals WHERE ${ofSession} AND state = 'pending' ORDER BY asked_at, id`,
+      )
       .all({ session_id }),
   );
   const others = ids
@@ -64,7 +67,7 @@ function readConcerned(database: Database, session_id: string, ids: readonly str
 }
 
 function find(database: Database, session_id: string, interrupt_id: string): Approval | undefined {
-  const sql = `SELECT ${columns} FROM approvals WHERE ${ofSession} AND interrupt_id = @interrupt_id`;
+  const sql = `SELECT ${approvalColumns} FROM approvals WHERE ${ofSession} AND interrupt_id = @interrupt_id`;
   return readRow(ApprovalRow, "approvals", database.prepare(sql).get({ session_id, interrupt_id }));
 }
 
@@ -79,6 +82,9 @@ function write(database: Database, rows: readonly Approval[]): void {
   for (const row of rows) {
     const value = JSON.stringify(row.value ?? null);
     database.prepare(sql).run({ ...row, value, decision: JSON.stringify(row.decision ?? null) });
+    const { session_id, interrupt_id: id, state, asked_at, decided_by, decided_at } = row;
+    const patch = { state, asked_at, decided_by, decided_at };
+    database.note?.({ type: "approval", what: state === "pending" ? "created" : "changed", id, session_id, patch });
   }
 }
 
@@ -96,7 +102,7 @@ export function createApprovalStore(database: Database, commits: GroupCommit): A
           "approvals",
           database
             .prepare(
-              `SELECT ${columns} FROM approvals WHERE state = 'pending' AND asked_at < @before ORDER BY asked_at, id
+              `SELECT ${approvalColumns} FROM approvals WHERE state = 'pending' AND asked_at < @before ORDER BY asked_at, id
                LIMIT @limit OFFSET @offset`,
             )
             .all({ before, limit, offset }),

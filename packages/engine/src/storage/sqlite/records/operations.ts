@@ -1,4 +1,5 @@
 import { AppError } from "../../../errors/errors.ts";
+import type { Change } from "../../changes.ts";
 import type { OperationRecord } from "../../records.ts";
 import type { FileContents, OperationStore } from "../../storage.ts";
 import type { Database } from "../database/database.ts";
@@ -8,9 +9,12 @@ import { ContentRow, CountRow, OperationRow, parseRow, readRow, readRows } from 
 /** Newest operations of a session whose bytes are kept; older ones cannot be undone any more. */
 const keptOperations = 200;
 
-const select = `SELECT operation_id, sessions.session_id, run_id, message_id, tool_call_id, tool, operations.status, change,
-  lines_added, lines_removed, first_line, is_kept, operations.created_at, operations.updated_at
+const columns = `operation_id, sessions.session_id, run_id, message_id, tool_call_id, tool, operations.status, change,
+  lines_added, lines_removed, first_line, is_kept, operations.created_at, operations.updated_at`;
+const select = `SELECT ${columns}
   FROM operations JOIN sessions ON sessions.id = operations.session WHERE sessions.session_id = @session_id`;
+
+const byId = `SELECT ${columns} FROM operations JOIN sessions ON sessions.id = operations.session WHERE operation_id = @operation_id`;
 
 const filter = `AND (@run_id IS NULL OR run_id = @run_id) AND (@message_id IS NULL OR message_id = @message_id)`;
 
@@ -48,6 +52,7 @@ export function createOperationStore(database: Database, commits: GroupCommit): 
           });
         if (end.is_kept) insertContents(database, operation_id, contents);
         else removeContents(database, operation_id);
+        noteSettled(database, operation_id);
       }),
 
     get: async (sessionId, operationId) => database.read(() => one("operation_id", sessionId, operationId)),
@@ -101,6 +106,30 @@ function insert(database: Database, operation: OperationRecord): void {
     )
     .run({ ...operation, change: JSON.stringify(operation.change), is_kept: Number(operation.is_kept) });
   if (changes === 0) throw new AppError("not_found", `Session "${operation.session_id}" not found.`);
+  database.note?.(changeOf("created", operation));
+}
+
+function changeOf(what: Change["what"], operation: OperationRecord): Change {
+  const {
+    operation_id: id,
+    session_id,
+    run_id,
+    tool,
+    status,
+    change,
+    lines_added,
+    lines_removed,
+    updated_at,
+  } = operation;
+  const path = change.kind === "move" ? change.to : change.path;
+  const patch = { run_id, tool, status, path, lines_added, lines_removed, updated_at };
+  return { type: "operation", what, id, session_id, patch };
+}
+
+function noteSettled(database: Database, operation_id: string): void {
+  if (database.note === undefined) return;
+  const operation = readRow(OperationRow, "operations", database.prepare(byId).get({ operation_id }));
+  if (operation !== undefined) database.note(changeOf("changed", operation));
 }
 
 function insertContents(database: Database, operation_id: string, contents: FileContents): void {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
+import type { Change } from "../../changes.ts";
 import type { Run, RunStatus, Session, SessionStatus, StopAction, Page } from "../../records.ts";
 import type { Admission } from "../../storage.ts";
 import { isConstraint, type Database } from "../database/database.ts";
@@ -7,12 +8,13 @@ import { CountRow, parseRow, readRow, readRows, RunRow, SubmissionRow } from "..
 
 // The statements on the run table. All are synchronous; the caller opens the transaction.
 
-const columns = `runs.run_id, assistant_id, graph_id, runs.status, kwargs, runs.metadata, multitask_strategy, attempt,
-  crashes, event_mark, expired_events, stop_requested, cancel_reason, error, runs.created_at, runs.updated_at,
+/** The columns of a `Run`. */
+export const runColumns = `runs.run_id, assistant_id, graph_id, runs.status, kwargs, runs.metadata, multitask_strategy, attempt,
+  crashes, event_mark, expired_events, stop_requested, cancel_reason, error, runs.created_at, runs.updated_at, runs.started_at,
   (SELECT session_id FROM sessions WHERE sessions.id = runs.session) AS session_id`;
 const ofSession = "session = (SELECT id FROM sessions WHERE session_id = @session_id)";
 /** Written as the partial index `runs_unfinished` has it, or SQLite does not use the index. */
-const isUnfinished = "status IN ('pending', 'running')";
+export const isUnfinished = "status IN ('pending', 'running')";
 
 /**
  * What a partial index says of a row is asked of the row as well, before anything is done about it: SQLite takes the
@@ -47,7 +49,10 @@ export function insertRun(database: Database, run: Run, submission?: Admission["
     error: JSON.stringify(run.error),
   };
   try {
-    if (database.prepare(sql).run(row).changes > 0) return;
+    if (database.prepare(sql).run(row).changes > 0) {
+      database.note?.(changeOf("created", run));
+      return;
+    }
   } catch (error) {
     if (isConstraint(error)) throw new AppError("conflict", `A run "${run.run_id}" already exists.`);
     throw error;
@@ -55,22 +60,35 @@ export function insertRun(database: Database, run: Run, submission?: Admission["
   throw new AppError("not_found", `Session "${run.session_id}" not found.`);
 }
 
+function changeOf(what: Change["what"], run: Run): Change {
+  const { run_id, session_id, status, graph_id, assistant_id, attempt, created_at, updated_at, error } = run;
+  const patch = { status, graph_id, assistant_id, attempt, created_at, updated_at, error: error?.error ?? null };
+  return { type: "run", what, id: run_id, session_id, patch };
+}
+
+/** The row that a statement has changed. */
+function changed(database: Database, row: unknown): Run | undefined {
+  const run = read(row);
+  if (run !== undefined) database.note?.(changeOf("changed", run));
+  return run;
+}
+
 /** The run of an id. */
 export function findRun(database: Database, run_id: string): Run | undefined {
-  return read(database.prepare(`SELECT ${columns} FROM runs WHERE run_id = @run_id`).get({ run_id }));
+  return read(database.prepare(`SELECT ${runColumns} FROM runs WHERE run_id = @run_id`).get({ run_id }));
 }
 
 /** One page of a session's runs, newest first. */
 export function listRuns(database: Database, session_id: string, query: Page & { status?: RunStatus }): Run[] {
   const filter = query.status === undefined ? "" : "AND runs.status = @status";
-  const sql = `SELECT ${columns} FROM runs WHERE ${ofSession} ${filter}
+  const sql = `SELECT ${runColumns} FROM runs WHERE ${ofSession} ${filter}
     ORDER BY runs.created_at DESC, runs.id DESC LIMIT @limit OFFSET @offset`;
   return readRows(RunRow, "runs", database.prepare(sql).all({ session_id, ...query }));
 }
 
 /** Everything pending or running, oldest first. */
 export function listUnfinished(database: Database): Run[] {
-  const sql = `SELECT ${columns} FROM runs WHERE id IN (SELECT id FROM runs WHERE ${isUnfinished})
+  const sql = `SELECT ${runColumns} FROM runs WHERE id IN (SELECT id FROM runs WHERE ${isUnfinished})
     AND ${isTrulyUnfinished} ORDER BY runs.created_at, runs.id`;
   return readRows(RunRow, "runs", database.prepare(sql).all());
 }
@@ -89,7 +107,7 @@ export function listLeftTemporary(database: Database, keyedBefore: string): stri
 
 /** Runs that are over and were to be removed, oldest first. */
 export function listLeftRollbacks(database: Database): Run[] {
-  const sql = `SELECT ${columns} FROM runs WHERE id IN (SELECT id FROM runs WHERE stop_requested = 'rollback')
+  const sql = `SELECT ${runColumns} FROM runs WHERE id IN (SELECT id FROM runs WHERE stop_requested = 'rollback')
     AND stop_requested || '' = 'rollback' AND NOT ${isTrulyUnfinished} ORDER BY runs.id`;
   return readRows(RunRow, "runs", database.prepare(sql).all());
 }
@@ -154,21 +172,22 @@ export function countPendingOfOwner(database: Database, session_id: string, limi
  * that was not delayed is never too early: the machine's clock may have been set back since its admission.
  */
 export function claimRun(database: Database, session_id: string): Run | undefined {
-  const sql = `UPDATE runs SET status = 'running', attempt = attempt + 1, updated_at = @now
+  const sql = `UPDATE runs SET status = 'running', attempt = attempt + 1, updated_at = @now,
+      started_at = coalesce(started_at, @now)
     WHERE id = (
       SELECT id FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'pending'
         AND (created_at <= @now OR created_at = updated_at) AND stop_requested IS NULL
       ORDER BY created_at, id LIMIT 1
     ) AND status = 'pending' AND NOT EXISTS (SELECT 1 FROM runs WHERE ${ofSession} AND ${isUnfinished} AND status = 'running')
-    RETURNING ${columns}`;
-  return read(database.prepare(sql).get({ session_id, now: now() }));
+    RETURNING ${runColumns}`;
+  return changed(database, database.prepare(sql).get({ session_id, now: now() }));
 }
 
 /** The next attempt of a run that is running already; the former one was a crash unless it was parked. */
 export function reclaimRun(database: Database, run_id: string): Run | undefined {
   const sql = `UPDATE runs SET attempt = attempt + 1, crashes = crashes + (parked = 0), parked = 0, updated_at = @now
-    WHERE run_id = @run_id AND status = 'running' RETURNING ${columns}`;
-  return read(database.prepare(sql).get({ run_id, now: now() }));
+    WHERE run_id = @run_id AND status = 'running' RETURNING ${runColumns}`;
+  return changed(database, database.prepare(sql).get({ run_id, now: now() }));
 }
 
 /** All running runs are let go of on purpose. */
@@ -183,19 +202,24 @@ export function endRun(
   end: { status: RunStatus; error: Run["error"]; attempt: number | undefined; ended_at: string | undefined },
 ): Run | undefined {
   const sql = `UPDATE runs SET status = @status, error = @error, updated_at = @now
-    WHERE run_id = @run_id AND ${isUnfinished} AND attempt = coalesce(@attempt, attempt) RETURNING ${columns}`;
+    WHERE run_id = @run_id AND ${isUnfinished} AND attempt = coalesce(@attempt, attempt) RETURNING ${runColumns}`;
   const { status, error, attempt = null, ended_at = now() } = end;
-  return read(database.prepare(sql).get({ run_id, status, error: JSON.stringify(error), attempt, now: ended_at }));
+  const row = { run_id, status, error: JSON.stringify(error), attempt, now: ended_at };
+  return changed(database, database.prepare(sql).get(row));
 }
 
 /** Removes a run, and its events with it. */
 export function removeRun(database: Database, run_id: string): void {
+  const run = database.note && findRun(database, run_id);
+  if (run !== undefined) database.note?.(changeOf("deleted", run));
   database.prepare("DELETE FROM runs WHERE run_id = ?").run(run_id);
 }
 
 /** Removes the runs of an assistant that are over, and their events with them. */
 export function removeRunsOf(database: Database, assistant_id: string): void {
-  database.prepare(`DELETE FROM runs WHERE assistant_id = ? AND NOT ${isTrulyUnfinished}`).run(assistant_id);
+  const sql = `DELETE FROM runs WHERE assistant_id = ? AND NOT ${isTrulyUnfinished} RETURNING ${runColumns}`;
+  const gone = readRows(RunRow, "runs", database.prepare(sql).all(assistant_id));
+  for (const run of gone) database.note?.(changeOf("deleted", run));
 }
 
 /** What a run makes of its session. Without `interrupts`, those of the session stay. */
@@ -205,12 +229,14 @@ export function setSessionStatus(
   status: SessionStatus,
   interrupts?: Session["interrupts"],
 ): void {
+  const updated_at = now();
   database
     .prepare(
       `UPDATE sessions SET status = @status, interrupts = coalesce(@interrupts, interrupts), updated_at = @now
        WHERE session_id = @session_id`,
     )
-    .run({ session_id, status, interrupts: JSON.stringify(interrupts) ?? null, now: now() });
+    .run({ session_id, status, interrupts: JSON.stringify(interrupts) ?? null, now: updated_at });
+  database.note?.({ type: "thread", what: "changed", id: session_id, session_id, patch: { status, updated_at } });
 }
 
 /** Notes in a session's metadata which graph it last ran, as the platform does. */
@@ -224,5 +250,8 @@ export function noteGraph(database: Database, { session_id, graph_id, assistant_
 export function releaseSession(database: Database, session_id: string): void {
   const sql =
     "UPDATE sessions SET status = 'idle', updated_at = @now WHERE session_id = @session_id AND status = 'busy'";
-  database.prepare(sql).run({ session_id, now: now() });
+  const updated_at = now();
+  const { changes } = database.prepare(sql).run({ session_id, now: updated_at });
+  const patch = { status: "idle", updated_at };
+  if (changes > 0) database.note?.({ type: "thread", what: "changed", id: session_id, session_id, patch });
 }

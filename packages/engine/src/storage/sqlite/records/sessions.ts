@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../../errors/errors.ts";
+import type { Change } from "../../changes.ts";
 import type { Session } from "../../records.ts";
 import type { SessionQuery, SessionStore } from "../../storage.ts";
 import { followSession } from "./approvals.ts";
@@ -35,6 +36,13 @@ function insert(database: Database, session: Session): void {
     if (isConstraint(error)) throw new AppError("conflict", `A session "${session.session_id}" already exists.`);
     throw error;
   }
+  database.note?.(changeOf("created", session));
+}
+
+function changeOf(what: Change["what"], session: Session): Change {
+  const { session_id, status, metadata, created_at, updated_at } = session;
+  const patch = { status, metadata, created_at, updated_at };
+  return { type: "thread", what, id: session_id, session_id, patch, ...(what === "deleted" && { session }) };
 }
 
 function change(database: Database, session: Session, patch: Parameters<SessionStore["update"]>[1]): Session {
@@ -53,6 +61,7 @@ function change(database: Database, session: Session, patch: Parameters<SessionS
        interrupts = @interrupts WHERE session_id = @session_id`,
     )
     .run(toRow(next));
+  database.note?.(changeOf("changed", next));
   return next;
 }
 
@@ -80,8 +89,10 @@ export function createSessionStore(
   defineContains(database);
   const remove = (sql: string, sessionId: string): Promise<boolean> =>
     commits.transaction(() => {
+      const session = database.note && find(database, sessionId);
       const { changes } = database.prepare(sql).run(sessionId);
       if (changes > 0) deleteCheckpoints(sessionId);
+      if (changes > 0 && session !== undefined) database.note?.(changeOf("deleted", session));
       return changes > 0;
     });
   return {

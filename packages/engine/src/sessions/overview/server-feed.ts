@@ -1,0 +1,196 @@
+import { AppError } from "../../errors/errors.ts";
+import { sentBy } from "../../runs/cancel.ts";
+import type { Change } from "../../storage/changes.ts";
+import type { JsonObject, Session } from "../../storage/records.ts";
+import type { Storage } from "../../storage/storage.ts";
+
+/** What of the server has changed. */
+export interface FeedChange {
+  seq: number;
+  type: Change["type"] | "agent" | "file" | "settings" | "models" | "mcp" | "server";
+  id: string;
+  /** The thread that it belongs to; of an agent in the background the thread that has sent it. */
+  thread_id: string | null;
+  what: Change["what"];
+  /** What is so now, as far as the change says it. */
+  patch: JsonObject;
+}
+
+/** A change, or that changes were missed: what is known has to be read again. */
+export type FeedEvent = FeedChange | { seq: number; type: "resync" };
+
+/** A change, with the session by which it is decided who hears of it; `null`: everybody. */
+interface Published {
+  change: FeedChange;
+  session: Session | null;
+}
+type Unpublished = Omit<FeedChange, "seq">;
+
+/** Changes that are kept for readers that come back. */
+export const ringSize = 10_000;
+/** At most one change of a thing is told in so many milliseconds. */
+export const quietMilliseconds = 100;
+
+/**
+ * Everything that changes on the server, in one order for all readers. It begins to listen with its first reader, so that a
+ * server which nobody watches does nothing for it. A place (`seq`) is the time in microseconds of the start, counted on:
+ * after a restart all places are new.
+ */
+export class ServerFeed {
+  readonly #storage: Pick<Storage, "watch" | "sessions">;
+  readonly #first = Date.now() * 1000;
+  #next = this.#first;
+  readonly #ring: Published[] = [];
+  /** What was told in the last moment, by thing, oldest first; with what has come of it since. */
+  readonly #recent = new Map<
+    string,
+    { until: number; pending: { change: Unpublished; session: Session | null } | undefined }
+  >();
+  #timer: NodeJS.Timeout | undefined;
+  #reading: Promise<void> = Promise.resolve();
+  readonly #waiting = new Set<() => void>();
+  #isListening = false;
+  #isClosed = false;
+
+  constructor(storage: Pick<Storage, "watch" | "sessions">) {
+    this.#storage = storage;
+  }
+
+  /** The place of the newest change. */
+  get head(): number {
+    return this.#next - 1;
+  }
+
+  /** Tells of something that belongs to no thread. */
+  tell(change: Omit<Unpublished, "thread_id">): void {
+    if (this.#isListening) this.#take({ ...change, thread_id: null }, null);
+  }
+
+  /** The server stops: readers are cut off and come back. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#wake();
+  }
+
+  /** Listens from now on, and says whether a reader that has everything up to `since` may go on there. */
+  resume(since: number | undefined): { from: number; isResumed: boolean } {
+    this.#listen();
+    const isResumed = since !== undefined && since >= this.#oldest - 1 && since <= this.head;
+    return { from: isResumed ? since : this.head, isResumed };
+  }
+
+  /**
+   * The changes after a place that `sees` lets through, until the signal aborts. A reader that is so slow that they are not
+   * kept any more is told so. Throws `server` when the server stops.
+   */
+  async *follow(
+    from: number,
+    sees: (session: Session) => Promise<boolean>,
+    signal: AbortSignal,
+  ): AsyncGenerator<FeedEvent[]> {
+    let cursor = from;
+    let wake: (() => void) | undefined;
+    const onAbort = (): void => wake?.();
+    signal.addEventListener("abort", onAbort);
+    try {
+      while (!signal.aborted) {
+        if (this.#isClosed) throw new AppError("server", "The server is stopping.", { recoverable: true });
+        const events: FeedEvent[] = [];
+        if (cursor < this.#oldest - 1) {
+          cursor = this.head;
+          events.push({ seq: cursor, type: "resync" });
+        }
+        for (; cursor < this.head && events.length < 100; cursor += 1) {
+          const item = this.#ring[(cursor + 1 - this.#first) % ringSize];
+          if (item !== undefined && (item.session === null || (await sees(item.session)))) events.push(item.change);
+          if (cursor < this.#oldest - 1) break;
+        }
+        if (events.length > 0) yield events;
+        if (cursor < this.head || signal.aborted) continue;
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        this.#waiting.add(resolve);
+        if (!this.#isClosed) await promise;
+        this.#waiting.delete(resolve);
+      }
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  get #oldest(): number {
+    return Math.max(this.#first, this.#next - ringSize);
+  }
+
+  #listen(): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    this.#storage.watch((changes) => {
+      // One after the other, so that a thing's changes stay in their order.
+      this.#reading = this.#reading.then(() => this.#read(changes)).catch(() => undefined);
+    });
+  }
+
+  async #read(changes: readonly Change[]): Promise<void> {
+    for (const { session: gone, ...change } of changes) {
+      const session = gone ?? (await this.#storage.sessions.get(change.session_id));
+      // Its end is told by itself.
+      if (session === undefined) continue;
+      const parent = session.metadata[sentBy];
+      const { id, what, patch, session_id } = change;
+      if (change.type === "thread" && typeof parent === "string") {
+        this.#take({ type: "agent", id, thread_id: parent, what, patch }, session);
+      }
+      this.#take({ type: change.type, id, thread_id: session_id, what, patch }, session);
+    }
+  }
+
+  /** Publishes a change, or keeps it until its thing has been quiet for a moment. */
+  #take(change: Unpublished, session: Session | null): void {
+    const key = `${change.type} ${change.thread_id} ${change.id}`;
+    const recent = this.#recent.get(key);
+    if (recent === undefined) {
+      this.#publish(key, change, session);
+      return;
+    }
+    const before = recent.pending?.change;
+    recent.pending = { change: before === undefined ? change : merged(before, change), session };
+  }
+
+  #publish(key: string, change: Unpublished, session: Session | null): void {
+    const seq = this.#next;
+    this.#ring[(seq - this.#first) % ringSize] = { change: { seq, ...change }, session };
+    this.#next += 1;
+    this.#recent.delete(key);
+    this.#recent.set(key, { until: performance.now() + quietMilliseconds, pending: undefined });
+    this.#timer ??= setTimeout(() => this.#publishDue(), quietMilliseconds).unref();
+    this.#wake();
+  }
+
+  #publishDue(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const [key, { until, pending }] of this.#recent) {
+      if (until > now) {
+        this.#timer ??= setTimeout(() => this.#publishDue(), until - now).unref();
+        break;
+      }
+      this.#recent.delete(key);
+      if (pending !== undefined) this.#publish(key, pending.change, pending.session);
+    }
+  }
+
+  #wake(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of waiting) wake();
+  }
+}
+
+/** Two changes of a thing as one. */
+function merged(before: Unpublished, after: Unpublished): Unpublished {
+  if (after.what === "deleted") return after;
+  const what = before.what === "deleted" ? after.what : before.what;
+  return { ...after, what, patch: { ...before.patch, ...after.patch } };
+}

@@ -1,0 +1,79 @@
+import type { Session } from "../../storage/records.ts";
+import type { ApprovalQuery, OverviewStore, RunQuery, SessionFilter } from "../../storage/overview.ts";
+import type { FeedEvent, ServerFeed } from "../overview/server-feed.ts";
+import { ask, bothOf, isAllowed, type Guard } from "./guard.ts";
+import { Refusal } from "../../manifest/auth.ts";
+
+type Own<Query> = Omit<Query, "sessions">;
+
+/** What one caller sees of all threads at once. */
+export interface OwnOverview {
+  approvals(query: Own<ApprovalQuery>): ReturnType<OverviewStore["approvals"]>;
+  runs(query: Own<RunQuery>): ReturnType<OverviewStore["runs"]>;
+  histogram(query: Own<Parameters<OverviewStore["histogram"]>[0]>): ReturnType<OverviewStore["histogram"]>;
+  /** How many questions wait, and how many runs are not over. */
+  counts(): Promise<{ waiting: number; working: number }>;
+  /** Where a reader that has everything up to `since` goes on; see `ServerFeed`. */
+  resume: ServerFeed["resume"];
+  /** What changes after a place, until the signal aborts. */
+  follow(from: number, signal: AbortSignal): AsyncGenerator<FeedEvent[]>;
+}
+
+/** Which sessions a caller sees: `undefined` none. */
+export interface SeenSessions {
+  filter: () => Promise<SessionFilter | undefined>;
+  sees: (session: Session) => Promise<boolean>;
+}
+
+/** The overview of a caller who sees these sessions. */
+export function ownOverview(overview: OverviewStore, feed: ServerFeed, { filter, sees }: SeenSessions): OwnOverview {
+  return {
+    async approvals(query) {
+      const sessions = await filter();
+      return sessions === undefined ? { rows: [], next: null } : await overview.approvals({ ...query, sessions });
+    },
+    async runs(query) {
+      const sessions = await filter();
+      return sessions === undefined ? { rows: [], next: null } : await overview.runs({ ...query, sessions });
+    },
+    async histogram(query) {
+      const sessions = await filter();
+      return sessions === undefined ? [] : await overview.histogram({ ...query, sessions });
+    },
+    async counts() {
+      const sessions = await filter();
+      if (sessions === undefined) return { waiting: 0, working: 0 };
+      const [waiting, working] = await Promise.all([overview.waiting(sessions), overview.working(sessions)]);
+      return { waiting, working };
+    },
+    resume: (since) => feed.resume(since),
+    follow: (from, signal) => feed.follow(from, sees, signal),
+  };
+}
+
+/** The sessions of an owner, with `orphans` also those without one; of all where no key is asked for (`null`). */
+export function sessionsSeenBy(owner: string | null, orphans: boolean): SeenSessions {
+  return {
+    filter: async () => (owner === null ? {} : { owner: { name: owner, orphans } }),
+    sees: async (session) => owner === null || session.owner === owner || (orphans && session.owner === null),
+  };
+}
+
+/** The sessions that the rules of `auth.path` show to a user. */
+export function sessionsSeenUnder(guard: Guard): SeenSessions {
+  return {
+    async filter() {
+      const value = { metadata: {}, limit: 0, offset: 0 };
+      const metadata = bothOf(value.metadata, await ask(guard, "threads:search", value));
+      return metadata === undefined ? undefined : { metadata };
+    },
+    async sees(session) {
+      try {
+        return isAllowed(session, await ask(guard, "threads:read", { thread_id: session.session_id }));
+      } catch (error) {
+        if (error instanceof Refusal) return false;
+        throw error;
+      }
+    },
+  };
+}

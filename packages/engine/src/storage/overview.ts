@@ -1,0 +1,57 @@
+import type { Approval, JsonObject, Run, RunStatus } from "./records.ts";
+
+/** Which sessions are looked at: those of an owner, with `orphans` also those without one; those whose metadata contain this. */
+export interface SessionFilter {
+  owner?: { name: string; orphans: boolean };
+  metadata?: JsonObject;
+}
+
+/** One page of a list over all sessions; `cursor` is `next` of the page before. */
+interface PageQuery {
+  sessions: SessionFilter;
+  session_id?: string | undefined;
+  graph_id?: string | undefined;
+  limit: number;
+  cursor?: string | undefined;
+}
+
+/** Rows of one page, and where the next one begins; `null` at the end. */
+export interface PageOf<Row> {
+  rows: Row[];
+  next: string | null;
+}
+
+/** Which questions of all sessions are wanted: what waits oldest first, others newest first. */
+export interface ApprovalQuery extends PageQuery {
+  state: Approval["state"];
+}
+
+/** Which runs of all sessions are wanted, newest first. Dates are ISO-8601; `from` is within, `to` is not. */
+export interface RunQuery extends PageQuery {
+  status?: RunStatus | undefined;
+  assistant_id?: string | undefined;
+  cron_id?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  /** The kind of error that they ended with. */
+  error?: string | undefined;
+}
+
+/** How many runs were created in a span of time that begins `at`, by how they are now. */
+export interface RunCount {
+  at: string;
+  status: RunStatus;
+  count: number;
+}
+
+/** Looks over all sessions. */
+export interface OverviewStore {
+  approvals(query: ApprovalQuery): Promise<PageOf<Approval>>;
+  /** How many questions wait. */
+  waiting(sessions: SessionFilter): Promise<number>;
+  /** How many runs are not over. */
+  working(sessions: SessionFilter): Promise<number>;
+  runs(query: RunQuery): Promise<PageOf<Run>>;
+  /** Counts in spans of so many seconds, oldest first; spans without runs are left out. */
+  histogram(query: Omit<RunQuery, "limit" | "cursor"> & { seconds: number }): Promise<RunCount[]>;
+}

@@ -1,0 +1,126 @@
+import { z } from "zod";
+import { AppError } from "../../../errors/errors.ts";
+import { RunStatus } from "../../records.ts";
+import type { ApprovalQuery, OverviewStore, PageOf, RunQuery, SessionFilter } from "../../overview.ts";
+import type { Database } from "../database/database.ts";
+import { ApprovalRow, CountRow, parseRow, readRows, RunRow } from "../database/rows.ts";
+import { approvalColumns } from "./approvals.ts";
+import { isUnfinished, runColumns } from "./run-rows.ts";
+import { searchCondition } from "./session-search.ts";
+
+type Parameters = Record<string, string | number>;
+
+/** The condition that a row of `table` hangs on one of the sessions. */
+function ofSessions(table: "runs" | "approvals", filter: SessionFilter): { clauses: string[]; parameters: Parameters } {
+  const { where, parameters } = searchCondition({ ...filter, limit: 0, offset: 0 });
+  if (where === "") return { clauses: [], parameters };
+  const session = `SELECT 1 FROM sessions ${where} AND sessions.id = ${table}.session`;
+  return { clauses: [`EXISTS (${session})`], parameters };
+}
+
+const Cursor = z.tuple([z.string(), z.number().int()]);
+const WithKey = z.object({ key: z.number() });
+
+/** Where a page begins: the date and the key of the last row of the page before. */
+function readCursor(cursor: string): { cursor_at: string; cursor_key: number } {
+  const space = cursor.lastIndexOf(" ");
+  const parsed = Cursor.safeParse([cursor.slice(0, space), Number(cursor.slice(space + 1))]);
+  if (space < 1 || !parsed.success) {
+    throw new AppError("invalid_parameter", "The cursor is none that a page has given.", {
+      suggestion: "Take the X-Pagination-Next of the page before, or leave it out.",
+    });
+  }
+  return { cursor_at: parsed.data[0], cursor_key: parsed.data[1] };
+}
+
+/** The page of what was read: one row more than it holds says that it is not the last. */
+function pageOf<Row>(found: unknown[], rows: Row[], limit: number, dateOf: (row: Row) => string): PageOf<Row> {
+  const last = rows[limit - 1];
+  if (rows.length <= limit || last === undefined) return { rows, next: null };
+  const { key } = WithKey.parse(found[limit - 1]);
+  return { rows: rows.slice(0, limit), next: `${dateOf(last)} ${key}` };
+}
+
+function findApprovals(database: Database, query: ApprovalQuery): PageOf<z.infer<typeof ApprovalRow>> {
+  const { clauses, parameters } = ofSessions("approvals", query.sessions);
+  clauses.push(query.state === "pending" ? "state = 'pending'" : "state = @state");
+  if (query.state !== "pending") parameters["state"] = query.state;
+  const isOldestFirst = query.state === "pending";
+  if (query.session_id !== undefined) {
+    clauses.push("session = (SELECT id FROM sessions WHERE session_id = @session_id)");
+    parameters["session_id"] = query.session_id;
+  }
+  if (query.graph_id !== undefined) {
+    clauses.push("(SELECT metadata ->> '$.graph_id' FROM sessions WHERE sessions.id = approvals.session) = @graph_id");
+    parameters["graph_id"] = query.graph_id;
+  }
+  if (query.cursor !== undefined) {
+    clauses.push(`(asked_at, approvals.id) ${isOldestFirst ? ">" : "<"} (@cursor_at, @cursor_key)`);
+    Object.assign(parameters, readCursor(query.cursor));
+  }
+  const order = isOldestFirst ? "asked_at, approvals.id" : "asked_at DESC, approvals.id DESC";
+  const sql = `SELECT ${approvalColumns}, approvals.id AS key FROM approvals WHERE ${clauses.join(" AND ")}
+    ORDER BY ${order} LIMIT @limit`;
+  const found = database.prepare(sql).all({ ...parameters, limit: query.limit + 1 });
+  return pageOf(found, readRows(ApprovalRow, "approvals", found), query.limit, ({ asked_at }) => asked_at);
+}
+
+function runCondition(query: Omit<RunQuery, "limit">): { where: string; parameters: Parameters } {
+  const { clauses, parameters } = ofSessions("runs", query.sessions);
+  const filters = {
+    session_id: "session = (SELECT id FROM sessions WHERE session_id = @session_id)",
+    graph_id: "graph_id = @graph_id",
+    assistant_id: "assistant_id = @assistant_id",
+    run_status: "runs.status = @run_status",
+    cron_id: "runs.metadata ->> '$.cron_id' = @cron_id",
+    from: "runs.created_at >= @from",
+    to: "runs.created_at < @to",
+    error: "runs.error ->> '$.error' = @error",
+  };
+  const values = { ...query, run_status: query.status };
+  for (const [name, clause] of Object.entries(filters)) {
+    // The names are those of the object above.
+    const value = values[name as keyof typeof filters];
+    if (value === undefined) continue;
+    clauses.push(clause);
+    parameters[name] = value;
+  }
+  if (query.cursor !== undefined) {
+    clauses.push("(runs.created_at, runs.id) < (@cursor_at, @cursor_key)");
+    Object.assign(parameters, readCursor(query.cursor));
+  }
+  return { where: clauses.length === 0 ? "" : `WHERE ${clauses.join(" AND ")}`, parameters };
+}
+
+function findRuns(database: Database, query: RunQuery): PageOf<z.infer<typeof RunRow>> {
+  const { where, parameters } = runCondition(query);
+  const sql = `SELECT ${runColumns}, runs.id AS key FROM runs ${where}
+    ORDER BY runs.created_at DESC, runs.id DESC LIMIT @limit`;
+  const found = database.prepare(sql).all({ ...parameters, limit: query.limit + 1 });
+  return pageOf(found, readRows(RunRow, "runs", found), query.limit, ({ created_at }) => created_at);
+}
+
+const BucketRow = z.object({ at: z.number(), status: RunStatus, count: z.number() });
+
+/** What a look over all sessions finds in SQLite. */
+export function createOverviewStore(database: Database): OverviewStore {
+  const count = (table: "runs" | "approvals", condition: string, sessions: SessionFilter): number => {
+    const { clauses, parameters } = ofSessions(table, sessions);
+    const sql = `SELECT count(*) AS count FROM ${table} WHERE ${[condition, ...clauses].join(" AND ")}`;
+    return parseRow(CountRow, table, database.prepare(sql).get(parameters)).count;
+  };
+  return {
+    approvals: async (query) => database.read(() => findApprovals(database, query)),
+    waiting: async (sessions) => database.read(() => count("approvals", "state = 'pending'", sessions)),
+    working: async (sessions) => database.read(() => count("runs", isUnfinished, sessions)),
+    runs: async (query) => database.read(() => findRuns(database, query)),
+    histogram: async ({ seconds, ...query }) =>
+      database.read(() => {
+        const { where, parameters } = runCondition(query);
+        const sql = `SELECT unixepoch(runs.created_at) / CAST(@seconds AS INTEGER) * CAST(@seconds AS INTEGER) AS at, runs.status, count(*) AS count FROM runs
+          ${where} GROUP BY 1, 2 ORDER BY 1, 2`;
+        const rows = readRows(BucketRow, "runs", database.prepare(sql).all({ ...parameters, seconds }));
+        return rows.map(({ at, ...row }) => ({ at: new Date(at * 1000).toISOString(), ...row }));
+      }),
+  };
+}
