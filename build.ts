@@ -27,7 +27,7 @@ await build({
     server: join(root, "src/server.ts"),
     // A thread begins with a file of its own.
     "count-worker": join(root, "src/context/tokens/count-worker.ts"),
-    "document-worker": join(root, "src/tools/documents/document-worker.ts"),
+    "document-worker": join(root, "toolkits/documents/formats/document-worker.ts"),
     "simulation-worker": join(root, "toolkits/circuits/simulation/simulation-worker.ts"),
     "plot-worker": join(root, "toolkits/circuits/simulation/plot/plot-worker.ts"),
     "page-worker": join(root, "src/web/page-worker.ts"),

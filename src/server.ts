@@ -120,11 +120,12 @@ function openModelParts(config: Config, prompts: Prompts, logger: Logger) {
 }
 
 /** What tools have changed; an undo is told to whoever follows the session. */
-function openOperations(storage: Storage, { locks, workspace }: RunServices, runs: Runs): Operations {
+function openOperations(storage: Storage, { locks, workspace, toolkitServices }: RunServices, runs: Runs): Operations {
   return createOperations({
     store: storage.operations,
     locks,
     workspace,
+    toolkitServices,
     onUndone: (id, { operation_id, path, content, updated_at: time }) =>
       runs.tell(id, { type: "operation_undone", operation_id, path, content, time }),
   });

@@ -1,7 +1,7 @@
 import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "@millrace/engine/message-kinds";
-import { assessTask, owed } from "../guardrails/task/continuation.ts";
+import { owed } from "../guardrails/completion.ts";
 import { askInStages } from "./model-call/ask-in-stages.ts";
 import { backgroundNews, withTold } from "./sub-agents/background.ts";
 import { checkAnswer } from "./limits/check-context.ts";
@@ -98,7 +98,7 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
         mayOwe || text.trim() === ""
           ? owed(read(), { ...call, forced: state.forced_count, most: max_force_continue })
           : null,
-      isIncomplete: () => mayOwe && call.checksTask === true && assessTask(read()).verdict === "incomplete",
+      isIncomplete: () => mayOwe && call.completion?.assess(read()).verdict === "incomplete",
     },
   );
 }

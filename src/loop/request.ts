@@ -4,6 +4,7 @@ import { visibleHistory } from "../context/compression/shorter-history.ts";
 import { textOf } from "@millrace/engine/message-kinds";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { CustomEvent } from "../events.ts";
+import type { CompletionCheck } from "../guardrails/completion.ts";
 import type { Finding } from "../guardrails/manager.ts";
 import type { SystemPart } from "../prompts/injector.ts";
 import type { Prompts } from "../prompts/prompts.ts";
@@ -73,8 +74,8 @@ export interface LoopRequest {
   requiresConfirm: boolean;
   /** Where the turn is when the loop begins; without it, at its plan. */
   turnState?: TurnState;
-  /** A reply that leaves files of the request untouched, or a text untold, is not the last one. */
-  checksTask?: boolean;
+  /** Says of a reply whether work is left; without it a whole reply ends the turn. */
+  completion?: CompletionCheck | undefined;
   /** The user only wants to plan: nothing may be changed. */
   isPlanning?: boolean;
   /** The answer is for the program, not for the reader: its tokens are not streamed. */

@@ -53,7 +53,7 @@ export type EndReason = z.infer<typeof EndReason>;
 
 /** What the next model call is asked to do before the turn may end. */
 export const ForcedRound = z.object({
-  kind: z.enum(["folder_check", "file_move", "task_summary", "file_summary", "incomplete_reply", "empty_reply"]),
+  kind: z.string(),
   prompt: z.string(),
 });
 export type ForcedRound = z.infer<typeof ForcedRound>;

@@ -10,15 +10,11 @@ import { continuedReply } from "./templates/continue-reply.ts";
 import { documentContext } from "./templates/document-context.ts";
 import { documentReferences } from "./templates/document-references.ts";
 import { emptyReply } from "./templates/empty-reply.ts";
-import { fileMove } from "./templates/file-move.ts";
-import { fileSummary } from "./templates/file-summary.ts";
-import { folderCheck } from "./templates/folder-check.ts";
 import { forcedTool } from "./templates/forced-tool.ts";
 import { freeWork } from "./templates/free-work.ts";
 import { goingOn } from "./templates/go-on.ts";
 import { identityAgentic } from "./identity/identity-agentic.ts";
 import { identityChat } from "./identity/identity-chat.ts";
-import { identityDocument } from "./identity/identity-document.ts";
 import { identityMinimal } from "./identity/identity-minimal.ts";
 import { identity } from "./identity/identity.ts";
 import { incompleteReply } from "./templates/incomplete-reply.ts";
@@ -58,16 +54,12 @@ export const templates: Readonly<Record<string, Template>> = {
   document_context: documentContext,
   document_references: documentReferences,
   empty_reply: emptyReply,
-  file_move: fileMove,
-  file_summary: fileSummary,
-  folder_check: folderCheck,
   forced_tool: forcedTool,
   free_work: freeWork,
   go_on: goingOn,
   identity,
   identity_agentic: identityAgentic,
   identity_chat: identityChat,
-  identity_document: identityDocument,
   identity_minimal: identityMinimal,
   incomplete_reply: incompleteReply,
   iteration_warning: roundsLeft,

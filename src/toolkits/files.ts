@@ -1,6 +1,3 @@
-import { fileMove } from "../prompts/templates/file-move.ts";
-import { fileSummary } from "../prompts/templates/file-summary.ts";
-import { folderCheck } from "../prompts/templates/folder-check.ts";
 import { fileTools } from "../tools/index.ts";
 import { defineToolkit } from "./toolkit.ts";
 
@@ -13,6 +10,5 @@ export const files = defineToolkit({
     zh: "读取、搜索、写入、移动和删除工作区中的文件与文件夹。",
   },
   tools: Object.values(fileTools),
-  templates: [fileMove, fileSummary, folderCheck],
   enabled: "default",
 });

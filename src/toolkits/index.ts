@@ -2,7 +2,7 @@ import { agents } from "./agents.ts";
 import { circuits } from "../../toolkits/circuits/index.ts";
 import { code } from "../../toolkits/code/index.ts";
 import { conversation } from "./conversation.ts";
-import { documents } from "./documents.ts";
+import { documents } from "../../toolkits/documents/index.ts";
 import { files } from "./files.ts";
 import { planner } from "../../toolkits/planner/index.ts";
 import { shell } from "../../toolkits/shell/index.ts";

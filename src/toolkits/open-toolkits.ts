@@ -4,6 +4,7 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { DocumentSource } from "../context/documentation/documentation.ts";
 import type { ToolSource } from "../tools/runtime/tool.ts";
+import { fileFormats } from "../tools/workspace/file-formats.ts";
 import { builtInTools, enabledToolkits } from "./enabled-toolkits.ts";
 import { toolkits } from "./index.ts";
 import type { OpenedToolkit, ToolkitServer } from "./toolkit.ts";
@@ -28,6 +29,10 @@ export function openToolkits({
   const services = new ToolkitServices();
   const enabled = enabledToolkits(server.config.toolkits);
   const toolNames = new Set(Object.keys(builtInTools()));
+  services.add(
+    fileFormats,
+    enabled.flatMap((toolkit) => toolkit.fileFormats),
+  );
   const opened = toolkits.flatMap((toolkit): OpenedToolkit[] => {
     const one = toolkit.open?.({ ...server, home, toolNames, services, isEnabled: enabled.includes(toolkit) });
     return one === undefined ? [] : [one];

@@ -8,12 +8,14 @@ import type { Callback } from "../callbacks/callback.ts";
 import type { DocumentSource } from "../context/documentation/documentation.ts";
 import type { ChangedFiles } from "../context/workspace/changed-files.ts";
 import type { Collector } from "../context/collector.ts";
+import type { CompletionCheck } from "../guardrails/completion.ts";
 import type { Guardrail } from "../guardrails/guardrail.ts";
 import type { Prompts } from "../prompts/prompts.ts";
 import type { Template, Value } from "../prompts/template.ts";
 import type { GraphState, RunContext, WorkflowNode } from "../state.ts";
 import type { ToolkitServices } from "../tools/runtime/toolkit-services.ts";
 import type { Tool, ToolSource } from "../tools/runtime/tool.ts";
+import type { FileFormat } from "../tools/workspace/file-formats.ts";
 
 /** A node that a toolkit adds to the workflow, and where the workflow goes from it: a node's name, or `END`. */
 export interface ToolkitNode {
@@ -88,6 +90,16 @@ export interface OpenedToolkit {
   close?(): Promise<void>;
 }
 
+/** A profile, and what a toolkit brings for its runs. */
+export interface ToolkitProfile {
+  profile: string;
+  /** Its text, where the profile is the toolkit's own. */
+  template?: Template;
+  completion?: CompletionCheck;
+  /** A long conversation is shown shorter before the model's window is full. */
+  cutsHistoryEarly?: true;
+}
+
 /**
  * Everything that one kind of work needs, switched on and off as a whole: by `MILLRACE_TOOLKITS` for the server, and by
  * each run for itself.
@@ -106,8 +118,10 @@ export interface Toolkit {
   isWanted?: (about: { request: string; entries: readonly string[]; state: GraphState }) => boolean;
   /** The texts that are of this work alone. */
   templates: readonly Template[];
-  /** The profile of a run that names this toolkit and no profile; `template` where the profile is its own. */
-  identity?: { profile: string; template?: Template } | undefined;
+  /** The profile of a run that names this toolkit and no profile. */
+  identity?: ToolkitProfile | undefined;
+  /** Kinds of files that the tools for files read and write by it. */
+  fileFormats: readonly FileFormat[];
   /** Asked only in runs that have the toolkit. */
   collectors: readonly Collector[];
   /** Rules over the calls of its own tools, before those over all calls. They hold in every run. */
@@ -134,6 +148,7 @@ export function defineToolkit(
   return {
     tools: [],
     templates: [],
+    fileFormats: [],
     collectors: [],
     guardrails: [],
     callbacks: [],

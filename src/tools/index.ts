@@ -8,7 +8,6 @@ import { readHistory } from "./conversation/read-history.ts";
 import { conversationMessageIdsRead } from "./conversation/conversation-message-ids-read.ts";
 import { conversationMessageIdsWrite } from "./conversation/conversation-message-ids-write.ts";
 import { planModeRespond } from "./conversation/plan-mode-respond.ts";
-import { editCurrentEditorDocument } from "./documents/edit-current-editor-document.ts";
 import { writeFile } from "./files/write-file.ts";
 import { editFile } from "./files/edit-file.ts";
 import { createFile } from "./files/create-file.ts";
@@ -41,9 +40,6 @@ export const fileTools = {
   create_folder: createFolder,
 };
 
-/** The document in the client's editor. */
-export const documentTools = { edit_current_editor_document: editCurrentEditorDocument };
-
 /** The conversation itself. */
 export const conversationTools = {
   write_todos: writeTodos,
@@ -72,7 +68,6 @@ export const webTools = {
 /** The tools of the agent, by the name that models call; those of the folders in `toolkits/` come beside them. */
 export const tools = {
   ...fileTools,
-  ...documentTools,
   ...conversationTools,
   ...agentTools,
   ...webTools,

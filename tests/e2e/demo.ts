@@ -1,7 +1,6 @@
 import { glob } from "node:fs/promises";
 import { join } from "node:path";
 import { projectFolder } from "../support/source-files.ts";
-import { documents } from "./demo-documents.ts";
 import { main } from "./demo-main.ts";
 import { showDemo, type Demo } from "./demo-session.ts";
 
@@ -11,7 +10,7 @@ import { showDemo, type Demo } from "./demo-session.ts";
  */
 
 /** A new one is a file and a line here, or `toolkits/<name>/tests/demo.ts` with `demos` by their names. */
-const demos: Record<string, Demo> = { main, documents };
+const demos: Record<string, Demo> = { main };
 const ofToolkits = await Array.fromAsync(glob("toolkits/*/tests/demo.ts", { cwd: projectFolder }));
 for (const file of ofToolkits.toSorted()) {
   // Such a file exports `demos`.

@@ -1,8 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { breaksOff, completenessOf } from "../../src/guardrails/task/reply-completeness.ts";
+import { breaksOff, completenessOf } from "../../src/guardrails/reply-completeness.ts";
 import { reviewTurn } from "../../src/guardrails/manager.ts";
-import { scopeOf } from "../../src/guardrails/task/task-scope.ts";
 import { readTurn } from "../../src/guardrails/turn.ts";
 
 /** Characters that a message of a user may have, and about half of those that a model's answer may have. */
@@ -30,17 +29,5 @@ describe("the rules read a text that is as long as one may be", () => {
     );
     const limits = { same_failure_limit: 2, stagnation_threshold: 3 };
     expect(reviewTurn(readTurn(messages, { userRequest: "", tools: [] }), limits)).toEqual([]);
-  });
-
-  it.each([
-    [`Move the notes${" ".repeat(many)}and all files in drafts to archive`, "drafts"],
-    [`Move the notes${"\n".repeat(many)}and all files in drafts to archive`, "drafts"],
-    [`把笔记${" ".repeat(many)}然后把 drafts 里的所有文件移走`, "drafts"],
-  ])("a request to move files with a long run of white space: %#", (request, folder) => {
-    expect(scopeOf(request, false)).toEqual({ kind: "all", ending: null, folder });
-  });
-
-  it.each(["里", "文件", "a", "all files in "])("a request that repeats %j", (part) => {
-    expect(scopeOf(`Move ${part.repeat(many / part.length)}`, false)).toEqual({ kind: "unknown" });
   });
 });

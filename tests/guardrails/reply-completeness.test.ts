@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { breaksOff, completenessOf } from "../../src/guardrails/task/reply-completeness.ts";
+import { breaksOff, completenessOf } from "../../src/guardrails/reply-completeness.ts";
 
 describe("whether a reply is complete", () => {
   it.each([

@@ -176,9 +176,9 @@ describe("/identity", () => {
   });
 
   it("has one for each profile", async () => {
-    expect((await call("GET", "/identity?profile=document"))[1]).toMatchObject({
-      profile: "document",
-      content: expect.stringContaining("You are an expert for documents."),
+    expect((await call("GET", "/identity?profile=agentic"))[1]).toMatchObject({
+      profile: "agentic",
+      content: expect.stringContaining("You are an experienced software engineer."),
     });
   });
 

@@ -2,6 +2,8 @@ import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langcha
 import { afterEach, describe, expect, it } from "vitest";
 import { builtInProfiles } from "@millrace/models/registry/profiles";
 import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
+import { enabledToolkits } from "../../src/toolkits/enabled-toolkits.ts";
+import { defineToolkit } from "../../src/toolkits/toolkit.ts";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 import { strictProblems } from "./strict-provider.ts";
 
@@ -81,8 +83,20 @@ describe("a session of many rounds (CTX-23)", () => {
   });
 });
 
-describe("a conversation about a document (COMP-16)", () => {
-  const document = { ...free, profile: "document" };
+describe("a conversation of a profile whose history is cut early (COMP-16)", () => {
+  const early = defineToolkit({
+    name: "early",
+    title: { en: "Early", zh: "提前" },
+    description: { en: "Cuts early.", zh: "提前裁剪。" },
+    enabled: "default",
+    identity: { profile: "agentic", cutsHistoryEarly: true },
+  });
+  const document = { ...free, profile: "agentic" };
+  const startEarly = async (options?: TestWorkflowOptions): Promise<TestWorkflow> => {
+    const flow = await start(options);
+    flow.services.toolkits = [early, ...enabledToolkits()];
+    return flow;
+  };
   const steps = ({ events }: TestWorkflow): unknown[] =>
     events.flatMap((event) => (event.type === "context_overflow" ? [[event.step, event.limit]] : []));
   const withResult = (length: number): BaseMessage[] => [
@@ -93,7 +107,7 @@ describe("a conversation about a document (COMP-16)", () => {
   ];
 
   it("above 30,000 tokens shows the last ten messages, and the rounds in which something was read", async () => {
-    const flow = await start();
+    const flow = await startEarly();
     // 16 turns of 2,000 tokens, and a result at the beginning.
     await flow.update({ messages: [...withResult(4000), ...talk(16, 4000)] });
     await flow.send("and now", document);
@@ -107,14 +121,14 @@ describe("a conversation about a document (COMP-16)", () => {
   });
 
   it("keeps a fifth of that for the answer: what was read long ago gives way", async () => {
-    const flow = await start();
+    const flow = await startEarly();
     await flow.update({ messages: [...withResult(60_000), ...talk(16, 4000)] });
     await flow.send("and now", document);
     expect(questionsIn(flow.model.requests[0])).toEqual(["12", "13", "14", "15"]);
   });
 
   it("does so above ten times the longest answer of a model that writes little", async () => {
-    const flow = await start();
+    const flow = await startEarly();
     flow.services.models = {
       profile: (model) => ({ ...builtInProfiles(model), max_tokens: 500 }),
       roles: () => ({ main: "openai:scripted" }),
@@ -127,7 +141,7 @@ describe("a conversation about a document (COMP-16)", () => {
 
   it("stays as it was decided while tools work, and is decided when they have made it long", async () => {
     const reads: ModelStep = { toolCalls: [{ name: "read_file", arguments: { path: "a.txt" } }] };
-    const flow = await start({
+    const flow = await startEarly({
       files: { "a.txt": `${"word ".repeat(18)}\n`.repeat(50) },
       handler: ({ index }) => (index < 3 ? reads : { text: "Read." }),
     });
@@ -150,7 +164,7 @@ describe("a conversation about a document (COMP-16)", () => {
     ["of another profile", { ...free, profile: "general" }, 4000],
     ["that is shorter", document, 3000],
   ])("is whole when it is one %s", async (_name, context, length) => {
-    const flow = await start();
+    const flow = await startEarly();
     await flow.update({ messages: talk(16, length) });
     await flow.send("and now", context);
     expect(questionsIn(flow.model.requests[0])).toHaveLength(16);

@@ -102,7 +102,7 @@ describe("an identity", () => {
   it("is listed among the templates, and changed at its own place only", async () => {
     await put("identity.txt", "You are nobody.");
     await put("identity_minimal.txt", "You are nobody.");
-    for (const name of ["identity", "identity_document", "identity_minimal"]) {
+    for (const name of ["identity", "identity_chat", "identity_minimal"]) {
       expect(prompts.templates.get(name)).toMatchObject({ source: "builtin", editable: false });
       expect(() => prompts.templates.save(name, "x")).toThrow(expect.objectContaining({ code: "permission" }));
     }
@@ -296,10 +296,10 @@ describe("the identity (PROMPT-18, PROMPT-19)", () => {
   });
 
   it("has a file for each profile", async () => {
-    prompts.identities.save("document", { content: "Documents." }, now);
-    expect(prompts.identity("document", {})).toBe("Documents.");
+    prompts.identities.save("chat", { content: "Documents." }, now);
+    expect(prompts.identity("chat", {})).toBe("Documents.");
     expect(prompts.identity("general", {})).toBe(builtInPrompts.identity("general", {}));
-    expect(await readdir(folder)).toEqual(["identity_document.json"]);
+    expect(await readdir(folder)).toEqual(["identity_chat.json"]);
   });
 
   it("has variables that can be added, removed and made required; odd ones are refused", () => {

@@ -1,9 +1,18 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { enabledToolkits } from "../../src/toolkits/enabled-toolkits.ts";
-import { documentTools, webTools } from "../../src/tools/index.ts";
-import { identityDocument } from "../../src/prompts/identity/identity-document.ts";
+import { webTools } from "../../src/tools/index.ts";
+import { defineToolkit } from "../../src/toolkits/toolkit.ts";
 import { wireText } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow } from "../support/workflow.ts";
+
+/** A toolkit without tools, whose runs have a profile. */
+const letters = defineToolkit({
+  name: "letters",
+  title: { en: "Letters", zh: "书信" },
+  description: { en: "Writes letters.", zh: "写信。" },
+  enabled: "default",
+  identity: { profile: "agentic" },
+});
 
 let app: TestWorkflow;
 afterEach(() => app.close());
@@ -23,33 +32,36 @@ describe("a run", () => {
 
   it("that names one is offered its tools and those of every run, with its identity", async () => {
     app = await startWorkflow(say);
-    await app.send("hello", { mode: "free_work", toolkits: ["documents"] });
+    app.services.toolkits = [letters, ...enabledToolkits()];
+    await app.send("hello", { mode: "free_work", toolkits: ["letters"] });
     expect(offered()).toEqual(expect.arrayContaining(["write_todos", "ask_followup_question"]));
     expect(offered()).not.toContain("read_file");
-    expect(system()).toContain(identityDocument.content.slice(0, 60));
+    expect(system()).toContain("You are an experienced software engineer.");
   });
 
   it("keeps the profile that it chooses besides", async () => {
     app = await startWorkflow({ script: [{ text: "Done." }, { text: "Done." }] });
+    app.services.toolkits = [letters, ...enabledToolkits()];
     await app.send("hello", { mode: "free_work", profile: "general" });
-    await app.send("hello", { mode: "free_work", toolkits: ["documents"], profile: "general" });
+    await app.send("hello", { mode: "free_work", toolkits: ["letters"], profile: "general" });
     const [first, second] = app.model.requests.map(({ messages }) => wireText(messages[0] ?? { role: "none" }));
     expect(second?.split("\n---\n")[0]).toBe(first?.split("\n---\n")[0]);
   });
 
   it("cannot name a tool of a toolkit that it has left out", async () => {
     app = await startWorkflow();
-    await expect(
-      app.send("hello", { mode: "free_work", toolkits: ["documents"], tools: ["read_file"] }),
-    ).rejects.toThrow('no tool named "read_file"');
+    app.services.toolkits = [letters, ...enabledToolkits()];
+    await expect(app.send("hello", { mode: "free_work", toolkits: ["letters"], tools: ["read_file"] })).rejects.toThrow(
+      'no tool named "read_file"',
+    );
     expect(app.model.requests).toEqual([]);
   });
 
   it("is refused when it names a toolkit that the server does not have", async () => {
     app = await startWorkflow();
     app.services.toolkits = enabledToolkits(["files"]);
-    await expect(app.send("hello", { mode: "free_work", toolkits: ["documents"] })).rejects.toThrow(
-      /no toolkit documents; it has files, .*conversation/u,
+    await expect(app.send("hello", { mode: "free_work", toolkits: ["letters"] })).rejects.toThrow(
+      /no toolkit letters; it has files, .*conversation/u,
     );
   });
 
@@ -57,6 +69,6 @@ describe("a run", () => {
     app = await startWorkflow(say);
     app.services.toolkits = enabledToolkits(["files"]);
     await app.send("hello", { mode: "free_work" });
-    expect(offered().filter((name) => name in documentTools || name in webTools)).toEqual([]);
+    expect(offered().filter((name) => name in webTools)).toEqual([]);
   });
 });

@@ -83,7 +83,12 @@ it("undo, in any order, gives back the exact bytes of before or refuses and touc
       await using workspace = await aWorkspace();
       const store = createMemoryOperations();
       const locks = createLocks();
-      const operations = createOperations({ store, locks, workspace: workspace.root });
+      const operations = createOperations({
+        store,
+        locks,
+        workspace: workspace.root,
+        toolkitServices: workspace.context.toolkitServices,
+      });
       await workspace.fill({
         "a.txt": "one\ntwo\n",
         "folder/b.txt": "one\n",

@@ -40,7 +40,12 @@ beforeEach(async () => {
   store = createMemoryOperations();
   const locks = createLocks();
   runtime = { ledger: createMemoryLedger(), locks, operations: store };
-  operations = createOperations({ store, locks, workspace: workspace.root });
+  operations = createOperations({
+    store,
+    locks,
+    workspace: workspace.root,
+    toolkitServices: workspace.context.toolkitServices,
+  });
 });
 afterEach(() => workspace[Symbol.asyncDispose]());
 
@@ -408,7 +413,12 @@ describe("what is told of an operation (TOOL-19, MSG-14, MSG-15)", () => {
       },
     };
     const { locks } = runtime;
-    operations = createOperations({ store: growing, locks, workspace: workspace.root });
+    operations = createOperations({
+      store: growing,
+      locks,
+      workspace: workspace.root,
+      toolkitServices: workspace.context.toolkitServices,
+    });
     const changes = Object.values(await operations.changes("session", "r"));
     expect(changes.filter(({ diffs }) => diffs.length !== 1)).toEqual([]);
     expect(changes.length).toBeGreaterThanOrEqual(101);

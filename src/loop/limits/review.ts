@@ -1,9 +1,8 @@
 import { isHumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "@millrace/engine/message-kinds";
-import { assessTask } from "../../guardrails/task/continuation.ts";
 import { reviewTurn, type Finding } from "../../guardrails/manager.ts";
-import { completenessOf } from "../../guardrails/task/reply-completeness.ts";
+import { completenessOf } from "../../guardrails/reply-completeness.ts";
 import { readTurn, type Turn } from "../../guardrails/turn.ts";
 import { emit, loopCall, type LoopCall } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
@@ -49,7 +48,8 @@ export function logUnfinished(reply: string, config: LangGraphRunnableConfig): v
 /** Tells how far a task of several steps is, when that has changed. */
 export function tellTask(turn: Turn, config: LangGraphRunnableConfig): void {
   const call = loopCall(config);
-  const { task, verdict, done, total, remaining } = assessTask(turn);
+  if (call.completion === undefined) return;
+  const { task, verdict, done, total, remaining } = call.completion.assess(turn);
   const key = JSON.stringify([task, verdict, done, total]);
   if (task === null || verdict === "none" || call.told.has(key)) return;
   call.told.add(key);

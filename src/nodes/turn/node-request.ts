@@ -23,7 +23,7 @@ import { hiddenTools } from "./hidden-tools.ts";
 import { modelForWork } from "./node-model.ts";
 import { isPlanning, planningTools } from "../planning.ts";
 import { readingOf } from "./reading.ts";
-import { hasWeb, isReplaced, profileOf, runToolkits } from "./run-toolkits.ts";
+import { hasWeb, isReplaced, profileOf, profileParts, runToolkits } from "./run-toolkits.ts";
 import { instructionsIn } from "./session-instructions.ts";
 import { systemOf, type GatheredContext } from "./system-layers.ts";
 
@@ -126,7 +126,7 @@ export function nodeRequest(
     hidden: hiddenTools(usable, state, context, config),
     limits: { ...LoopLimits.parse(context.limits ?? {}), ...priceOf(model, context, config) },
     model,
-    checksTask: profile === "document",
+    completion: profileParts(profile, config)?.completion,
     requiresConfirm: state.orchestration.requires_confirm,
     turnState: state.orchestration.state === "decide" ? "decide" : "plan",
     found: options.gathered?.found ?? [],
@@ -137,7 +137,7 @@ export function nodeRequest(
     ...(context.agent === undefined ? {} : { userRequest: context.agent.user_request }),
     ...(context.document === undefined || context.agent !== undefined ? {} : { document: context.document }),
     ...fallbackOf(context, config),
-    ...roomOf(options.history, profile, context),
+    ...roomOf(options.history, profileParts(profile, config)?.cutsHistoryEarly, context),
     ...choicesOf(context, options.silent === true),
     ...(options.instruction === undefined ? {} : { instruction: options.instruction }),
     ...chosenTool(usable, context),
@@ -187,11 +187,11 @@ function summaryFor(
 /** What is handed over to be summed up is not made shorter. */
 function roomOf(
   history: BaseMessage[] | undefined,
-  profile: string,
+  cutsEarly = false,
   { context_shares }: RunContext,
 ): Pick<LoopRequest, "room"> {
   if (history !== undefined) return {};
-  return { room: { shares: context_shares, cutsEarly: profile === "document" } };
+  return { room: { shares: context_shares, cutsEarly } };
 }
 
 /** Who is asked where the model cannot be: as the run says, else as the server does. */

@@ -16,6 +16,11 @@ export function profileOf(context: RunContext, config: RunnableConfig): string {
   return context.profile ?? identityOfToolkits(context.toolkits, servicesOf(config).toolkits) ?? "general";
 }
 
+/** What toolkits bring for the runs of a profile; `undefined` where none has it. */
+export function profileParts(profile: string, config: RunnableConfig): Toolkit["identity"] {
+  return servicesOf(config).toolkits.find(({ identity }) => identity?.profile === profile)?.identity;
+}
+
 /** Whether the server has what a tool needs of the web. */
 export function hasWeb({ offered }: Pick<Tool, "offered">, web: Web | undefined): boolean {
   const needs = offered?.needs;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { wroteFile, reconcileContent, fileContent, holdsContent } from "../documents/file-content.ts";
 import { defineTool } from "../runtime/tool.ts";
+import { wroteFile, reconcileContent, fileContent, holdsContent } from "../workspace/file-content.ts";
 import { changesPath, isInCriticalFolder } from "../workspace/file-checks.ts";
 import { writeNewFile } from "../workspace/file-access.ts";
 import { locate, ownName, parsePath, type Place } from "../workspace/workspace-path.ts";
@@ -30,7 +30,7 @@ export const createFile = defineTool({
         return wroteFile("Created", place.path, input.content);
       throw exists(place);
     }
-    const { content, told } = await fileContent(place, input.content, context.signal);
+    const { content, told } = await fileContent(context, place, input.content);
     await writeNewFile(context, place, content);
     return wroteFile("Created", place.path, content, told);
   },

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { formatOf, isOldFormat, nameOf } from "../documents/document-format.ts";
-import { readDocument } from "../documents/read-document.ts";
 import { success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
 import { encodingOf, textLines } from "../workspace/text-lines.ts";
 import { withFile } from "../workspace/file-access.ts";
 import { contentVersion } from "../workspace/seen-files.ts";
+import { formatText } from "../workspace/file-formats.ts";
 import { fileSeconds, reading } from "../workspace/file-checks.ts";
 import { locate, type Place } from "../workspace/workspace-path.ts";
 
@@ -109,27 +108,20 @@ async function ofText(context: ToolContext, place: Place, wanted: Wanted): Promi
   });
 }
 
-/** `undefined` for what is no document. */
+/** `undefined` for what has no format of its own. */
 async function ofDocument(context: ToolContext, place: Place, wanted: Wanted): Promise<Part | undefined> {
-  const format = formatOf(place.real);
-  if (format === undefined && place.kind === "file" && isOldFormat(place.real)) throw oldFormat(place);
-  if (format === undefined) return undefined;
-  const { text, left_out } = await readDocument(context, place, format);
+  const found = await formatText(context, place);
+  if (found === undefined) return undefined;
+  const { text, title, left_out } = found;
   const taken = nothingYet(wanted.start);
   const without = left_out.length === 0 ? "" : `, without ${left_out.join(", ")}`;
-  taken.note = `the text of ${nameOf(format)}${without}`;
+  taken.note = `the text of ${title}${without}`;
   for (const line of text.match(/[^\n]*\n|[^\n]+$/gu) ?? []) take(taken, line, wanted);
   return taken;
 }
 
 function nothingYet(start: number): Part {
   return { text: "", shortened: [], last: start - 1, total: 0, isFull: false, isCut: false, isCounted: true, note: "" };
-}
-
-function oldFormat({ path }: Place): AppError {
-  return new AppError("invalid_format", `"${path}" is of an older program, whose documents cannot be read.`, {
-    suggestion: "Ask the user to save it as .docx, .xlsx, .pptx or .pdf.",
-  });
 }
 
 function present(path: string, start: number, part: Part, version: string | undefined): ToolResult {

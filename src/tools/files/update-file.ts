@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { wroteFile, reconcileContent, fileContent } from "../documents/file-content.ts";
+import { wroteFile, reconcileContent, fileContent } from "../workspace/file-content.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { replaceFile, requireFile } from "../workspace/file-access.ts";
 import { locate, parsePath } from "../workspace/workspace-path.ts";
@@ -24,7 +24,7 @@ export const updateFile = defineTool({
   run: async (input, context) => {
     const place = await locate(context.workspace, input.path);
     await requireFile(context, place);
-    const { content, told } = await fileContent(place, input.content, context.signal);
+    const { content, told } = await fileContent(context, place, input.content);
     await replaceFile(context, place, content);
     return wroteFile("Updated", place.path, content, told);
   },

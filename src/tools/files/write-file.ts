@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fileContent, reconcileContent, wroteFile } from "../documents/file-content.ts";
+import { fileContent, reconcileContent, wroteFile } from "../workspace/file-content.ts";
 import type { ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
 import { replaceFile, writeNewFile } from "../workspace/file-access.ts";
@@ -35,7 +35,7 @@ export const writeFile = defineTool({
 async function write({ path, content }: z.infer<typeof WriteInput>, context: ToolContext): Promise<ToolResult> {
   const place = await locate(context.workspace, path);
   ownName(context.workspace, place);
-  const made = await fileContent(place, content, context.signal);
+  const made = await fileContent(context, place, content);
   if (place.kind === "missing") await writeNewFile(context, place, made.content);
   else await replaceFile(context, place, made.content);
   return wroteFile("Wrote", place.path, made.content, made.told);

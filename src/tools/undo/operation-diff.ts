@@ -1,10 +1,11 @@
 import type { OperationRecord } from "@millrace/engine/storage/records";
 import type { OperationStore } from "@millrace/engine/storage/storage";
 import type { Language } from "@millrace/engine/language";
-import { documentTexts } from "../documents/read-document.ts";
 import { type DiffLine, diffLines, nearChanges } from "./line-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
 import type { OperationNote } from "../runtime/result.ts";
+import type { ToolkitServices } from "../runtime/toolkit-services.ts";
+import { formatOf, formatTexts } from "../workspace/file-formats.ts";
 
 /** The difference that an operation made. Without one (`lines` empty) `reason` says why. */
 export interface OperationDiff {
@@ -26,10 +27,11 @@ export async function diffOf(
   operation: OperationRecord,
   store: OperationStore,
   limit: number,
+  services: ToolkitServices,
   signal: AbortSignal,
 ): Promise<OperationDiff> {
   const plain = await difference(operation, store);
-  const found = plain === "not_text" ? await documentDifference(operation, store, signal) : plain;
+  const found = plain === "not_text" ? await documentDifference(operation, store, services, signal) : plain;
   const all = typeof found === "string" ? [] : found;
   const shown = nearChanges(all, contextLines);
   return {
@@ -71,11 +73,13 @@ async function difference(
 async function documentDifference(
   { operation_id, change }: OperationRecord,
   store: OperationStore,
+  services: ToolkitServices,
   signal: AbortSignal,
 ): Promise<DiffLine[] | "not_text"> {
   if (change.kind !== "write" || change.after === null) return "not_text";
   const states = [change.before, change.after];
-  const texts = await documentTexts(change.path, states, (hash) => store.content(operation_id, hash), signal);
+  const format = formatOf(change.path, services);
+  const texts = await formatTexts(format, states, (hash) => store.content(operation_id, hash), signal);
   return texts === undefined ? "not_text" : diffLines(texts[0] ?? "", texts[1] ?? "");
 }
 

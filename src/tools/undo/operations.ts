@@ -7,6 +7,7 @@ import type { Locks } from "../runtime/locks.ts";
 import { diffOf, linesShown, type OperationDiff } from "./operation-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
 import type { OperationNote } from "../runtime/result.ts";
+import type { ToolkitServices } from "../runtime/toolkit-services.ts";
 
 /** What a client needs to show one change: what was done, to what, how it ended, and whether it can be undone. */
 export interface OperationCard extends OperationNote {
@@ -55,6 +56,7 @@ export function createOperations(parts: {
   store: OperationStore;
   locks: Locks;
   workspace: string;
+  toolkitServices: ToolkitServices;
   onUndone?: (sessionId: string, card: OperationCard) => void;
 }): Operations {
   const { store } = parts;
@@ -70,7 +72,7 @@ export function createOperations(parts: {
     },
 
     async diff(sessionId, operationId, limit, signal) {
-      return await diffOf(await require(sessionId, operationId), store, limit, signal);
+      return await diffOf(await require(sessionId, operationId), store, limit, parts.toolkitServices, signal);
     },
 
     undo: async (sessionId, operationId, signal) => {

@@ -24,7 +24,13 @@ beforeEach(async () => {
 });
 afterEach(() => workspace[Symbol.asyncDispose]());
 
-const operations = (): Operations => createOperations({ store, locks: runtime.locks, workspace: workspace.root });
+const operations = (): Operations =>
+  createOperations({
+    store,
+    locks: runtime.locks,
+    workspace: workspace.root,
+    toolkitServices: workspace.context.toolkitServices,
+  });
 
 const at = (path: string): string => join(workspace.root, path);
 const run = (tool: Tool, input: Record<string, unknown>): Promise<ToolResult> =>

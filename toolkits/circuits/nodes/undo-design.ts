@@ -14,10 +14,10 @@ import { requestOf } from "../../../src/nodes/turn/request-words.ts";
  * Undoing again changes nothing, so the node may begin again after a crash.
  */
 export const undoDesign: WorkflowNode = async (state, config) => {
-  const { operations: store, locks, workspace } = servicesOf(config);
+  const { operations: store, locks, workspace, toolkitServices } = servicesOf(config);
   const ids = answeredReview(state.messages)?.design_checkpoint.operations ?? [];
   const signal = config.signal ?? new AbortController().signal;
-  const undone = store === undefined ? undefined : createOperations({ store, locks, workspace });
+  const undone = store === undefined ? undefined : createOperations({ store, locks, workspace, toolkitServices });
   const done = new Set<string>();
   const failed: string[] = [];
   for (const id of ids) {

@@ -1,8 +1,8 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import { isMadeByPrograms, isWordDocument } from "../../../src/tools/documents/document-format.ts";
 import type { Operation, ToolContext } from "../../../src/tools/runtime/tool.ts";
 import { isInCriticalFolder, leadsToCritical, look } from "../../../src/tools/workspace/file-checks.ts";
 import { replaceFile, writeNewFile } from "../../../src/tools/workspace/file-access.ts";
+import { isFormatted } from "../../../src/tools/workspace/file-formats.ts";
 import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 
 /**
@@ -11,7 +11,7 @@ import { locate } from "../../../src/tools/workspace/workspace-path.ts";
  */
 export async function writeText(context: ToolContext, path: string, content: string | Uint8Array): Promise<string> {
   const place = await locate(context.workspace, path);
-  if (typeof content === "string" && (isWordDocument(place.real) || isMadeByPrograms(place.real))) {
+  if (typeof content === "string" && isFormatted(place.real, context.toolkitServices)) {
     throw new AppError("invalid_parameter", `"${place.path}" would be a broken file: it is no text.`, {
       suggestion: "Use write_file, which makes Word documents (.docx).",
     });

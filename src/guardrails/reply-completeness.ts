@@ -1,0 +1,54 @@
+/** The reply says that it is through with what it was asked. */
+const completionWords = /\b(?:done|finished|completed|all set)\b|已完成|完成|完毕|结束/iu;
+
+/** More work is announced, but not done. */
+export const promises =
+  /\blet me (?!know\b)(?:\w+ )?\w+|\bi(?:'ll| will| shall|'m going to| am going to| am about to)(?! (?:be happy|be glad|need you|not|leave|wait)\b)|\b(?:now|next),? (?:i|let)\b|\bcontinuing\b|\bmoving on to\b|接下来|下一步我|我将|我会|我来|让我|现在我|继续(?:检查|移动|处理|整理|读取)|正在/iu;
+
+/** Characters from which a reply counts as complete without a mark at its end. */
+const longReply = 100;
+
+/** Whether a reply is complete, and by what; or what is missing. */
+export type Completeness =
+  | { complete: true; by: "sentence_end" | "completion_word" | "length" }
+  | { complete: false; why: "empty" | "torn" | "short" };
+
+/** What may stand behind the last mark of a sentence: quotes, brackets, emphasis, pictures. */
+const closers = /[\s"'”’»）)\]】」』*_`~\p{Extended_Pictographic}\u{FE0F}\u{200D}]+$/u;
+
+/** Characters of the end that are looked at. */
+const longestEnd = 300;
+
+/** Endings that no finished sentence has. */
+const tornEnds =
+  /(?:[,，、:：;；(（[{“「《—–-]|\b(?:and|or|but|the|a|an|to|of|with|because|then|so|that|which|including)|(?:以及|并且|因为|然后|所以|包括))$/iu;
+
+/**
+ * Judges the end of a reply: a sentence that stops in the middle is not whole, whatever its length; then a sentence
+ * end, a completion word or enough characters make it complete. Characters, not bytes.
+ */
+export function completenessOf(reply: string, enough: number = longReply): Completeness {
+  const text = reply.trim();
+  if (text === "") return { complete: false, why: "empty" };
+  const fences = text.split("\n").filter((line) => line.trimStart().startsWith("```")).length;
+  const isOpenBlock = fences % 2 === 1;
+  // Only the end counts, and in all of a long text such a pattern takes time by the square of its spaces.
+  const bare = text.slice(-longestEnd).replace(closers, "");
+  if (isOpenBlock || tornEnds.test(bare)) return { complete: false, why: "torn" };
+  if (/[。.！!？?]$/u.test(bare)) return { complete: true, by: "sentence_end" };
+  if (completionWords.test(text)) return { complete: true, by: "completion_word" };
+  if (text.length >= enough) return { complete: true, by: "length" };
+  return { complete: false, why: "short" };
+}
+
+/** An offer on a condition is no announcement. */
+const offers = /\b(?:if|when|whenever|once|unless)\b|如果|若|需要的话|的话/iu;
+
+/** Whether a reply announces in its last sentence what it then does not do: work remains by its own words. */
+export function breaksOff(reply: string): boolean {
+  const completeness = completenessOf(reply);
+  if (completeness.complete || completeness.why === "empty") return false;
+  const sentences = reply.trim().split(/(?<=[。！？!?]|\.(?=\s))\s*|\n+/u);
+  const last = sentences.findLast((sentence) => sentence.trim() !== "") ?? "";
+  return promises.test(last) && !offers.test(last);
+}

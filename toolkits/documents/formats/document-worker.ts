@@ -1,0 +1,66 @@
+import { Socket } from "node:net";
+import { parentPort, workerData } from "node:worker_threads";
+import { errorMessage, isAppError } from "@millrace/engine/errors/errors";
+import { type DocumentAnswer, DocumentJob } from "./document-thread.ts";
+import type { DocumentText } from "./document-format.ts";
+
+/** The thread in which one document is read or written. It ends with it. */
+
+/** Bytes of a single piece of memory that a document may make this thread take. */
+const largestPiece = 64 * 1024 * 1024;
+
+// A document may name pictures of the web or of the machine; nobody has asked for them.
+Socket.prototype.connect = () => {
+  throw new Error("A document is read and written without the network.");
+};
+
+let isTooLarge = false;
+// Memory beyond the heap has no limit of its own, and a stream of a few bytes may unpack to any size.
+globalThis.Uint8Array = new Proxy(Uint8Array, {
+  construct(target, given: unknown[], made) {
+    if (typeof given[0] === "number" && given[0] > largestPiece) {
+      isTooLarge = true;
+      throw new RangeError("The document is too large.");
+    }
+    // What this constructor makes is one of these.
+    return Reflect.construct(target, given, made) as Uint8Array<ArrayBuffer>;
+  },
+});
+
+async function textOf(job: DocumentJob & { kind: "read" }): Promise<DocumentText> {
+  switch (job.format) {
+    case "docx":
+      return (await import("../read/word-text.ts")).wordText(job.file);
+    case "pdf":
+      return (await import("../read/pdf-text.ts")).pdfText(job.file);
+    case "odt":
+      return (await import("../read/office-text.ts")).openDocumentText(job.file);
+    case "pptx":
+      return (await import("../read/office-text.ts")).slidesText(job.file);
+    case "xlsx":
+      return (await import("../read/workbook-text.ts")).workbookText(job.file);
+    case "rtf":
+      return (await import("../read/rich-text.ts")).richText(job.file);
+  }
+}
+
+async function answer(): Promise<DocumentAnswer> {
+  const job = DocumentJob.parse(workerData);
+  try {
+    if (job.kind === "read") return { kind: "text", ...(await textOf(job)) };
+    const { wordFile } = await import("../write/word-file.ts");
+    return { kind: "file", ...(await wordFile(job.content, job.syntax)) };
+  } catch (error) {
+    if (isTooLarge) {
+      const message = `It unpacks to pieces of more than ${largestPiece / 1024 / 1024} MB, which are not read.`;
+      return { kind: "failed", code: "too_large", message, suggestion: "Ask the user for a smaller document." };
+    }
+    if (isAppError(error)) {
+      return { kind: "failed", code: error.code, message: error.message, suggestion: error.suggestion ?? null };
+    }
+    const message = `It cannot be ${job.kind === "read" ? "read" : "made"}: ${errorMessage(error).slice(0, 300)}`;
+    return { kind: "failed", code: "invalid_format", message, suggestion: null };
+  }
+}
+
+parentPort?.postMessage(await answer());

@@ -1,0 +1,57 @@
+import type { CompletionCheck, ForcedPrompt, TaskVerdict } from "../../../src/guardrails/completion.ts";
+import { breaksOff, promises } from "../../../src/guardrails/reply-completeness.ts";
+import type { Turn } from "../../../src/guardrails/turn.ts";
+import type { Prompts } from "../../../src/prompts/prompts.ts";
+import { fileMovePrompt } from "../prompts/file-move.ts";
+import { fileSummaryPrompt } from "../prompts/file-summary.ts";
+import { folderCheckPrompt } from "../prompts/folder-check.ts";
+import { progressText } from "../prompts/task-progress.ts";
+import { accountsFor } from "./reply-content.ts";
+import { owesContent } from "./summary.ts";
+import { checkingProgress, movingProgress, noTask, readingProgress } from "./task-progress.ts";
+import { asksToGoOn, reasonsNotDone } from "./task-words.ts";
+
+/** Whether the files of the request were all moved or looked into, and whether what was read was told. */
+export const documentCompletion: CompletionCheck = { assess: assessTask, owed: owedWork };
+
+/**
+ * The task of several steps that this turn works on, and how far it is. When the reply says why the rest was left,
+ * nothing asks for more work.
+ */
+function assessTask(turn: Turn): TaskVerdict {
+  const found = recognise(turn);
+  const last = turn.rounds.at(-1);
+  const isReply = last !== undefined && last.calls.length === 0;
+  if (found.verdict !== "incomplete" || !isReply || !explainsRest(last.text, found.remaining)) return found;
+  return { ...found, verdict: "none" };
+}
+
+function recognise(turn: Turn): TaskVerdict {
+  const found = [movingProgress(turn), checkingProgress(turn), readingProgress(turn)];
+  const recognised = found.filter(({ task }) => task !== null);
+  return (
+    recognised.find(({ verdict }) => verdict === "incomplete") ??
+    recognised.find(({ verdict }) => verdict === "completed") ??
+    recognised[0] ??
+    noTask
+  );
+}
+
+function owedWork(turn: Turn, prompts: Prompts): ForcedPrompt | null {
+  const task = assessTask(turn);
+  if (task.verdict === "incomplete" && task.task !== null) {
+    const progress = progressText({ ...task, task: task.task });
+    return task.task === "recursive_check"
+      ? { kind: "folder_check", prompt: folderCheckPrompt({ progress, remaining: task.remaining }, prompts) }
+      : { kind: "file_move", prompt: fileMovePrompt({ progress, remaining: task.remaining }, prompts) };
+  }
+  // What breaks off is first asked to go on.
+  if (breaksOff(turn.rounds.at(-1)?.text ?? "")) return null;
+  return owesContent(turn, task) ? { kind: "file_summary", prompt: fileSummaryPrompt(prompts) } : null;
+}
+
+/** The reply says why the rest was left, and announces no more work: that is an end, not a break. */
+function explainsRest(reply: string, remaining: readonly string[]): boolean {
+  if (asksToGoOn.test(reply) || promises.test(reply)) return false;
+  return reasonsNotDone.test(reply) && accountsFor(reply, remaining);
+}

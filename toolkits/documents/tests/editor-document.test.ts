@@ -1,0 +1,244 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { projectFolder } from "../../../tests/support/source-files.ts";
+import {
+  startModelServer,
+  startTestServer,
+  type ModelServer,
+  type TestServer,
+} from "../../../tests/support/testing.ts";
+
+let model: ModelServer;
+let server: TestServer;
+beforeAll(async () => {
+  model = await startModelServer({});
+  server = await startTestServer({
+    graphs: join(projectFolder, "langgraph.json"),
+    model: "openai:scripted",
+    openai: { apiKey: "test-key", baseUrl: model.url },
+  });
+  await writeFile(join(server.config.workspace, "letter.md"), "on disk\n");
+});
+afterAll(async () => {
+  await server.remove();
+  await model.close();
+});
+beforeEach(() => {
+  model.requests.length = 0;
+});
+
+const Edited = z.object({
+  type: z.literal("document_edited"),
+  operation_id: z.string(),
+  path: z.string(),
+  instruction: z.string().nullable(),
+  content: z.string(),
+  lines_added: z.number(),
+  lines_removed: z.number(),
+  diff: z.array(z.looseObject({ kind: z.string(), text: z.string() })),
+});
+const Waiting = z.array(
+  z.object({ id: z.string(), question: z.string(), value: z.object({ operation: z.unknown() }) }),
+);
+const Card = z.looseObject({
+  operation_id: z.string(),
+  type: z.string(),
+  path: z.string(),
+  status: z.string(),
+  summary: z.string(),
+});
+
+// A mark, Windows line ends, and no end of the last line: what only an exact copy keeps.
+const original = "\uFEFF# Letter\r\n\r\nDear all,\r\nsee you.";
+const first = "\uFEFF# Letter\r\n\r\nDear friends,\r\nsee you.";
+const second = `${first}\r\nYours`;
+const edit = (content: string, instruction?: string) => ({
+  toolCalls: [
+    {
+      name: "edit_current_editor_document",
+      arguments: { content, ...(instruction === undefined ? {} : { instruction }) },
+    },
+  ],
+});
+const document = { path: "letter.md", content: original, editor: { editable: true, type: "markdown" } };
+
+/** A turn with the editor's document, or with another one, or none. */
+async function turn(thread: string, input: object, shown: object | null = document): Promise<z.infer<typeof Edited>[]> {
+  const edits: z.infer<typeof Edited>[] = [];
+  const context = { mode: "free_work", ...(shown === null ? {} : { document: shown }) };
+  const stream = server.client.runs.stream(thread, "agent", { ...input, context, streamMode: ["custom"] });
+  for await (const { event, data } of stream) {
+    expect(event, JSON.stringify(data)).not.toBe("error");
+    const found = Edited.safeParse(data);
+    if (found.success) edits.push(found.data);
+  }
+  return edits;
+}
+const say = (content: string) => ({ input: { messages: [{ role: "user", content }] } });
+const approve = { command: { resume: { decisions: [{ type: "approve" }] } } };
+const newThread = async (): Promise<string> => (await server.client.threads.create()).thread_id;
+const get = async (path: string): Promise<unknown> => await (await server.send("GET", path)).json();
+const post = (path: string): Promise<Response> => server.send("POST", path);
+
+describe("edit_current_editor_document (DOC-05)", () => {
+  it("asks with a preview, tells the new text and what differs, leaves the file alone, and is undone to the byte", async () => {
+    const thread = await newThread();
+    model.push(edit(first, "A warmer greeting"), edit(second), { text: "Done." });
+    expect(await turn(thread, say("Greet them as friends, and sign it."))).toEqual([]);
+    const [asked] = Waiting.parse(await get(`/threads/${thread}/approvals`));
+    expect(asked?.question).toBe("Change letter.md in your editor (1 line(s) added, 1 removed)?");
+    expect(asked?.value.operation).toEqual({
+      type: "EditDocument",
+      path: "letter.md",
+      lines_added: 1,
+      lines_removed: 1,
+      preview: " \uFEFF# Letter\n \n-Dear all,\n+Dear friends,\n see you.",
+    });
+
+    const [told, ...more] = await turn(thread, approve);
+    expect(more).toEqual([]);
+    expect(told).toMatchObject({
+      path: "letter.md",
+      instruction: "A warmer greeting",
+      content: first,
+      lines_added: 1,
+      lines_removed: 1,
+    });
+    expect(told?.diff.filter(({ kind }) => kind !== "same").map(({ kind, text }) => [kind, text])).toEqual([
+      ["removed", "Dear all,"],
+      ["added", "Dear friends,"],
+    ]);
+    // The next change builds on the first, also in its question.
+    const [again] = Waiting.parse(await get(`/threads/${thread}/approvals`));
+    expect(again?.value.operation).toMatchObject({
+      lines_added: 2,
+      lines_removed: 1,
+      preview: expect.stringContaining("+Yours"),
+    });
+    const [last] = await turn(thread, approve);
+    expect(last).toMatchObject({ content: second, instruction: null });
+
+    const { operations } = z.object({ operations: z.array(Card) }).parse(await get(`/threads/${thread}/operations`));
+    expect(operations.map(({ type, path, summary, status }) => [type, path, summary, status])).toEqual([
+      ["edit", "letter.md", "Changed in the editor: letter.md (+2, -1 lines)", "success"],
+      ["edit", "letter.md", "Changed in the editor: letter.md (+1, -1 lines)", "success"],
+    ]);
+    expect(operations.map(({ operation_id }) => operation_id)).toEqual([last?.operation_id, told?.operation_id]);
+    expect(await get(`/threads/${thread}/operations/${told?.operation_id}/diff`)).toMatchObject({
+      added: 1,
+      removed: 1,
+      reason: null,
+    });
+    const changes = await Promise.all(
+      (await server.client.runs.list(thread)).map(async ({ run_id }) =>
+        get(`/threads/${thread}/runs/${run_id}/changes`),
+      ),
+    );
+    expect(changes.every((change) => JSON.stringify(change) === "{}")).toBe(true);
+
+    const undo = (id: string | undefined): Promise<Response> => post(`/threads/${thread}/operations/${id}/undo`);
+    expect((await undo(told?.operation_id)).status).toBe(409);
+    expect(await (await undo(last?.operation_id)).json()).toMatchObject({
+      status: "undone",
+      content: first,
+      can_undo: false,
+    });
+    expect(await (await undo(told?.operation_id)).json()).toMatchObject({ status: "undone", content: original });
+    expect(await readdir(server.config.workspace)).toEqual(["letter.md"]);
+    model.assertFinished();
+  });
+
+  it.each([
+    // What was approved is not what would be done any more: it is asked about again.
+    ["what the user has typed meanwhile", { ...document, content: `${first}!` }, 2, "-see you.!"],
+    ["what it has left itself, when the answer comes without a newer text", document, 1, " Dear friends,"],
+  ])("builds the next change of a turn on %s", async (_, shown, answers, line) => {
+    const thread = await newThread();
+    model.push(edit(first), edit(second), edit(original), { text: "Done." });
+    await turn(thread, say("Change it."));
+    await turn(thread, approve);
+    for (let answer = 0; answer < answers; answer += 1) await turn(thread, approve, shown);
+    const { operations } = z.object({ operations: z.array(Card) }).parse(await get(`/threads/${thread}/operations`));
+    const { lines } = z
+      .object({ lines: z.array(z.object({ kind: z.enum(["same", "added", "removed"]), text: z.string() })) })
+      .parse(await get(`/threads/${thread}/operations/${operations[0]?.operation_id}/diff`));
+    const signs = { same: " ", added: "+", removed: "-" };
+    expect(lines.map(({ kind, text }) => signs[kind] + text)).toContain(line);
+    // To the text that the last question was about.
+    for (let answer = 0; answer < answers; answer += 1) await turn(thread, approve);
+    model.assertFinished();
+  });
+
+  it("builds the first change of the next turn on what came with it", async () => {
+    const thread = await newThread();
+    model.push(edit(first), { text: "Done." }, edit(second), { text: "Done." });
+    await turn(thread, say("Change it."));
+    await turn(thread, approve);
+    // The user has taken the change back in the editor.
+    await turn(thread, say("Sign it."));
+    const [asked] = Waiting.parse(await get(`/threads/${thread}/approvals`));
+    expect(asked?.value.operation).toMatchObject({ preview: expect.stringContaining("-Dear all,") });
+    await turn(thread, approve);
+    model.assertFinished();
+  });
+
+  it("does nothing after a no", async () => {
+    const thread = await newThread();
+    model.push(edit(first), { text: "As you like." });
+    await turn(thread, say("Change it."));
+    const edits = await turn(thread, { command: { resume: { decisions: [{ type: "reject" }] } } });
+    expect(edits).toEqual([]);
+    expect(z.object({ total: z.number() }).parse(await get(`/threads/${thread}/operations`)).total).toBe(0);
+    model.assertFinished();
+  });
+
+  it("is offered only where the whole text came with the run", async () => {
+    const offered = async (shown: object | null): Promise<boolean> => {
+      model.push({ text: "Hello." });
+      await turn(await newThread(), say("Hello"), shown);
+      return model.requests.at(-1)?.toolNames.includes("edit_current_editor_document") === true;
+    };
+    expect(await offered(document)).toBe(true);
+    expect(await offered({ path: "letter.md", preview: "# Letter" })).toBe(false);
+    expect(await offered(null)).toBe(false);
+    expect(await offered({ content: "" })).toBe(true);
+  });
+
+  it.each([
+    ["is read-only", { ...document, editor: { editable: false } }, "read-only"],
+    ["has this text already", { ...document, content: first }, "Nothing changed"],
+  ])("tells the model when the document %s", async (_, shown, words) => {
+    const thread = await newThread();
+    model.push(edit(first), { text: "I see." });
+    const edits = [...(await turn(thread, say("Change it."), shown))];
+    const waiting = Waiting.parse(await get(`/threads/${thread}/approvals`));
+    if (waiting.length > 0) edits.push(...(await turn(thread, approve, shown)));
+    expect(edits).toEqual([]);
+    expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain(words);
+    model.assertFinished();
+  });
+
+  it("has five seconds, and says that it is asked about (TOOL-09, CONF-03)", async () => {
+    const tools = z.array(z.looseObject({ name: z.string() })).parse(await get("/tools"));
+    expect(tools.find(({ name }) => name === "edit_current_editor_document")).toMatchObject({
+      toolkit: "documents",
+      timeout_seconds: 5,
+      confirmation: [
+        { operation: "Query", asks: "never" },
+        { operation: "EditDocument", asks: "always" },
+      ],
+    });
+  });
+
+  it("by hand says that no document is open", async () => {
+    const thread = await newThread();
+    model.push({ text: "Hello." });
+    await turn(thread, say("Hello"), null);
+    const response = await server.send("POST", `/threads/${thread}/tools/edit_current_editor_document/run`, {
+      args: { content: "x" },
+    });
+    expect(await response.json()).toMatchObject({ result: { success: false, errorType: "invalid_state" } });
+  });
+});
