@@ -41,7 +41,6 @@ import { startTitleWriter } from "./sessions/overview/title-writer.ts";
 import { promptParts } from "./toolkits/composition.ts";
 import { enabledToolkits } from "./toolkits/enabled-toolkits.ts";
 import { openToolkits, withToolkitStores } from "./toolkits/open-toolkits.ts";
-import { openMcpSources } from "./tools/mcp/mcp-source.ts";
 import { callbackHook, createToolCounter, toolLog } from "./tools/runtime/hooks.ts";
 import { createLocks } from "./tools/runtime/locks.ts";
 import { createOperations, type Operations } from "./tools/undo/operations.ts";
@@ -60,7 +59,6 @@ export async function startServer(
 
 /** The agent, put together. */
 function openAgent({ config, workspace, logger, storage, items, graphs, custom }: ServerParts): OpenedExtension {
-  const toolSources = openMcpSources(config, workspace, logger);
   const prompts = openPrompts(config.dataDir, promptParts(), logger, countText);
   const { callBack, counter, hooks } = openWatchers(config, logger);
   const rules = createRuleFolders({ workspace, home: homedir(), logger });
@@ -75,13 +73,14 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
     ...lentServices(config, storage, workspace, logger),
     loadModel,
     models,
+    toolSources: toolkitParts.toolSources,
     documents: [...toolkitParts.documents, rulesDocument(rules)],
     prompts,
     changedFiles,
     toolkitServices,
   };
   const webOf = (web: Config["web"]) => openWeb(web, () => models.storedKeys());
-  const services = withLiveSettings({ ...lent, hooks, toolSources, callBack }, settings, webOf);
+  const services = withLiveSettings({ ...lent, hooks, callBack }, settings, webOf);
   const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
   const tokens = createTokenCounter(logger);
   const { agents, toolkits } = lent;
@@ -105,7 +104,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
       await Promise.all([titles.stop(), toolkitParts.stop()]);
     },
     close: async () => {
-      await Promise.all([tokens, ...toolSources, toolkitParts].map(async (part) => part?.close()));
+      await Promise.all([tokens, toolkitParts].map(async (part) => part?.close()));
     },
   };
 }

@@ -42,7 +42,7 @@ export interface RunServices {
   changedFiles?: ChangedFiles;
   /** Where what the model is sent can be looked at; absent where nobody looks. */
   requests?: Pick<ModelRequestStore, "note">;
-  /** Sources of context besides those of the house. */
+  /** Sources of context beside the built-in ones. */
   collectors?: readonly Collector[];
   /** Who watches tool calls, and who is told what they throw. */
   hooks?: readonly ToolHook[];
@@ -59,7 +59,7 @@ export interface RunServices {
   allowedTools?: ReadonlySet<string> | undefined;
   /** What toolkits keep open for their tools and nodes, as far as it belongs to the session of this run. */
   toolkitServices: ToolkitServices;
-  /** Where tools come from that are not of the house. Each run asks them once, when it begins or goes on. */
+  /** Where tools come from that may come and go. Each run asks them once, when it begins or goes on. */
   toolSources?: readonly ToolSource[];
   /** What they had for this run: the same tools to its end, also when a source is lost meanwhile. */
   addedTools?: readonly Tool[];

@@ -7,6 +7,7 @@ import { files } from "./files.ts";
 import { planner } from "../../toolkits/planner/index.ts";
 import { shell } from "../../toolkits/shell/index.ts";
 import { libraryDocs } from "../../toolkits/library-docs/index.ts";
+import { mcp } from "../../toolkits/mcp/index.ts";
 import type { Toolkit } from "./toolkit.ts";
 import { web } from "./web.ts";
 
@@ -16,6 +17,7 @@ export const toolkits: readonly Toolkit[] = [
   documents,
   code,
   libraryDocs,
+  mcp,
   shell,
   planner,
   conversation,

@@ -1,6 +1,6 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import type { ClientTool } from "../../user-context.ts";
-import { readArgumentSchema } from "../mcp/argument-schema.ts";
+import { readArgumentSchema } from "../runtime/argument-schema.ts";
 import { defineTool, type Tool } from "../runtime/tool.ts";
 import { onlyInConversation } from "../runtime/result.ts";
 

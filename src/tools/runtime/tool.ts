@@ -235,7 +235,7 @@ export function defineTool<Schema extends z.ZodObject>(tool: ToolDefinition<Sche
   };
 }
 
-/** Where tools come from that are not of the house and may come and go, such as MCP servers. */
+/** Where tools come from that may come and go, such as those of other servers. */
 export interface ToolSource {
   /**
    * The tools that can be offered now; the first call may take a while. What cannot be reached has none and is warned

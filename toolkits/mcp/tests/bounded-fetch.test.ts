@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { boundedFetch } from "../../../src/tools/mcp/http-fetch.ts";
+import { boundedFetch } from "../http-fetch.ts";
 
 let url = "";
 const servers: Server[] = [];

@@ -6,12 +6,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { environmentVariable } from "@millrace/engine/config/config";
-import { readMcpConfig } from "../../../src/tools/mcp/mcp-config.ts";
-import { createMcpSource } from "../../../src/tools/mcp/mcp-source.ts";
+import { readMcpConfig } from "../mcp-config.ts";
+import { createMcpSource } from "../mcp-source.ts";
 import type { Tool, ToolSource } from "../../../src/tools/runtime/tool.ts";
 import { freePort } from "@millrace/testing/free-port";
-import { startModelServer, startTestServer, type ModelServer, type TestServer } from "../../support/testing.ts";
-import { aWorkspace } from "../../support/a-workspace.ts";
+import {
+  startModelServer,
+  startTestServer,
+  type ModelServer,
+  type TestServer,
+} from "../../../tests/support/testing.ts";
+import { aWorkspace } from "../../../tests/support/a-workspace.ts";
 import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 /** The official server from npm. It is started here, never fetched. */

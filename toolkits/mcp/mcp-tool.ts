@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { failure, success, type ToolResult } from "../runtime/result.ts";
-import { defineTool, type Tool } from "../runtime/tool.ts";
-import { readArgumentSchema } from "./argument-schema.ts";
+import { failure, success, type ToolResult } from "../../src/tools/runtime/result.ts";
+import { defineTool, type Tool } from "../../src/tools/runtime/tool.ts";
+import { readArgumentSchema } from "../../src/tools/runtime/argument-schema.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 
 /** What providers take as the name of a tool, with the server's name and the two underscores in it. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { messageLimit } from "../../../src/tools/mcp/http-fetch.ts";
-import { MessageLines } from "../../../src/tools/mcp/process-transport.ts";
+import { messageLimit } from "../http-fetch.ts";
+import { MessageLines } from "../process-transport.ts";
 
 const message = (id: number, text: string): object => ({ jsonrpc: "2.0", id, result: { text } });
 const line = (value: object): string => `${JSON.stringify(value)}\n`;

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { projectFolder } from "../../support/source-files.ts";
-import { startTestServer, type TestServer } from "../../support/testing.ts";
+import { projectFolder } from "../../../tests/support/source-files.ts";
+import { startTestServer, type TestServer } from "../../../tests/support/testing.ts";
 
 const run = promisify(execFile);
 let folder = "";

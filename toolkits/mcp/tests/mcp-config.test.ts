@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readMcpConfig, type McpSettings } from "../../../src/tools/mcp/mcp-config.ts";
-import { openMcpSources } from "../../../src/tools/mcp/mcp-source.ts";
+import { readMcpConfig, type McpSettings } from "../mcp-config.ts";
+import { openMcpSources } from "../mcp-source.ts";
 
 const environment: Record<string, string> = { PATH: "/bin", HOME: "/home/a", TOKEN: "secret-part", OTHER: "kept" };
 const variable = (name: string): string | undefined => environment[name];

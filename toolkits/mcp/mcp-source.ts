@@ -3,7 +3,8 @@ import { isAbsolute, relative, sep } from "node:path";
 import { environmentVariable, type Config } from "@millrace/engine/config/config";
 import { AppError, explain, isAppError } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
-import type { ToolSource } from "../runtime/tool.ts";
+import type { OpenedToolkit, ToolkitServer } from "../../src/toolkits/toolkit.ts";
+import type { ToolSource } from "../../src/tools/runtime/tool.ts";
 import { readMcpConfig, type McpServerConfig, type McpSettings, type ReadVariable } from "./mcp-config.ts";
 import { McpServer } from "./mcp-server.ts";
 
@@ -18,6 +19,17 @@ export function createMcpSource(
     tools: async (signal) => (await Promise.all(all.map((server) => server.tools(signal)))).flat(),
     close: async () => {
       await Promise.all(all.map((server) => server.close()));
+    },
+  };
+}
+
+/** Opens the MCP servers of the configuration as a source of tools. */
+export function openMcp({ config, workspace, logger }: ToolkitServer): OpenedToolkit {
+  const toolSources = openMcpSources(config, workspace, logger);
+  return {
+    toolSources,
+    close: async () => {
+      await Promise.all(toolSources.map((source) => source.close()));
     },
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readArgumentSchema, type ArgumentSchema } from "../../../src/tools/mcp/argument-schema.ts";
+import { readArgumentSchema, type ArgumentSchema } from "../../src/tools/runtime/argument-schema.ts";
 
 function readable(given: unknown): ArgumentSchema {
   const read = readArgumentSchema(given);

@@ -1,8 +1,8 @@
 import { AppError, errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { Logger } from "@millrace/engine/logger";
 import { unlessAborted } from "@millrace/engine/concurrency/abort";
-import { failure, type ToolResult } from "../runtime/result.ts";
-import type { Tool } from "../runtime/tool.ts";
+import { failure, type ToolResult } from "../../src/tools/runtime/result.ts";
+import type { Tool } from "../../src/tools/runtime/tool.ts";
 import { readCallResult, toTools } from "./mcp-tool.ts";
 import type { Connection } from "./connection.ts";
 import type { McpServerConfig } from "./mcp-config.ts";

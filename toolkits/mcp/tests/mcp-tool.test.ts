@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { McpServerConfig } from "../../../src/tools/mcp/mcp-config.ts";
-import { toTools } from "../../../src/tools/mcp/mcp-tool.ts";
+import type { McpServerConfig } from "../mcp-config.ts";
+import { toTools } from "../mcp-tool.ts";
 import { success } from "../../../src/tools/runtime/result.ts";
 
 const server: McpServerConfig = {

@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { McpServerConfig } from "../../../src/tools/mcp/mcp-config.ts";
-import { createMcpSource } from "../../../src/tools/mcp/mcp-source.ts";
+import type { McpServerConfig } from "../mcp-config.ts";
+import { createMcpSource } from "../mcp-source.ts";
 import { parameterSchema } from "../../../src/tools/runtime/parameters.ts";
 import type { Tool, ToolSource } from "../../../src/tools/runtime/tool.ts";
-import { aWorkspace, type Workspace } from "../../support/a-workspace.ts";
+import { aWorkspace, type Workspace } from "../../../tests/support/a-workspace.ts";
 import type { ToolResult } from "../../../src/tools/runtime/result.ts";
 
 const program = fileURLToPath(new URL("fake-server.ts", import.meta.url));
@@ -311,7 +311,7 @@ function leavingProgram(logFile: string): string {
     cwd: folder,
     environment: {},
   };
-  const source = fileURLToPath(new URL("../../../src/tools/mcp/mcp-source.ts", import.meta.url));
+  const source = fileURLToPath(new URL("../mcp-source.ts", import.meta.url));
   return `
     import { createMcpSource } from ${JSON.stringify(source)};
     const server = { name: "fake", transport: ${JSON.stringify(transport)}, timeoutSeconds: 20, connectSeconds: 20,

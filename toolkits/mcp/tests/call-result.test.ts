@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readCallResult } from "../../../src/tools/mcp/mcp-tool.ts";
+import { readCallResult } from "../mcp-tool.ts";
 
 describe("the answer to a call of an MCP tool", () => {
   it.each([

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Tool } from "../../../src/tools/runtime/tool.ts";
 import { success } from "../../../src/tools/runtime/result.ts";
-import { startWorkflow, type TestWorkflow } from "../../support/testing.ts";
+import { startWorkflow, type TestWorkflow } from "../../../tests/support/testing.ts";
 
 /** A workflow whose run has one tool of a source, and a model that calls it. */
 async function aRun(approval: "ask" | "allow"): Promise<{ flow: TestWorkflow; runs: () => number }> {
