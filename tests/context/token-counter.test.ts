@@ -97,9 +97,9 @@ describe("one counter for the whole service (TOKEN-01)", () => {
     );
     expect(reckoning.map(({ path }) => path)).toEqual([
       "src/context/tokens/tokens.ts",
-      // Bytes of a text in base64.
-      "src/tools/mcp/mcp-tool.ts",
       "packages/offline/src/offline.ts",
+      // Bytes of a text in base64.
+      "toolkits/mcp/mcp-tool.ts",
     ]);
   });
 });

@@ -14,7 +14,7 @@ import {
   type SharedServices,
 } from "../../environment.ts";
 import { languageOf } from "../../answers/wire.ts";
-import { type ClientOfServer, createEventStore } from "../../mcp/mcp-server.ts";
+import type { ClientOfServer } from "../../mcp/mcp-server.ts";
 
 /** Clients that are kept: of one owner, and of all. Then the one that was heard of longest ago has to begin anew. */
 const mostOfOwner = 100;
@@ -55,7 +55,7 @@ class Clients {
   /** A new client, which `stays` as a session or is there for one request. */
   async connect(context: HttpContext, stays: boolean): Promise<Client> {
     // Loaded with the first client: most servers have none.
-    const [{ createMcpServer }, { WebStandardStreamableHTTPServerTransport }] = await Promise.all([
+    const [{ createEventStore, createMcpServer }, { WebStandardStreamableHTTPServerTransport }] = await Promise.all([
       import("../../mcp/mcp-server.ts"),
       import("@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js"),
     ]);
