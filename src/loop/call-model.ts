@@ -10,7 +10,7 @@ import { hasMessage } from "@millrace/engine/message-list";
 import { modelOf, offeredTools, priceOf } from "./model-call/ask-model.ts";
 import { failedCall } from "./model-call/failed-call.ts";
 import { afterReply, type Decision } from "./decide.ts";
-import { recallDocumentation } from "./view/documentation.ts";
+import { documentationSince, recallDocumentation } from "./view/documentation.ts";
 import { isForcedNow } from "./model-call/callable-tools.ts";
 import { hintlessCalls } from "./reply/hintless.ts";
 import { costOf, workedMs } from "./limits/limits.ts";
@@ -20,6 +20,7 @@ import { move } from "./limits/move.ts";
 import { emit, loopCall, note, type LoopCall } from "./request.ts";
 import { logUnfinished, tellTask, turnOf } from "./limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, taskPathOf } from "./services.ts";
+import { newNotes } from "./view/prompt.ts";
 import { hasHints } from "./view/shown.ts";
 import type { LoopState, LoopUpdate } from "./state.ts";
 import { tellVendorSearch } from "./model-call/vendor-search.ts";
@@ -32,12 +33,14 @@ import { tellVendorSearch } from "./model-call/vendor-search.ts";
 export async function callModel(before: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
   note(config, before.messages);
-  recallDocumentation(before, call, config);
+  recallDocumentation(before, call);
   const { progress } = servicesOf(config);
   call.news = await backgroundNews(before, call, config);
+  call.rules = documentationSince(before.messages, call, servicesOf(config).workspace);
   const asked = await askInStages(before, call, config);
   if (asked.kind === "failed") return failedCall(asked.error, asked.plans, before, config);
   const { answer, prompt, state } = asked;
+  const told = newNotes(state, call);
   // What was given to read is no part of the conversation.
   const round = prompt.length - 1 - (call.documentation?.length ?? 0);
   const price = priceOf(state, call, config);
@@ -70,6 +73,10 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   return {
     ...(isEmpty ? {} : { messages: [message] }),
     worked_ms: workedMs(call.clock, before, Date.now()),
+    ...(told.length === 0 ? {} : { notes: [...state.notes, ...told] }),
+    ...(state.offered === null && state.alternative !== "without_tools"
+      ? { offered: offeredTools(state, call).map(({ name }) => name) }
+      : {}),
     ...spent(answer, state, price),
     ...(state.alternative === before.alternative ? {} : { alternative: state.alternative }),
     ...(state.unstreamed === before.unstreamed ? {} : { unstreamed: state.unstreamed }),
@@ -86,7 +93,9 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
   const text = textOf(message.content);
   // Without tools nothing can be owed but words, nor besides the tool that the user has chosen.
   const mayOwe =
-    offeredTools(state, call).length > 0 && (call.forcedTool === undefined || isForcedNow(state.messages, call));
+    state.closing === null &&
+    offeredTools(state, call).length > 0 &&
+    (call.forcedTool === undefined || isForcedNow(state.messages, call));
   if (calls === 0 && mayOwe && !call.silent) tellTask(read(), config);
   return afterReply(
     { text, calls },

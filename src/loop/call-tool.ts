@@ -19,7 +19,7 @@ import { profilesOf, runIdOf, servicesOf } from "./services.ts";
 import { announcing } from "./model-call/slow-call.ts";
 import type { EndReason, LoopUpdate } from "./state.ts";
 import { writtenArguments, type ToolTask } from "./tool-call/tool-task.ts";
-import type { ToolResult } from "../tools/runtime/result.ts";
+import { failure, type ToolResult } from "../tools/runtime/result.ts";
 
 /**
  * One call, one result message (law 6). It has the effects and never interrupts (law 1); the ledger stands around the
@@ -108,11 +108,14 @@ async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promis
       return outcome.result;
     case "refuse":
       return { success: false, code: outcome.code, message: outcome.reason, errorType: outcome.errorType };
-    case "unknown_tool":
-      return toolNotFound(
-        task.call.name,
-        callableTools(loopCall(config), task.forced === true).map((tool) => tool.name),
-      );
+    case "unknown_tool": {
+      const { forcedTool } = loopCall(config);
+      const callable = callableTools(loopCall(config), task.forced === true).map((tool) => tool.name);
+      const isKnown = tools.some(({ name }) => name === task.call.name);
+      return isKnown && forcedTool !== undefined
+        ? notNow(task.call.name, forcedTool)
+        : toolNotFound(task.call.name, callable);
+    }
     case "run": {
       const tool = tools.find((candidate) => candidate.name === task.call.name);
       if (tool === undefined) return toolLost(task.call.name);
@@ -122,6 +125,16 @@ async function resultOf(task: ToolTask, config: LangGraphRunnableConfig): Promis
         : prepared.result;
     }
   }
+}
+
+/** The user has chosen a tool: it is called first, once, and the others only after it. */
+function notNow(name: string, chosen: string): ToolResult {
+  const isChosen = name === chosen;
+  return failure(
+    "tool_not_found",
+    isChosen ? `${name} was to be called once, and was.` : `Not run: the user has chosen ${chosen}, which comes first.`,
+    isChosen ? "Answer with what it gave." : `Call ${chosen}.`,
+  );
 }
 
 /** A tool of a source was there when the call was decided, and is not when the run goes on after a crash. */

@@ -98,7 +98,7 @@ export interface AgentPlace {
 /** What a model call is told of work that has finished in the background: the words, and what they are about. */
 export interface BackgroundNews {
   text: string;
-  /** Sessions of agents, and ids of commands, that no reply has been told of before. */
+  /** Sessions of agents, and ids of commands. */
   fresh: string[];
 }
 
@@ -119,12 +119,12 @@ export interface LoopCall extends LoopRequest {
   review: { last: BaseMessage | undefined; count: number; findings: Finding[] } | undefined;
   /** What pruning leaves of the conversation with these messages. */
   shown: { last: BaseMessage | undefined; count: number; most: number; shown: Shown } | undefined;
-  /** Whether the model is told of the tools that read again what it is not shown; decided at the first model call. */
-  readsAgain: boolean | undefined;
   /** Keys of what is told only once. */
   told: Set<string>;
   /** What the model call under way is told of agents in the background. */
   news: BackgroundNews | undefined;
+  /** What of the documentation counts since the last calls. */
+  rules: string | null;
 }
 
 const callKey = "__millrace_loop";
@@ -148,9 +148,9 @@ export function withLoopCall(
     clock: { since: Date.now(), before: undefined },
     review: undefined,
     shown: undefined,
-    readsAgain: undefined,
     told: new Set(),
     news: undefined,
+    rules: null,
   };
   return { ...config, configurable: { ...config.configurable, [callKey]: call } };
 }

@@ -58,6 +58,16 @@ export const ForcedRound = z.object({
 });
 export type ForcedRound = z.infer<typeof ForcedRound>;
 
+/** What the model was told besides the conversation: it stays where it was said, so that requests begin alike. */
+export const ToldNote = z.object({
+  /** Messages of this call of the loop that stand before it. */
+  after: z.number().int(),
+  text: z.string(),
+  /** Of the note about the room that is left: tenths of it that were taken. */
+  tenths: z.number().int().optional(),
+});
+export type ToldNote = z.infer<typeof ToldNote>;
+
 /** What of the history the model sees in one call: decided by `assemble`, applied by `call_model` (law 5). */
 export const ViewPlan = z.object({
   /** Index of the first message that is shown of what pruning leaves of the visible history. */
@@ -106,6 +116,10 @@ export const LoopState = new StateSchema({
   /** Forced continuations so far: the one thing about a turn that its messages do not tell. */
   forced_count: z.number().int().default(0),
   view: ViewPlan.nullable().default(null),
+  /** What the model was told by notes. */
+  notes: z.array(ToldNote).default([]),
+  /** Names of the tools that the first request has offered; `null` before it. The later ones offer the same. */
+  offered: z.array(z.string()).nullable().default(null),
   /** The other way in which the model is asked since the usual one failed. */
   alternative: z.enum(alternativePlans).nullable().default(null),
   /** The model's answers could not be streamed: they are asked for in one piece. */

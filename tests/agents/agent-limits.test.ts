@@ -2,6 +2,7 @@ import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import type { TestWorkflow, TestWorkflowOptions } from "../support/workflow.ts";
 import { agentFiles, askedBy, hands, scriptsOf, startWithAgents } from "./agent-flow.ts";
+import { mayCall } from "@millrace/testing/model-server";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {
@@ -47,9 +48,7 @@ describe("the limits of an agent", () => {
         if (askedBy(request) === "caller") {
           return request.messages.length > 3 ? { text: "Done." } : hands("parallel", { busy: "Go" });
         }
-        return request.body.tools === undefined
-          ? { text: "I must stop." }
-          : reads(`file-${request.messages.length}.txt`);
+        return !mayCall(request) ? { text: "I must stop." } : reads(`file-${request.messages.length}.txt`);
       },
     });
     const { messages } = await flow.send("Work", { ...free, limits: { max_iterations: 3 } });
@@ -66,7 +65,7 @@ describe("the limits of an agent", () => {
         if (askedBy(request) === "busy") return { text: "Done." };
         const round = request.messages.length;
         const subagents = names.map((name, index) => ({ name, task: `part ${index} of round ${round}` }));
-        return request.body.tools === undefined
+        return !mayCall(request)
           ? { text: "All rounds are used up." }
           : { toolCalls: [{ name: "run_named_subagents", arguments: { mode: "serial", subagents } }] };
       },

@@ -4,6 +4,7 @@ import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import type { TestWorkflow, TestWorkflowOptions } from "../support/workflow.ts";
 import { agentFiles, askedBy, hands, roundOf, scriptsOf, startWithAgents, textAt } from "./agent-flow.ts";
+import { mayCall } from "@millrace/testing/model-server";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {
@@ -108,7 +109,7 @@ describe("agents that work side by side", () => {
     const flow = await start({
       files: two,
       handler: (request) => {
-        if (request.body.tools === undefined) return { text: "That is all I know.", usage };
+        if (!mayCall(request)) return { text: "That is all I know.", usage };
         if (askedBy(request) === "caller") return { ...hands("parallel", { reader: "Read", writer: "Write" }), usage };
         const path = `none-${roundOf(request)}.txt`;
         return { toolCalls: [{ name: "read_file", arguments: { path } }], usage };

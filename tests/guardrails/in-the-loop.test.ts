@@ -1,6 +1,6 @@
 import { isToolMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { wireText, type ModelStep } from "@millrace/testing/model-server";
+import { wireText, type ModelStep, mayCall } from "@millrace/testing/model-server";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
 
 let running: TestWorkflow | undefined;
@@ -41,7 +41,7 @@ describe("the rules against loops, in the loop", () => {
   it("end the turn with an answer when the model goes on regardless, and keep what was done", async () => {
     const flow = await start({
       files: { a: "alpha" },
-      handler: (request) => (request.toolNames.length > 0 ? reads("a") : { text: "It says alpha." }),
+      handler: (request) => (mayCall(request) ? reads("a") : { text: "It says alpha." }),
     });
     const { messages } = await flow.send("What does a say?");
     expect(messages.at(-1)?.text).toContain("It says alpha.");

@@ -4,7 +4,13 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
 import { EndReason } from "../../src/loop/state.ts";
-import { startModelServer, type ModelRequest, type ModelServer, type ModelStep } from "@millrace/testing/model-server";
+import {
+  startModelServer,
+  type ModelRequest,
+  type ModelServer,
+  type ModelStep,
+  mayCall,
+} from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -25,13 +31,14 @@ const Message = z.looseObject({
 });
 const Status = z.looseObject({ conversation_state: z.looseObject({ state: z.string() }), can_send: z.boolean() });
 
-/** Says something once it has its tools no more; until then it calls them, each time differently. */
+/** Says something once it may call its tools no more; until then it calls them, each time differently. */
 const busy =
   (text: string, tokens = 100) =>
-  ({ index, toolNames }: ModelRequest): ModelStep => {
+  (request: ModelRequest): ModelStep => {
     const usage = { input: tokens - 10, output: 10 };
-    if (toolNames.length === 0) return { text, usage };
-    return { toolCalls: [{ name: "read_file", arguments: { path: index === 0 ? "notes.md" : `${index}.md` } }], usage };
+    if (!mayCall(request)) return { text, usage };
+    const path = request.index === 0 ? "notes.md" : `${request.index}.md`;
+    return { toolCalls: [{ name: "read_file", arguments: { path } }], usage };
   };
 const reads: ModelStep = { toolCalls: [{ name: "read_file", arguments: { path: "notes.md" } }] };
 const never = new Promise<never>(() => undefined);
@@ -101,10 +108,10 @@ const ends: End[] = [
   },
   {
     name: "a guardrail",
-    model: ({ toolNames }) =>
-      toolNames.length === 0
-        ? { text: "The file is not there." }
-        : { toolCalls: [{ name: "read_file", arguments: { path: "missing.md" } }] },
+    model: (request) =>
+      mayCall(request)
+        ? { toolCalls: [{ name: "read_file", arguments: { path: "missing.md" } }] }
+        : { text: "The file is not there." },
     reason: "guardrail",
     says: /^The file is not there\.$/u,
   },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isAIMessage, isToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
 import { startWorkflow, type TestWorkflow, type TestWorkflowOptions } from "../support/workflow.ts";
-import { wireText, type ModelStep } from "@millrace/testing/model-server";
+import { wireText, type ModelStep, mayCall } from "@millrace/testing/model-server";
 
 let running: TestWorkflow | undefined;
 afterEach(async () => {
@@ -123,7 +123,7 @@ describe("the loop", () => {
   it("warns when rounds run out and answers without tools at the limit", async () => {
     const flow = await start({
       files: { a: "1" },
-      handler: (request) => (request.toolNames.length > 0 ? reads("a") : { text: "So far: 1." }),
+      handler: (request) => (mayCall(request) ? reads("a") : { text: "So far: 1." }),
     });
     const { messages } = await flow.send("Look at a", { limits: { max_iterations: 4, soft_warning_at: 3 } });
     expect(flow.model.requests).toHaveLength(4);
@@ -140,7 +140,7 @@ describe("the loop", () => {
     const files = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`${index}`, `line ${index}`]));
     const flow = await start({
       files,
-      handler: ({ index, toolNames }) => (toolNames.length > 0 ? reads(`${index}`) : { text: "All are read." }),
+      handler: (request) => (mayCall(request) ? reads(`${request.index}`) : { text: "All are read." }),
     });
     await flow.send("Read the files one by one", { mode: "free_work", limits: { max_iterations: 20 } });
     expect(flow.model.requests).toHaveLength(20);
@@ -155,7 +155,7 @@ describe("the loop", () => {
   it("answers from what it knows when the model has nothing to say at the limit", async () => {
     const flow = await start({
       files: { a: "one" },
-      handler: (request) => (request.toolNames.length > 0 ? reads("a") : { text: "" }),
+      handler: (request) => (mayCall(request) ? reads("a") : { text: "" }),
     });
     const { messages } = await flow.send("Look at a", { limits: { max_iterations: 2 } });
     expect(lastText(messages)).toContain("limit of rounds");

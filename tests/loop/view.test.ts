@@ -91,6 +91,8 @@ function stand(
     forced: null,
     forced_count: 0,
     view: null,
+    notes: [],
+    offered: null,
     alternative: null,
     unstreamed: false,
     failure: null,

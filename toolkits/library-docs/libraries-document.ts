@@ -21,8 +21,8 @@ function librariesDocument(source: Libraries): DocumentSource {
         kind: "library_docs",
         count: libraries.length,
         problems: problems.length,
-        tell({ prompts }) {
-          if (documents.length === 0) return null;
+        tell({ before, prompts }) {
+          if (before !== undefined || documents.length === 0) return null;
           const names = [...new Set(documents.map(({ library }) => library))];
           const docs = documents.map(({ text }) => text).join("\n\n");
           return {

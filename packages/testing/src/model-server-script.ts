@@ -81,6 +81,11 @@ export interface ModelRequest {
   toolNames: string[];
 }
 
+/** Whether the model may call a tool: some are offered, and it is not told to call none. */
+export function mayCall({ toolNames, body }: Pick<ModelRequest, "toolNames" | "body">): boolean {
+  return toolNames.length > 0 && body["tool_choice"] !== "none";
+}
+
 /** The text of a message; parts that are not text are left out. */
 export function wireText(message: WireMessage): string {
   const parts = z.array(z.looseObject({ text: z.string() }).or(z.looseObject({}))).safeParse(message.content);

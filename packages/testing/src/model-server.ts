@@ -16,7 +16,7 @@ import {
 } from "./model-server-script.ts";
 
 export type { ModelRequest, ModelStep, ScriptedToolCall, WireMessage } from "./model-server-script.ts";
-export { wireText } from "./model-server-script.ts";
+export { mayCall, wireText } from "./model-server-script.ts";
 
 /** What the server answers: `script` in order, one step per request, or whatever `handler` says. */
 export interface ModelServerOptions {

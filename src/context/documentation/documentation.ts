@@ -7,6 +7,8 @@ import { overflowAt } from "../view.ts";
 /** What a document may depend on: the files at hand, relative to the workspace, and the tools that may be called. */
 export interface Reading {
   files: readonly string[];
+  /** Files for which the model has been told already: then only what is new is told, and nothing that all files share. */
+  before?: readonly string[];
   toolNames: ReadonlySet<string>;
   prompts: Prompts;
 }
@@ -70,6 +72,12 @@ function pairOf(kind: string, told: { text: string; acknowledgement: string }): 
   const pair = { kind, messages, tokens: countMessages(messages), ...told };
   lastPairs.set(kind, pair);
   return pair;
+}
+
+/** What counts only for files that the model has come to since, as one text; `null` where nothing does. */
+export function laterDocumentation(documents: readonly LoadedDocument[], reading: Required<Reading>): string | null {
+  const texts = documents.flatMap((document) => document.tell(reading)?.text ?? []);
+  return texts.length === 0 ? null : texts.join("\n\n");
 }
 
 /** The share of the window that documentation may have at most, so that there is room for a conversation. */

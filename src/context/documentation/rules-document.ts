@@ -17,8 +17,13 @@ export function rulesDocument(source: RuleSource): DocumentSource {
         kind: rulesKind,
         count: rules.length,
         problems: warnings.length,
-        tell({ files, prompts }) {
-          const text = rulesText(selectRules(rules, files));
+        tell({ files, before, prompts }) {
+          const selected = selectRules(rules, files);
+          const known = before === undefined ? undefined : selectRules(rules, before).applied;
+          const text =
+            known === undefined
+              ? rulesText(selected)
+              : rulesText({ applied: selected.applied.filter((rule) => !known.includes(rule)), others: [] });
           if (text === "") return null;
           return { text: prompts.text(userRules, { rules: text }), acknowledgement: prompts.text(userRulesRead, {}) };
         },

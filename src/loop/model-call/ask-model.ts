@@ -9,7 +9,7 @@ import { callWithRetry } from "@millrace/models/resilience/resilience";
 import type { ModelPrice } from "@millrace/models/registry/model-profile";
 import { toLangChainTools } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
-import { toldTools, callableTools, isForcedNow } from "./callable-tools.ts";
+import { toldTools, isForcedNow } from "./callable-tools.ts";
 import { ContinuedModel } from "../reply/continued-model.ts";
 import { withUsage } from "./fill-usage.ts";
 import { heldToJson } from "./held-to-json.ts";
@@ -56,7 +56,7 @@ export async function ask(
       emit(config, { type: "agentic_loop.error", error_type: "output_not_continued", message: errorMessage(error) }),
   });
   whole.disableStreaming ||= state.unstreamed;
-  const bound = bindTools(model, whole, offered, { ...call, model: name });
+  const bound = bindTools(model, whole, offered, { name, choice: toolChoice(state, call) });
   move(config, "stream_started", state.phase, state.iteration_count);
   const time = Math.max(1000, remainingMs(workedMs(call.clock, state, Date.now()), call.limits));
   const request = (options: Partial<BaseChatModelCallOptions>): Promise<AIMessageChunk> =>
@@ -99,17 +99,21 @@ function bindTools(
   model: BaseChatModel,
   whole: ContinuedModel,
   tools: Tool[],
-  call: LoopCall,
+  { name, choice }: { name: string; choice: string | undefined },
 ): Pick<BaseChatModel, "invoke"> {
   if (tools.length === 0) return whole;
   if (model.bindTools === undefined) {
-    throw new AppError("unavailable_tool_mode", `The model ${call.model} cannot call tools.`, {
+    throw new AppError("unavailable_tool_mode", `The model ${name} cannot call tools.`, {
       suggestion: "Choose a model that can, or set chat_mode to chat.",
     });
   }
-  const isForced = tools.some(({ name }) => name === call.forcedTool);
-  const forced = isForced && call.forcedTool !== undefined ? { tool_choice: call.forcedTool } : {};
-  return whole.bindTools(toLangChainTools(tools), forced);
+  return whole.bindTools(toLangChainTools(tools), choice === undefined ? {} : { tool_choice: choice });
+}
+
+/** The tool that has to be called now, or `none` in a closing call; else the model chooses. */
+function toolChoice(state: LoopState, call: LoopCall): string | undefined {
+  if (state.closing !== null) return "none";
+  return isForcedNow(state.messages, call) ? call.forcedTool : undefined;
 }
 
 /** The model that this call asks. */
@@ -127,13 +131,15 @@ export function priceOf(
   return model === call.model ? call.limits.price : modelPrice(model, profilesOf(config));
 }
 
-/** The tools that this call of the model may use; a closing one has none. */
+/**
+ * The tools that a request holds. Within a turn the list stays the same, also where one of them must be called or none may
+ * be, so that each request begins as the one before it.
+ */
 export function offeredTools(state: LoopState, call: LoopCall): Tool[] {
-  if (state.closing !== null || state.alternative === "without_tools") return [];
-  const usable = toldTools({ ...call, tools: callableTools(call, isForcedNow(state.messages, call)) });
-  // Within a turn the list stays the same, so that each request begins as the one before it.
-  call.readsAgain ??= hidesSome(state, call);
-  return call.readsAgain ? usable : usable.filter(({ offered }) => offered?.onlyWhenHistoryCut !== true);
+  if (state.alternative === "without_tools") return [];
+  const told = toldTools(call, state);
+  if (state.offered !== null || hidesSome(state, call)) return told;
+  return told.filter(({ offered }) => offered?.onlyWhenHistoryCut !== true);
 }
 
 const hasCutResult = overGrowingList(false, (found, message) => found || isCutResult(message));

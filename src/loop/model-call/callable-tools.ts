@@ -3,6 +3,7 @@ import { prepareCall } from "../../tools/runtime/run-tool.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
 import { cutCalls } from "../reply/reply-message.ts";
 import type { LoopRequest } from "../request.ts";
+import type { LoopState } from "../state.ts";
 import { writtenArguments } from "../tool-call/tool-task.ts";
 
 /** How often the tool that the user has chosen is asked for while no call of it can be used. */
@@ -38,7 +39,11 @@ export function callableTools(
   return tools.filter(({ name }) => (name === forcedTool) === isForced);
 }
 
-/** The tools that the model is told of. */
-export function toldTools({ tools, hidden }: Pick<LoopRequest, "tools" | "hidden">): Tool[] {
+/** The tools that the model is told of: those of its first request, where that is known. */
+export function toldTools(
+  { tools, hidden }: Pick<LoopRequest, "tools" | "hidden">,
+  { offered }: Pick<LoopState, "offered">,
+): Tool[] {
+  if (offered !== null) return tools.filter(({ name }) => offered.includes(name));
   return hidden === undefined || hidden.size === 0 ? tools : tools.filter(({ name }) => !hidden.has(name));
 }

@@ -96,8 +96,7 @@ function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: numb
 
 /**
  * What the next model call reads of agents, and of other work of toolkits, that has ended in the background. Each is said
- * once: the reply keeps its id, and later calls of the same turn still see it. Agents are looked up only for a session
- * that has asked for some.
+ * once: the reply keeps its id. Agents are looked up only for a session that has asked for some.
  */
 export async function backgroundNews(
   state: Pick<LoopState, "messages">,
@@ -110,7 +109,7 @@ export async function backgroundNews(
   const sessionId = sessionIdOf(config);
   const ended = toolkits.flatMap((toolkit) => toolkit.finishedWork?.(sessionId, toolkitServices) ?? []);
   if (!hasAgents && ended.length === 0) return undefined;
-  const before = toldIn(call.history);
+  const before = new Set([...toldIn(call.history), ...toldIn(state.messages)]);
   const agents = hasAgents ? (await background.list(before)).filter(({ status }) => status === "finished") : [];
   const finished: FinishedWork[] = [
     ...agents.map((agent) => ({ id: agent.session_id, text: (longest: number) => backgroundText(agent, longest) })),
@@ -118,16 +117,15 @@ export async function backgroundNews(
   ].slice(0, mostInNote);
   if (finished.length === 0) return undefined;
   const share = Math.max(100, Math.floor(noteLength / finished.length) - 100);
-  const inTurn = toldIn(state.messages);
   return {
     text: backgroundNote({ summary: finished.map(({ text }) => text(share)).join("\n") }, call.prompts),
-    fresh: finished.map(({ id }) => id).filter((id) => !inTurn.has(id)),
+    fresh: finished.map(({ id }) => id),
   };
 }
 
 /** Says on a reply whom its model was told of. */
 export function withTold(message: AIMessage, news: BackgroundNews | undefined): void {
-  if (news !== undefined && news.fresh.length > 0) message.additional_kwargs[toldKey] = news.fresh;
+  if (news !== undefined) message.additional_kwargs[toldKey] = news.fresh;
 }
 
 const hasSent = overGrowingList(false, (found, message) => found || asksAgents(message));

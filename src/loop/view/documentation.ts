@@ -3,6 +3,7 @@ import { isAIMessage, isHumanMessage, type BaseMessage } from "@langchain/core/m
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import {
   documentPairs,
+  laterDocumentation,
   loadDocuments,
   pairsToDrop,
   type DocumentPair,
@@ -10,7 +11,7 @@ import {
 import { textOf } from "@millrace/engine/message-kinds";
 import { countMessage } from "../../context/tokens/tokens.ts";
 import { plainPath } from "../../guardrails/turn.ts";
-import { builtInPrompts } from "../../prompts/prompts.ts";
+import { builtInPrompts, type Prompts } from "../../prompts/prompts.ts";
 import { filesNamed } from "../../rules/select-rules.ts";
 import { emit, userWords, type LoopCall, type LoopRequest } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
@@ -35,17 +36,16 @@ export async function documentsFor(
 }
 
 /**
- * Chooses what of the documentation the model reads in this iteration, and tells what had to be left out. `fixed`:
+ * Chooses what of the documentation stands before the conversation, and tells what had to be left out. `fixed`:
  * tokens of what is there besides documentation and history. Answers with the number of pairs that are left out.
  */
 export function chooseDocumentation(
-  state: LoopState,
   call: LoopCall,
   { fixed, limit }: { fixed: number; limit: number },
   config: LangGraphRunnableConfig,
 ): number {
   if (call.documents === undefined) return 0;
-  const pairs = pairsOf(state, call, config);
+  const pairs = pairsOf(call);
   const request = call.history.findLast((message) => isHumanMessage(message));
   const needed = fixed + (request === undefined ? 0 : countMessage(request));
   const dropped = pairsToDrop(pairs, needed, limit);
@@ -60,19 +60,34 @@ export function chooseDocumentation(
 }
 
 /** Makes the choice of `chooseDocumentation` again, where a restart has come between it and the model call. */
-export function recallDocumentation(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): void {
+export function recallDocumentation(state: LoopState, call: LoopCall): void {
   if (call.documents === undefined || call.documentation !== undefined) return;
-  call.documentation = messagesOf(pairsOf(state, call, config).slice(state.view?.left_out ?? 0));
+  call.documentation = messagesOf(pairsOf(call).slice(state.view?.left_out ?? 0));
 }
 
-function pairsOf(state: LoopState, call: LoopCall, config: LangGraphRunnableConfig): DocumentPair[] {
+function pairsOf(call: LoopCall): DocumentPair[] {
   const { documents = [], files = [] } = call.documents ?? {};
-  const touched = filesTouched(state.messages).map((file) => inWorkspace(file, servicesOf(config).workspace));
-  return documentPairs(documents, {
-    files: [...files, ...touched],
-    toolNames: new Set(call.tools.map(({ name }) => name)),
-    prompts: call.prompts ?? builtInPrompts,
-  });
+  return documentPairs(documents, { ...readingOf(call), files });
+}
+
+function readingOf({ tools, prompts }: LoopCall): { toolNames: ReadonlySet<string>; prompts: Prompts } {
+  return { toolNames: new Set(tools.map(({ name }) => name)), prompts: prompts ?? builtInPrompts };
+}
+
+/**
+ * Documentation that counts for files which the last calls were the first to name. It is told after their results, and
+ * not before the conversation, so that requests begin alike.
+ */
+export function documentationSince(messages: readonly BaseMessage[], call: LoopCall, workspace: string): string | null {
+  if (call.documents === undefined) return null;
+  const { documents, files } = call.documents;
+  const last = messages.findLastIndex((message) => isAIMessage(message));
+  const touched = (some: readonly BaseMessage[]): string[] =>
+    filesTouched(some).map((file) => inWorkspace(file, workspace));
+  const before = [...files, ...touched(messages.slice(0, Math.max(0, last)))];
+  const now = touched(messages.slice(Math.max(0, last)));
+  if (now.every((file) => before.includes(file))) return null;
+  return laterDocumentation(documents, { ...readingOf(call), files: [...before, ...now], before });
 }
 
 function messagesOf(pairs: readonly DocumentPair[]): BaseMessage[] {

@@ -31,10 +31,10 @@ export function planView(state: LoopState, call: LoopCall, config: LangGraphRunn
   const shown = shownOf(state, call, zone);
   tellPruning(shown, call, config);
   const system = countText(call.system);
-  const rest = countText(call.instruction ?? "") + toolTokens(toldTools(call));
+  const rest = countText(call.instruction ?? "") + toolTokens(toldTools(call, state)) + notesTokens(state);
   const eachTokens = hasHints(call) ? hintTokens : 0;
   const fixed = system + rest + countMessages(shown.turn) + shown.turn.length * eachTokens;
-  const left_out = chooseDocumentation(state, call, { fixed, limit }, config);
+  const left_out = chooseDocumentation(call, { fixed, limit }, config);
   const documentation = countMessages(call.documentation ?? []);
   const core = call.parts === undefined ? system : countText(coreText(call));
   const optional = system - core;
@@ -107,6 +107,10 @@ export function systemInView({ view }: Pick<LoopState, "view">, call: LoopCall):
 /** Tokens that a model may read, by its profile and the operator's word. */
 export function windowOf(model: string, config: LangGraphRunnableConfig): number {
   return modelLimits(model, servicesOf(config).contextLimit, profilesOf(config)).context;
+}
+
+function notesTokens({ notes }: Pick<LoopState, "notes">): number {
+  return notes.reduce((tokens, { text }) => tokens + countText(text), 0);
 }
 
 function coreText({ parts = [] }: LoopCall): string {

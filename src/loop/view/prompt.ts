@@ -17,26 +17,21 @@ import { messagesInView, systemInView } from "./plan-view.ts";
 import type { LoopCall } from "../request.ts";
 import { findingsOf } from "../limits/review.ts";
 import { hasHints, hinted, shownOf } from "./shown.ts";
-import type { LoopState } from "../state.ts";
+import type { LoopState, ToldNote } from "../state.ts";
 
 /**
  * The view: system text, documentation, the shown part of the history, this turn's messages, and the notes of this call, in whole characters: a name that the model made up may hold half of one.
  */
 export function promptOf(state: LoopState, call: LoopCall): BaseMessage[] {
-  const { zone = Infinity } = state.view ?? {};
-  const { tokens } = shownOf(state, call, zone);
   const shown = messagesInView(state, call);
   const instruction = call.instruction === undefined ? [] : [new HumanMessage(call.instruction.toWellFormed())];
-  const messages = hinted([...shown.history, ...instruction, ...shown.turn], state, call);
+  const messages = hinted([...shown.history, ...instruction, ...withNotes(shown.turn, state)], state, call);
   const less = lessOf(messages, state, call);
   const body = less?.body ?? withForcedRounds(messages, call.prompts);
-  const news = call.news === undefined ? [] : [call.news.text];
   const notes = [
     ...leftNote(shown.left, call),
     ...(less?.notes ?? []),
-    ...news,
-    ...roomNote(tokens, zone, call),
-    ...notesFor(state, call),
+    ...newNotes(state, call).map(({ text }) => text),
   ];
   return [
     systemMessage(systemInView(state, call)),
@@ -81,12 +76,46 @@ function withForcedRounds(messages: readonly BaseMessage[], prompts: Prompts | u
   });
 }
 
-/** How much room the conversation has, for a model that may prune by itself. */
-function roomNote(tokens: number, zone: number, call: LoopCall): string[] {
-  return hasHints(call) ? [pruneNote({ tokens, zone, tool: writeTool }, call.prompts)] : [];
+/** The messages of this call of the loop with the notes that the model got between them. */
+function withNotes(turn: readonly BaseMessage[], { messages, notes }: LoopState): BaseMessage[] {
+  if (notes.length === 0) return [...turn];
+  const places = new Map(messages.map(({ id }, place) => [id, place]));
+  const woven: BaseMessage[] = [];
+  let next = 0;
+  const add = (before: number): void => {
+    for (let note = notes[next]; note !== undefined && note.after <= before; note = notes[next]) {
+      woven.push(noteMessage(note.text));
+      next += 1;
+    }
+  };
+  for (const message of turn) {
+    add(places.get(message.id) ?? -1);
+    woven.push(message);
+  }
+  add(messages.length);
+  return woven;
 }
 
-/** The notes of this call only: they travel apart from the system text, which stays the same. */
+/** What this request tells the model besides the conversation; what it was told already is not said again. */
+export function newNotes(state: LoopState, call: LoopCall): ToldNote[] {
+  const after = state.messages.length;
+  const given = [call.rules, call.news?.text].filter((text) => text !== null && text !== undefined);
+  const texts = [...given, ...notesFor(state, call)];
+  const isNew = (text: string): boolean => !state.notes.some((note) => note.text === text);
+  return [...roomNote(state, call), ...texts.filter(isNew).map((text) => ({ after, text }))];
+}
+
+/** How much room the conversation has, for a model that may prune by itself: at first, and when it is a tenth less. */
+function roomNote(state: LoopState, call: LoopCall): ToldNote[] {
+  if (!hasHints(call)) return [];
+  const { zone = Infinity } = state.view ?? {};
+  const { tokens } = shownOf(state, call, zone);
+  const tenths = Math.floor((tokens * 10) / zone);
+  if (state.notes.findLast((note) => note.tenths !== undefined)?.tenths === tenths) return [];
+  return [{ after: state.messages.length, text: pruneNote({ tokens, zone, tool: writeTool }, call.prompts), tenths }];
+}
+
+/** The notes that the state of the work calls for; they travel apart from the system text, which stays the same. */
 function notesFor(state: LoopState, call: LoopCall): string[] {
   const { tools, limits, prompts } = call;
   if (state.forced !== null) return [state.forced.prompt];

@@ -1,5 +1,6 @@
 import { homedir, release, type, userInfo } from "node:os";
 import { basename } from "node:path";
+import { isHumanMessage } from "@langchain/core/messages";
 import { LRUCache } from "lru-cache";
 import type { Value } from "../../prompts/template.ts";
 import type { GraphState, RunContext } from "../../state.ts";
@@ -20,7 +21,7 @@ export function identityValues(state: GraphState, workspace: string, context: Ru
     os: `${type()} ${release()}`,
     shell: shell(),
     home: homedir(),
-    today: new Date().toISOString().slice(0, 10),
+    today: todayOf(state),
     workspace_files: files,
     git_branch: branch,
     user_name: context.user_name ?? null,
@@ -33,6 +34,16 @@ function factsOf(session: string, workspace: string): ProjectFacts {
   const facts = told.get(key) ?? projectFacts(workspace);
   told.set(key, facts);
   return facts;
+}
+
+/** The days on which turns have begun: a turn that goes on after midnight begins its requests alike. */
+const days = new LRUCache<string, string>({ max: 1000 });
+
+function todayOf({ session_id, messages }: Pick<GraphState, "session_id" | "messages">): string {
+  const key = `${session_id} ${messages.findLast((message) => isHumanMessage(message))?.id}`;
+  const day = days.get(key) ?? new Date().toISOString().slice(0, 10);
+  days.set(key, day);
+  return day;
 }
 
 function ofToolkits(state: GraphState, context: RunContext): Record<string, Value> {

@@ -19,8 +19,8 @@ export function externalToolsDocument(source: ExternalToolSource, workspace: str
         kind: "external_tools",
         count: tools.length,
         problems: problems.length,
-        tell({ toolNames, prompts }) {
-          if (tools.length === 0 || toolNames.size === 0) return null;
+        tell({ toolNames, before, prompts }) {
+          if (before !== undefined || tools.length === 0 || toolNames.size === 0) return null;
           const how = toolNames.has(executeCommand.name)
             ? `Run them with ${executeCommand.name}.`
             : "You have no tool that runs commands: where one of these programs would help, tell the user the command.";

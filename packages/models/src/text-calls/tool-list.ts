@@ -26,12 +26,11 @@ export interface ListedTool {
   properties: Readonly<Record<string, unknown>>;
 }
 
-/** The tools among the options of a call, by name; a forced one alone, and none where none may be called. */
+/** The tools among the options of a call, by name; a forced one alone. Where none may be called they stay told, so that the text begins alike. */
 export function listTools(tools: readonly BindToolsInput[], choice: unknown): Map<string, ListedTool> {
   const listed = tools.map((tool) => listedTool(tool));
   const forced = listed.filter(({ text }) => text.name === choice);
-  const offered = choice === "none" ? [] : forced.length > 0 ? forced : listed;
-  return new Map(offered.map((tool) => [tool.text.name, tool]));
+  return new Map((forced.length > 0 ? forced : listed).map((tool) => [tool.text.name, tool]));
 }
 
 /**

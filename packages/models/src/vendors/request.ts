@@ -98,9 +98,11 @@ function functionName(tool: unknown): string | undefined {
   return typeof named === "object" && named !== null && "name" in named ? String(named.name) : undefined;
 }
 
+/** A choice that the vendor does not take is made by what is offered: one tool alone, or none. */
 function withForcedTool(request: SentRequest, thinks: boolean, { forcedTool }: Quirks): SentRequest {
   const { tool_choice, tools, ...rest } = request;
   const isTaken = forcedTool === "always" || (forcedTool === "unless_thinking" && !thinks);
+  if (!isTaken && tool_choice === "none") return rest;
   if (isTaken || !isForced(tool_choice)) return request;
   const name = functionName(tool_choice);
   const offered = name === undefined ? tools : tools?.filter((tool) => functionName(tool) === name);
