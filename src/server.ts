@@ -67,7 +67,13 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const index = openItemIndex(custom.index, models, logger);
   if (index !== undefined) items.useIndex(index);
   const changedFiles = createChangedFiles();
-  const toolkitParts = openToolkits({ config, workspace, logger, storage, changedFiles });
+  const toolkitParts = openToolkits({
+    config,
+    workspace,
+    logger,
+    storage: { tasks: storage.tasks, sessions: storage.sessions, items },
+    changedFiles,
+  });
   const { services: toolkitServices } = toolkitParts;
   const lent = {
     ...lentServices(config, storage, workspace, logger),

@@ -17,6 +17,7 @@ import { completedReply, partialReply, removal, replaceable, wordsOfStop } from 
 import { presetOf } from "./preset-action.ts";
 import { readIntent } from "./intent/read-intent.ts";
 import { requestOf } from "./turn/request-words.ts";
+import { writeSessionTexts } from "./system-text/session-texts.ts";
 import { beginTurn, endTurn } from "./turn/turn.ts";
 
 /**
@@ -65,7 +66,8 @@ async function completeReply(state: GraphState, config: LangGraphRunnableConfig)
 /** Reads the intent and sends the turn on its way; asks before an unclear one, and answers what needs no tools. */
 async function takeUp(before: GraphState, config: LangGraphRunnableConfig) {
   const begun = beginTurn(before, config);
-  const state = { ...before, ...begun };
+  const written = await writeSessionTexts(before, runContext(config), config);
+  const state = { ...before, ...begun, ...written };
   const read = readIntent(state, before.clarification !== null, config);
   const { route: found, reason, ...wanted } = read;
   const request = requestOf(state.messages);
@@ -78,6 +80,7 @@ async function takeUp(before: GraphState, config: LangGraphRunnableConfig) {
   emit(config, { type: "intent", route, reason, ...wanted });
   const update = {
     ...begun,
+    ...written,
     session_id: sessionIdOf(config) || state.session_id,
     wanted,
     route,

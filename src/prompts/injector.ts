@@ -25,6 +25,8 @@ export interface ContextLayer {
 export interface SystemParts {
   /** L0: whose identity, and the values that it may use, or the client's own text. `null`: none, as a workflow may choose. */
   identity?: { profile: string; values: Readonly<Record<string, Value>> } | { own: string } | null;
+  /** Texts that were written for the session at its first turn; the same through it. */
+  kept?: readonly ContextLayer[];
   /** What the conversation itself was given as system texts, filled; the same through a session. */
   session?: string;
   /** L1: what this call is about, filled. */
@@ -65,6 +67,7 @@ export function systemParts(parts: SystemParts, prompts: Prompts = builtInPrompt
       pieces.push({ name, section: "implicit_context", text: `${layerSeparator}${text}`, ...optional, ...own });
     }
   };
+  for (const { name, text } of parts.kept ?? []) add(name, "system_prompt", text);
   if (session !== undefined) add("session", "system_prompt", session);
   if (task !== undefined) add("task", "system_prompt", task);
   addLayers(context.before, { isOptional: true });

@@ -4,6 +4,7 @@ import { code } from "../../toolkits/code/index.ts";
 import { conversation } from "./conversation.ts";
 import { documents } from "../../toolkits/documents/index.ts";
 import { files } from "./files.ts";
+import { memory } from "../../toolkits/memory/index.ts";
 import { planner } from "../../toolkits/planner/index.ts";
 import { shell } from "../../toolkits/shell/index.ts";
 import { libraryDocs } from "../../toolkits/library-docs/index.ts";
@@ -20,6 +21,7 @@ export const toolkits: readonly Toolkit[] = [
   mcp,
   shell,
   planner,
+  memory,
   conversation,
   agents,
   circuits,

@@ -32,6 +32,29 @@ export interface PresetAction {
   task: (state: GraphState, prompts: Prompts) => string;
 }
 
+/**
+ * A text that the model is given from the first turn of a session to its last, always the same, so that a provider can
+ * cache what begins with it. It is written once and kept in a field of the state.
+ */
+export interface SessionText {
+  /** The toolkit's field of the state: `null` until the text is written, empty where there is nothing to say. */
+  field: string;
+  /** At the first turn; `tokens` is how long the text may be. What it throws becomes a warning. */
+  write(about: SessionStart, signal: AbortSignal): Promise<string>;
+}
+
+/** A session before its first model call. */
+export interface SessionStart {
+  /** The user's first words. */
+  request: string;
+  tokens: number;
+  services: ToolkitServices;
+  context: RunContext;
+  prompts: Prompts;
+  /** Reports what had to be left out of the text. */
+  warn(reason: string): void;
+}
+
 /** What a toolkit adds to the workflow. The names of all of it are its own: no two toolkits share one. */
 export interface ToolkitWorkflow {
   /** Fields of the state: zod schemas with a default. Its tools write them with `session` of their results. */
@@ -48,6 +71,7 @@ export interface ToolkitWorkflow {
   facts?: (state: GraphState) => Readonly<Record<string, string | null>>;
   /** Variables that every identity may use, and their values. */
   identityVariables?: Readonly<Record<string, (state: GraphState, context: RunContext) => Value>>;
+  sessionText?: SessionText;
   /** Files that the session works on, for rules that are given by path. */
   files?: (state: GraphState) => readonly (string | null)[];
 }
@@ -61,7 +85,7 @@ export interface ToolkitServer {
   /** Names of all tools that the program brings. */
   toolNames: ReadonlySet<string>;
   logger: Logger;
-  storage: Pick<Storage, "tasks">;
+  storage: Pick<Storage, "tasks"> & Partial<Pick<Storage, "items" | "sessions">>;
   changedFiles?: ChangedFiles | undefined;
   /** Whether runs of this server may use the toolkit. */
   isEnabled: boolean;
@@ -116,6 +140,11 @@ export interface Toolkit {
    * workspace (`entries`) or the state show this kind of work. Left out: always.
    */
   isWanted?: (about: { request: string; entries: readonly string[]; state: GraphState }) => boolean;
+  /**
+   * Whether the server and the run have what the tools need. Where not, a run gets them only by name, and the tools say
+   * what is missing. Left out: always.
+   */
+  isAvailable?: (about: { services: ToolkitServices; context: RunContext }) => boolean;
   /** The texts that are of this work alone. */
   templates: readonly Template[];
   /** The profile of a run that names this toolkit and no profile. */

@@ -21,6 +21,7 @@ type Ids = Record<
   | "cron_id"
   | "task_id"
   | "schedule_id"
+  | "memory_id"
   | keyof ReturnType<typeof ofTheWorkflow>,
   string
 >;
@@ -68,6 +69,16 @@ async function adasTask(): Promise<Pick<Ids, "task_id" | "schedule_id">> {
   return { task_id, schedule_id };
 }
 
+/** Whether this program has the memory of users. */
+const hasMemory = toolkits.some(({ name }) => name === "memory");
+
+/** A memory of Ada's. */
+async function adasMemory(): Promise<Pick<Ids, "memory_id">> {
+  const body = { kind: "fact", content: `${canary} ${crypto.randomUUID()}` };
+  const { id: memory_id } = Made.parse(await json(server.send("POST", "/api/memory", body, ada))).data;
+  return { memory_id };
+}
+
 /** A session of Ada's with a question that waits, a past, and a canary wherever a text can stand. */
 async function adasThread(): Promise<Ids> {
   const { thread_id } = HasIds.parse(
@@ -83,6 +94,7 @@ async function adasThread(): Promise<Ids> {
   );
   return {
     ...(hasPlanner ? await adasTask() : { task_id: "none", schedule_id: "none" }),
+    ...(hasMemory ? await adasMemory() : { memory_id: "none" }),
     thread_id,
     cron_id,
     run_id: run?.run_id ?? "",
@@ -113,6 +125,7 @@ function missingIds(): Ids {
     interrupt_id: id().replaceAll("-", ""),
     task_id: id(),
     schedule_id: id(),
+    memory_id: id().slice(0, 8),
     ...ofTheWorkflow(),
   };
 }
@@ -139,6 +152,7 @@ function bodyOf({ method, path }: DescribedRoute, ids: Ids): object | undefined 
   if (path.endsWith("/stream/events")) return { channels: ["values", "lifecycle"] };
   if (path.endsWith("/schedules")) return { scheduled_date: "2026-04-02" };
   if (path === "/api/tasks/{task_id}") return { title: "taken over" };
+  if (path === "/api/memory/{memory_id}") return { content: "taken over" };
   if (path.endsWith("/messages")) return { messages: [{ role: "user", content: "taken over" }] };
   return {};
 }
@@ -183,6 +197,7 @@ async function adasView(ids: Ids): Promise<string> {
     seen.push(await json(server.send("GET", `/threads/${ids.thread_id}${path}`, undefined, ada)));
   seen.push(await json(server.send("POST", "/runs/crons/search", { thread_id: ids.thread_id }, ada)));
   if (hasPlanner) seen.push(await json(server.send("GET", `/api/tasks/${ids.task_id}`, undefined, ada)));
+  if (hasMemory) seen.push(await json(server.send("GET", `/api/memory/${ids.memory_id}`, undefined, ada)));
   return JSON.stringify(seen);
 }
 

@@ -4,15 +4,8 @@ import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
 import { Client } from "langsmith";
 import { createAnonymizer } from "langsmith/anonymizer";
 import type { Config } from "./config/config.ts";
-import { isSecret } from "./config/api-keys.ts";
+import { isSecret, secretForms } from "./config/api-keys.ts";
 import { withTimeout } from "./concurrency/abort.ts";
-
-/** What looks like a secret wherever it stands. */
-const secretPatterns = [
-  { pattern: /\b(?:sk|pk|lsv2|ghp|xox[abp])[-_][A-Za-z0-9_-]{12,}/gu, replace: "[redacted]" },
-  { pattern: /\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*/giu, replace: "Bearer [redacted]" },
-  { pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/gu, replace: "[redacted]" },
-];
 
 /** The process's way to LangSmith. `flush` sends what waits, within `limitMs`; an unreachable server never holds it up. */
 export interface Tracing {
@@ -36,7 +29,7 @@ export function createTracing(config: Config, usedKeys: () => readonly string[] 
   const anonymize = (text: string): string => {
     const known = [...configured, ...usedKeys()].filter((key) => key.length >= 6);
     const without = known.reduce((rest, key) => rest.replaceAll(key, "[redacted]"), text);
-    return secretPatterns.reduce((rest, { pattern, replace }) => rest.replace(pattern, replace), without);
+    return secretForms.reduce((rest, { pattern, replace }) => rest.replace(pattern, replace), without);
   };
   const client = new Client({
     ...(config.langsmith.apiKey === undefined ? {} : { apiKey: config.langsmith.apiKey }),

@@ -15,7 +15,7 @@ import { runContext } from "./node-request.ts";
 import { onceATurn } from "./once-a-turn.ts";
 import { runToolkits } from "./run-toolkits.ts";
 import { checkVendorSearch, searchAhead } from "./search-ahead.ts";
-import type { GatheredContext } from "./system-layers.ts";
+import type { GatheredContext } from "../system-text/system-layers.ts";
 
 const once = onceATurn<GatheredContext["before"]>();
 

@@ -16,6 +16,7 @@ import type { WorkingRole } from "@millrace/models/registry/roles";
 import { textOfParts } from "../../prompts/injector.ts";
 import { LoopLimits, type RunContext, type GraphState } from "../../state.ts";
 import { composedContext } from "../../toolkits/composition.ts";
+import type { Toolkit } from "../../toolkits/toolkit.ts";
 import { clientTools } from "../../tools/conversation/client-tool.ts";
 import { createRegistry } from "../../tools/runtime/registry.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
@@ -23,9 +24,10 @@ import { hiddenTools } from "./hidden-tools.ts";
 import { modelForWork } from "./node-model.ts";
 import { isPlanning, planningTools } from "../planning.ts";
 import { readingOf } from "./reading.ts";
-import { hasWeb, isReplaced, profileOf, profileParts, runToolkits } from "./run-toolkits.ts";
-import { instructionsIn } from "./session-instructions.ts";
-import { systemOf, type GatheredContext } from "./system-layers.ts";
+import { availableToolkits, hasWeb, isReplaced, profileOf, profileParts, runToolkits } from "./run-toolkits.ts";
+import { instructionsIn } from "../system-text/session-instructions.ts";
+import { sessionTexts } from "../system-text/session-texts.ts";
+import { systemOf, type GatheredContext } from "../system-text/system-layers.ts";
 
 /** What was read of a task's configuration: a node asks for it in many places. */
 const contexts = new WeakMap<LangGraphRunnableConfig, RunContext>();
@@ -60,9 +62,10 @@ export function offeredTools(context: RunContext, config: LangGraphRunnableConfi
   const { addedTools = [], allowedTools, web } = servicesOf(config);
   const all = [...runToolkits(context, config).flatMap(({ tools }) => tools), ...addedTools];
   const known = createRegistry(all.filter(({ name }) => allowedTools?.has(name) ?? true));
-  const others =
-    context.tools ??
-    known.defaults().flatMap((tool) => (hasWeb(tool, web) && hasDocument(tool, context) ? [tool.name] : []));
+  const available = availableToolkits(context, config);
+  const isUsable = (tool: Tool): boolean =>
+    hasWeb(tool, web) && hasDocument(tool, context) && isAvailable(tool, available, config);
+  const others = context.tools ?? known.defaults().flatMap((tool) => (isUsable(tool) ? [tool.name] : []));
   const named = known.restrict(context.selected_tool === undefined ? others : [context.selected_tool, ...others]);
   // Whoever sent an agent is not there to carry out its calls.
   const own = context.agent === undefined ? clientTools(context.client_tools ?? []) : [];
@@ -71,6 +74,12 @@ export function offeredTools(context: RunContext, config: LangGraphRunnableConfi
   if (agentsOf(config).length > 0) return offered;
   // Without agents there is nobody to hand work to; a user who has chosen the tool is told so by its result.
   return offered.filter((tool) => tool.offered?.mayDelegate !== true || tool.name === context.selected_tool);
+}
+
+/** Whether the toolkit that brings a tool is available; tools of other sources always are. */
+function isAvailable({ name }: Tool, available: readonly Toolkit[], config: LangGraphRunnableConfig): boolean {
+  const has = (toolkit: Toolkit): boolean => toolkit.tools.some((tool) => tool.name === name);
+  return available.some(has) || (servicesOf(config).addedTools ?? []).some((tool) => tool.name === name);
 }
 
 /** The document of the editor can be changed where its whole text has come with the run; it is the user's, not an agent's. */
@@ -113,7 +122,8 @@ export function nodeRequest(
   const conversation_summary = summaryFor(model, state, context, config);
   // An answer that is for the program follows its own task alone.
   const session = options.silent === true ? "" : instructionsIn(state.messages, model, config);
-  const asked = { session, task, workspace, prompts, profile, gathered: options.gathered };
+  const kept = options.silent === true ? [] : sessionTexts(state, context, config);
+  const asked = { kept, session, task, workspace, prompts, profile, gathered: options.gathered };
   const parts = systemOf({ ...state, conversation_summary }, context, asked);
   return {
     node,

@@ -11,6 +11,12 @@ export function runToolkits(context: RunContext, config: RunnableConfig): readon
   return chosenToolkits(context.toolkits, servicesOf(config).toolkits);
 }
 
+/** The toolkits of this run that have what their tools need. */
+export function availableToolkits(context: RunContext, config: RunnableConfig): readonly Toolkit[] {
+  const { toolkitServices: services } = servicesOf(config);
+  return runToolkits(context, config).filter(({ isAvailable }) => isAvailable?.({ services, context }) ?? true);
+}
+
 /** Whose identity the assistant has: as the run says, else that of a toolkit it names, else the general one. */
 export function profileOf(context: RunContext, config: RunnableConfig): string {
   return context.profile ?? identityOfToolkits(context.toolkits, servicesOf(config).toolkits) ?? "general";

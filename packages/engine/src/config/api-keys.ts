@@ -76,3 +76,10 @@ export const apiKeys = commaList.transform((entries, context) => {
 export function isSecret(name: string): boolean {
   return /_(?:KEYS?|SECRET)$/u.test(name);
 }
+
+/** What looks like a secret wherever it stands. */
+export const secretForms = [
+  { pattern: /\b(?:sk|pk|lsv2|ghp|xox[abp])[-_][A-Za-z0-9_-]{12,}/gu, replace: "[redacted]" },
+  { pattern: /\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*/giu, replace: "Bearer [redacted]" },
+  { pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/gu, replace: "[redacted]" },
+];

@@ -76,6 +76,7 @@ const Environment = z.object({
   MILLRACE_PLANNER_URL: optionalUrl,
   MILLRACE_PLANNER_KEY: optionalText,
   MILLRACE_CONFIRM_TASKS: z.enum(["on", "off"]).default("off"),
+  MILLRACE_MEMORY: z.enum(["on", "off"]).default("on"),
   MILLRACE_TOOL_HOOKS: z.enum(["on", "off"]).default("on"),
   MILLRACE_TOOL_HELP: z.enum(["comments", "run"]).default("comments"),
   MILLRACE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),

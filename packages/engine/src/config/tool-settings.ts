@@ -23,6 +23,8 @@ export interface ToolSettings {
   planner: PlannerSettings | undefined;
   /** Whether the deletion of a task has to be confirmed. */
   confirmTasks: boolean;
+  /** Whether facts and preferences of users are kept from one session to the next. */
+  memory: boolean;
 }
 
 /** What the environment says of tools. */
@@ -38,6 +40,7 @@ export interface ToolEnvironment {
   MILLRACE_PLANNER_URL?: string | undefined;
   MILLRACE_PLANNER_KEY: string | undefined;
   MILLRACE_CONFIRM_TASKS: "on" | "off";
+  MILLRACE_MEMORY: "on" | "off";
 }
 
 /** The tools as the environment has them. Throws `config` where that cannot be said. */
@@ -53,6 +56,7 @@ export function toolSettings(values: ToolEnvironment): ToolSettings {
     criticalFiles: values.MILLRACE_CRITICAL_FILES,
     planner: plannerSettings(values),
     confirmTasks: values.MILLRACE_CONFIRM_TASKS === "on",
+    memory: values.MILLRACE_MEMORY === "on",
   };
 }
 

@@ -21,6 +21,7 @@ export function systemOf(
   state: GraphState,
   context: RunContext,
   request: {
+    kept: readonly ContextLayer[];
     session: string;
     task: string;
     workspace: string;
@@ -29,7 +30,7 @@ export function systemOf(
     gathered: GatheredContext | undefined;
   },
 ): SystemPart[] {
-  const { session, task, workspace, prompts, profile, gathered } = request;
+  const { kept, session, task, workspace, prompts, profile, gathered } = request;
   if (context.agent !== undefined) {
     return [{ name: "agent", section: "system_prompt", text: agentSystemText(context.agent.prompt, prompts) }];
   }
@@ -40,6 +41,7 @@ export function systemOf(
       : { own: context.system };
   const parts = {
     identity: hasIdentity ? identity : null,
+    kept,
     ...(session === "" ? {} : { session }),
     ...(task === "" ? {} : { task }),
     context: { summary: state.conversation_summary, facts: factsOf(state, gathered), ...gathered },

@@ -1,0 +1,91 @@
+import { z } from "zod";
+import { AppError } from "@millrace/engine/errors/errors";
+import type { StoreItem } from "@millrace/engine/storage/items/store-items";
+
+/** Memories of one owner, characters of one, and characters of all. */
+export const limits = { memories: 200, characters: 500, total: 40_000 } as const;
+
+/** What is kept: something that is true of the user, what they like, or the value of a named slot such as `employer`. */
+export const MemoryKind = z.enum(["fact", "preference", "entity"]);
+export type MemoryKind = z.infer<typeof MemoryKind>;
+
+/** A memory is one line of the system text: line breaks become spaces. */
+const Line = z.string().transform((text) => text.normalize("NFC").replaceAll(/\s+/gu, " ").trim());
+/** The words of a memory. */
+export const Content = Line.pipe(
+  z
+    .string()
+    .min(1)
+    .max(limits.characters, { error: `expected at most ${limits.characters} characters; say it shorter` }),
+);
+/** What an entity is to the user. */
+export const Slot = Line.pipe(z.string().min(1).max(60)).describe("what the entity is to the user, such as employer");
+/** The id of a memory: short, since models write it. */
+export const MemoryId = z.string().trim().min(1).max(100);
+
+/** What may be saved; an entity has a slot, and nothing else has one. */
+export const MemoryInput = z
+  .object({ kind: MemoryKind, slot: Slot.nullish(), content: Content })
+  .refine(({ kind, slot }) => (kind === "entity") === (typeof slot === "string"), {
+    error: "expected a slot with the kind entity, such as employer, and with no other kind",
+    path: ["slot"],
+  });
+export type MemoryInput = z.infer<typeof MemoryInput>;
+
+/** What may be changed. */
+export const MemoryChange = z
+  .object({ kind: MemoryKind.optional(), slot: Slot.nullish(), content: Content.optional() })
+  .refine((change) => Object.values(change).some((value) => value !== undefined), {
+    error: "expected at least one of kind, slot and content",
+  });
+export type MemoryChange = z.infer<typeof MemoryChange>;
+
+/** A memory as clients and tools are told of it. */
+export const Memory = z
+  .object({
+    id: z.string(),
+    kind: MemoryKind,
+    slot: z.string().nullable(),
+    content: z.string(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ ref: "Memory" });
+export type Memory = z.infer<typeof Memory>;
+
+const Kept = z.object({ kind: MemoryKind, slot: z.string().nullable().default(null), content: z.string() });
+
+/** The memory that an item of the store holds; `undefined` for an item that somebody else has put there. */
+export function toMemory({ key, value, created_at, updated_at }: StoreItem): Memory | undefined {
+  const kept = Kept.safeParse(value);
+  return kept.success ? { id: key, ...kept.data, created_at, updated_at } : undefined;
+}
+
+/** Whether two memories say the same, or fill the same slot. */
+export function isSame(one: Pick<Memory, "slot" | "content">, other: Pick<Memory, "slot" | "content">): boolean {
+  if (one.slot !== null || other.slot !== null) {
+    return one.slot !== null && other.slot !== null && plain(one.slot) === plain(other.slot);
+  }
+  return plain(one.content) === plain(other.content);
+}
+
+/** A text without its case, width and punctuation. */
+function plain(text: string): string {
+  return text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll(/[\p{P}\s]+/gu, " ")
+    .trim();
+}
+
+/** A memory on one line, as the model reads it; with its id where it may be changed. */
+export function memoryLine({ id, kind, slot, content }: Memory): string {
+  return `- [${id}] ${kind === "entity" ? `${slot ?? "entity"}: ` : kind === "preference" ? "preference: " : ""}${content}`;
+}
+
+/** The failure of an id that no memory of the caller has. */
+export function noMemory(id: string): AppError {
+  return new AppError("not_found", `There is no memory with the id "${id}".`, {
+    suggestion: "List or search the memories to find its id.",
+  });
+}

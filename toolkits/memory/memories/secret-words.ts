@@ -1,0 +1,44 @@
+import { AppError } from "@millrace/engine/errors/errors";
+import { secretForms } from "@millrace/engine/config/api-keys";
+
+/** What says that a secret follows, in English and Chinese. */
+const announced =
+  /(?:pass(?:word|wd|code|phrase)|\bpin(?:\s*code)?|\bsecret(?:\s*key)?|\b(?:access\s*)?token|api[\s_-]?key|private[\s_-]?key|\bcvv|recovery[\s_-]?code|密码|口令|密钥|私钥|令牌|验证码|卡号|身份证号?)(?:\s+(?:for|of|to)\s+.{1,60}?)?\s*(?:is|are|was|[:=：＝]|是|为|叫)\s*\S/iu;
+/** An address with a name and a password. */
+const credentials = /:\/\/[^\s/:@]+:[^\s/@]+@/u;
+/** A web token, and keys of clouds. */
+const keys = /\beyJ[\w-]{10,}\.[\w-]{10,}\.|\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{30,}/u;
+/** A long run of letters and digits, which no language has. */
+const random = /[A-Za-z0-9+_=-]{24,}/gu;
+/** The digits of a card, maybe in groups. */
+const card = /\d(?:[ -]?\d){12,18}/gu;
+
+/** Whether a text holds what looks like a password, a key or the number of a card; `known` are secrets of the server. */
+export function holdsSecret(text: string, known: readonly string[] = []): boolean {
+  return (
+    known.some((secret) => text.includes(secret)) ||
+    secretForms.some(({ pattern }) => text.search(pattern) !== -1) ||
+    [announced, credentials, keys].some((form) => form.test(text)) ||
+    [...text.matchAll(random)].some(([run]) => /[a-z]/u.test(run) && /[A-Z]/u.test(run) && /\d.*\d.*\d/u.test(run)) ||
+    [...text.matchAll(card)].some(([digits]) => isCardNumber(digits.replaceAll(/\D/gu, "")))
+  );
+}
+
+/** The refusal of a text that holds a secret; it does not repeat the text. */
+export function secretRefused(): AppError {
+  return new AppError("permission", "Not saved: the text looks like it holds a password, a key or a card number.", {
+    suggestion: "Memories are sent to models in later sessions; keep secrets in a password manager.",
+  });
+}
+
+/** The check of Luhn, which numbers of cards pass. */
+function isCardNumber(digits: string): boolean {
+  const sum = digits
+    .split("")
+    .toReversed()
+    .reduce((total, digit, place) => {
+      const doubled = Number(digit) * (place % 2 === 0 ? 1 : 2);
+      return total + (doubled > 9 ? doubled - 9 : doubled);
+    }, 0);
+  return sum % 10 === 0 && !/^0+$/u.test(digits);
+}
