@@ -51,9 +51,11 @@ export function hasContext(state: GraphState): boolean {
   );
 }
 
-/** Whether a toolkit knows something of the session. */
+/** Whether a toolkit keeps something about this session's work; the text for its beginning is about the user. */
 function worksOnSomething(state: GraphState): boolean {
   const values: Readonly<Record<string, unknown>> = state;
-  const fields = workflowAdditions().flatMap((one) => Object.keys(one.state ?? {}));
+  const fields = workflowAdditions().flatMap(({ state: own = {}, sessionText }) =>
+    Object.keys(own).filter((field) => field !== sessionText?.field),
+  );
   return fields.some((field) => values[field] !== null && values[field] !== undefined);
 }

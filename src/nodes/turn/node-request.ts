@@ -120,10 +120,8 @@ export function nodeRequest(
   const task = taskText(isOwn ? undefined : options.task, usable, context, config);
   const profile = profileOf(context, config);
   const conversation_summary = summaryFor(model, state, context, config);
-  // An answer that is for the program follows its own task alone.
-  const session = options.silent === true ? "" : instructionsIn(state.messages, model, config);
-  const kept = options.silent === true ? [] : sessionTexts(state, context, config);
-  const asked = { kept, session, task, workspace, prompts, profile, gathered: options.gathered };
+  const texts = options.silent === true ? { kept: [], session: "" } : textsOfSession(state, model, config);
+  const asked = { ...texts, task, workspace, prompts, profile, gathered: options.gathered };
   const parts = systemOf({ ...state, conversation_summary }, context, asked);
   return {
     node,
@@ -152,6 +150,14 @@ export function nodeRequest(
     ...(options.instruction === undefined ? {} : { instruction: options.instruction }),
     ...chosenTool(usable, context),
     ...(isPlanning(state, context) ? { isPlanning: true } : {}),
+  };
+}
+
+/** The system texts that hold for a whole session. An answer that is for the program follows its own task alone. */
+function textsOfSession(state: GraphState, model: string, config: LangGraphRunnableConfig) {
+  return {
+    kept: sessionTexts(state, runContext(config), config),
+    session: instructionsIn(state.messages, model, config),
   };
 }
 
