@@ -309,11 +309,8 @@ describe("the architecture", () => {
         "toolkits/documents",
         "toolkits/mcp",
         "toolkits/planner",
-        "tools",
       ].filter(isThere),
     );
-    const tools = asking.map(({ path }) => path).filter((path) => path.startsWith("src/tools/"));
-    expect(tools).toEqual([]);
     const documents = asking.map(({ path }) => path).filter((path) => path.startsWith("toolkits/documents/"));
     // It takes the network away from what reads a document.
     expect(documents.filter((path) => !path.endsWith("/document-worker.ts"))).toEqual([]);
