@@ -28,6 +28,7 @@ import { createTokenCounter } from "./context/tokens/token-counter.ts";
 import { countText } from "./context/tokens/tokens.ts";
 import { createChangedFiles } from "./context/workspace/changed-files.ts";
 import { agentHttp } from "./http/agent-http.ts";
+import { buildWhenIdle, openConsoleBuild } from "./http/console/console-build.ts";
 import { openSettings } from "./live-settings/live-settings.ts";
 import { withLiveSettings } from "./loop/live-services.ts";
 import { openAgents } from "./loop/own-services.ts";
@@ -90,22 +91,28 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
   const tokens = createTokenCounter(logger);
   const { agents, toolkits } = lent;
+  const consoleBuild = config.console ? openConsoleBuild(logger) : undefined;
+  let runs: Runs | undefined;
+  let endConsole: (() => void) | undefined;
   const forModelRoutes = { models, modelServices, ollama, tokens, settings };
   const forRoutes = { ...forModelRoutes, prompts, rules, agents, toolkits, toolkitServices };
   return {
     runs: agentRuns({ storage, logger, services: () => services, callBack, forget: (id) => toolkitParts.forget(id) }),
     onOver: (run) => titles.consider(run),
     secrets: () => models.keys(),
-    http: (runs) => {
-      const operations = openOperations(storage, services, runs);
-      const manual = createManualTools({ services, storage, runs, graphs, counter });
-      return (shared) => agentHttp(shared, { ...forRoutes, operations, manual });
+    http: (opened) => {
+      runs = opened;
+      const operations = openOperations(storage, services, opened);
+      const manual = createManualTools({ services, storage, runs: opened, graphs, counter });
+      return (shared) => agentHttp(shared, { ...forRoutes, operations, manual }, consoleBuild);
     },
     start: () => {
       ollama.lookSoon();
       toolkitParts.start();
+      endConsole = consoleBuild && buildWhenIdle(consoleBuild, () => runs?.isIdle() ?? true);
     },
     stop: async () => {
+      endConsole?.();
       ollama.close();
       await Promise.all([titles.stop(), toolkitParts.stop()]);
     },

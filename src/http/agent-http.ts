@@ -3,6 +3,8 @@ import { ownManual, ownOperations } from "../sessions/scope/own-tools.ts";
 import { toolkits } from "../toolkits/index.ts";
 import type { Operations } from "../tools/undo/operations.ts";
 import type { HttpApp, HttpExtension, SharedServices } from "@millrace/engine/http/environment";
+import type { ConsoleBuild } from "./console/console-build.ts";
+import { consoleRoutes } from "./console/console-routes.ts";
 import type { AgentParts, OwnProductServices, SharedProductServices } from "./product-services.ts";
 import { agentRoutes } from "./routes/runs/agents.ts";
 import { compressRoutes } from "./routes/threads/compress.ts";
@@ -65,12 +67,14 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
 export function agentHttp(
   shared: SharedServices,
   parts: AgentParts & { operations: Operations; manual: ManualTools },
+  consoleBuild?: ConsoleBuild,
 ): HttpExtension {
   const { operations, manual, ...agent } = parts;
   return {
     routes: () => [
       ...resources.map((routes) => routes({ ...shared, ...agent })),
       ...toolkits.flatMap(({ routes }) => routes.map((routesOf) => routesOf())),
+      ...(consoleBuild === undefined ? [] : [consoleRoutes(consoleBuild)]),
     ],
     features: { agent: true, ...Object.fromEntries(parts.toolkits.map(({ name }) => [name, true])) },
     services: ({ access, user }, owner): AgentParts & OwnProductServices => ({

@@ -65,6 +65,8 @@ export async function startTestServer(
     ollamaBaseUrl: "http://127.0.0.1:2",
     // What a test writes into the workspace is no news, except where that is what it is about.
     watchFiles: "off",
+    // Its build takes a second or two that few tests need.
+    console: false,
     ...changes,
   };
   try {

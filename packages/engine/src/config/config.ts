@@ -47,6 +47,7 @@ const Environment = z.object({
   MILLRACE_API_KEYS: apiKeys,
   MILLRACE_CORS_ORIGINS: list,
   MILLRACE_LOCAL_PAGES: z.enum(["0", "1"]).default("0"),
+  MILLRACE_CONSOLE: z.enum(["on", "off"]).default("on"),
   MILLRACE_ALLOWED_HOSTS: list,
   MILLRACE_ALLOW_TRUNCATE: z.enum(["0", "1"]).default("0"),
   MILLRACE_BODY_LIMIT: z.coerce
@@ -128,6 +129,8 @@ export interface Config extends ToolSettings {
   corsOrigins: string[];
   /** Whether pages that come from this machine may call, without being named. */
   localPages: boolean;
+  /** Whether the console is served at `/console/`. */
+  console: boolean;
   allowedHosts: string[];
   /** Whether clients may remove everything at once: for their test suites only. */
   allowTruncate: boolean;
@@ -224,6 +227,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     apiKeys: values.MILLRACE_API_KEYS,
     corsOrigins: values.MILLRACE_CORS_ORIGINS,
     localPages: values.MILLRACE_LOCAL_PAGES === "1",
+    console: values.MILLRACE_CONSOLE === "on",
     allowedHosts: values.MILLRACE_ALLOWED_HOSTS,
     allowTruncate: values.MILLRACE_ALLOW_TRUNCATE === "1",
     bodyLimit: values.MILLRACE_BODY_LIMIT,

@@ -103,7 +103,9 @@ export function createApi(parts: ServerParts): HttpApp {
   app.use(requestBasics(config.bodyLimit));
   app.use(limitRequests(config.maxRequests));
   app.use(gate({ host, allowedHosts, corsOrigins, cors, localPages, onRefused: logRefusedOrigins(logger) }));
-  app.use(identifyCaller({ apiKeys, auth, host, origins: [...corsOrigins, ...(cors?.allow_origins ?? [])] }));
+  const origins = [...corsOrigins, ...(cors?.allow_origins ?? [])];
+  const hasConsole = config.console && !answersConsole(custom.httpApp);
+  app.use(identifyCaller({ apiKeys, auth, host, origins, hasConsole }));
   mountCustomApp(app, custom.httpApp);
   // After it: routes of users may stream what looks like a plain answer.
   app.use(packAnswers);
@@ -198,6 +200,11 @@ function mountCustomApp(app: HttpApp, custom: unknown): void {
   }
   app.use(keepSent);
   app.route("/", custom);
+}
+
+/** Whether `http.app` has routes of its own where the console would be served, which are then its to open or close. */
+function answersConsole(custom: unknown): boolean {
+  return isHono(custom) && custom.routes.some(({ path }) => /^\/(console(\/.*)?)?$/u.test(path));
 }
 
 /**

@@ -15,10 +15,14 @@ interface IdentifyOptions {
   host: string;
   /** Web pages that may call it, as far as they are named. */
   origins: readonly string[];
+  /** Whether the console is served, and no route of `http.app` answers in its place. */
+  hasConsole: boolean;
 }
 
 /** Paths without data of any owner: health checks, the SDK's first look, and the description of the API. */
 const openPaths = /^\/(ok|info|openapi\.json|docs(\/.*)?|ui\/[^/]+\/[^/]+)$/u;
+/** Those of the console: its files are the same for everybody, and its page asks for the key. */
+const consolePaths = /^\/(console(\/.*)?)?$/u;
 
 /** Headers by which a proxy says that it has passed a request on. */
 const forwarding = /^(forwarded|via|x-real-ip|x-forwarded-.+)$/u;
@@ -29,7 +33,8 @@ const forwarding = /^(forwarded|via|x-real-ip|x-forwarded-.+)$/u;
  */
 export function identifyCaller(options: IdentifyOptions): MiddlewareHandler<HttpEnvironment> {
   requireAuthentication(options);
-  const { apiKeys, auth } = options;
+  const { apiKeys, auth, hasConsole } = options;
+  const isOpen = (path: string): boolean => openPaths.test(path) || (hasConsole && consolePaths.test(path));
   if (auth === undefined && apiKeys.length === 0) {
     return async (context, next) => {
       context.set("caller", { kind: "anyone" });
@@ -41,7 +46,7 @@ export function identifyCaller(options: IdentifyOptions): MiddlewareHandler<Http
     const key = keyOf(context);
     const owner = key === undefined ? undefined : ownerOf(key);
     if (owner !== undefined) context.set("caller", { kind: "owner", name: owner });
-    else if (openPaths.test(context.req.path)) context.set("caller", { kind: "nobody" });
+    else if (isOpen(context.req.path)) context.set("caller", { kind: "nobody" });
     else if (auth === undefined || context.req.method === "OPTIONS") throw noKey(key !== undefined);
     else {
       const user = believesStudio(context, options, auth) ? studioUser : await auth.authenticate(withoutBody(context));

@@ -1,0 +1,56 @@
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants } from "node:zlib";
+import { build } from "vite";
+
+/**
+ * Builds the console into the folder that is named, which is there when all of it is there: `node build.ts <folder>`. The
+ * server does so when it has no build that fits the sources, `npm run build` for a release.
+ */
+
+const output = resolve(process.argv[2] ?? join(import.meta.dirname, "..", "dist", "console", "release"));
+const temporary = `${output}.${process.pid}`;
+/** Days that builds of other sources are kept: an older server may still serve them. */
+const keptDays = 1;
+const packable = /\.(js|css|html|svg|json|webmanifest)$/u;
+const compress = promisify(brotliCompress);
+
+async function pack(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && packable.test(entry.name));
+  await Promise.all(
+    files.map(async (entry) => {
+      const file = join(entry.parentPath, entry.name);
+      const packed = await compress(await readFile(file), { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
+      await writeFile(`${file}.br`, packed);
+    }),
+  );
+}
+
+async function removeOld(): Promise<void> {
+  const folder = dirname(output);
+  const oldest = Date.now() - keptDays * 86_400_000;
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    if (path !== output && (await stat(path)).mtimeMs < oldest) await rm(path, { recursive: true, force: true });
+  }
+}
+
+try {
+  await mkdir(dirname(output), { recursive: true });
+  await build({
+    root: import.meta.dirname,
+    configFile: join(import.meta.dirname, "vite.config.ts"),
+    logLevel: "warn",
+    build: { outDir: temporary, emptyOutDir: true },
+  });
+  await pack(temporary);
+  // Another server may have built the same at the same time.
+  await rename(temporary, output).catch(async (error: unknown) => {
+    if ((await stat(join(output, "index.html")).catch(() => undefined)) === undefined) throw error;
+  });
+  await removeOld();
+} finally {
+  await rm(temporary, { recursive: true, force: true });
+}

@@ -1,0 +1,37 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+/** Where a running server is that the development page talks to. */
+// eslint-disable-next-line node/no-process-env -- a setting of this tool, not of the server
+const server = process.env["MILLRACE_URL"] ?? "http://127.0.0.1:2024";
+
+/** Whether a path is the page's own; all others are the server's. */
+const ownPaths = /^\/(console|@|node_modules|src)/u;
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: "/console/",
+  plugins: [react()],
+  define: { __DEVELOPMENT__: "false" },
+  build: {
+    target: "es2023",
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    cssCodeSplit: true,
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 1_000,
+  },
+  server: {
+    host: "127.0.0.1",
+    proxy: {
+      "^/": {
+        target: server,
+        changeOrigin: true,
+        ws: true,
+        // The page's own paths are answered by Vite.
+        bypass: (request) => (ownPaths.test(request.url ?? "") ? request.url : undefined),
+        headers: { origin: server },
+      },
+    },
+  },
+});

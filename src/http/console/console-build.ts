@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { access, constants, mkdir, mkdtemp, readdir, readFile, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Logger } from "@millrace/engine/logger";
+
+/** How the console is: files in a folder, being built, or not to be had, and why. */
+export type ConsoleState =
+  | { status: "ready"; folder: string }
+  | { status: "building" }
+  | { status: "failed"; reason: string };
+
+/** The built console of this program. */
+export interface ConsoleBuild {
+  /** Begins the build where it is due; answers at once. */
+  state(): Promise<ConsoleState>;
+}
+
+/** Milliseconds that a build may take. */
+const longestBuild = 60_000;
+/** Characters of a failed build that its error shows. */
+const longestReason = 2_000;
+/** What is not part of the build. */
+const leftOut = /(^|\/)(node_modules|tests|dist)(\/|$)|\.md$/u;
+
+/** Milliseconds between two looks at whether the server has nothing else to do. */
+const idlePause = 1_000;
+
+/** Builds ahead of the first page, as soon as no run works. The function that it gives ends the wait. */
+export function buildWhenIdle(build: ConsoleBuild, isIdle: () => boolean): () => void {
+  const timer = setInterval(() => {
+    if (!isIdle()) return;
+    clearInterval(timer);
+    void build.state();
+  }, idlePause);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** The program's folder: where the sources of the console, or its built files, are. */
+function programFolder(): string {
+  let folder = import.meta.dirname;
+  while (!existsSync(join(folder, "package-lock.json")) && dirname(folder) !== folder) folder = dirname(folder);
+  return folder;
+}
+
+/**
+ * The console as it fits its sources: built once by a child process, kept in `dist/console/<stamp>`. Where the sources are
+ * not there, what was built before is served.
+ */
+export function openConsoleBuild(logger: Logger, root: string = programFolder()): ConsoleBuild {
+  const build = join(root, "console", "build.ts");
+  let known: Promise<ConsoleState> | undefined;
+
+  const start = async (): Promise<ConsoleState> => {
+    if (!existsSync(build)) return builtBefore(join(root, "dist", "console"));
+    const stamp = await stampOf(root);
+    const ready = join(root, "dist", "console", stamp);
+    if (existsSync(join(ready, "index.html"))) return { status: "ready", folder: ready };
+    const output = join(await outputFolder(root), stamp);
+    const begun = performance.now();
+    void runBuild(build, output).then(
+      () => {
+        known = Promise.resolve({ status: "ready", folder: output });
+        logger.info({ milliseconds: Math.round(performance.now() - begun) }, "console_built");
+      },
+      (error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        known = Promise.resolve({ status: "failed", reason });
+        logger.error({ reason }, "console_not_built");
+      },
+    );
+    return { status: "building" };
+  };
+  return { state: () => (known ??= start()) };
+}
+
+/** The hash of everything the build reads, and of the packages it uses. */
+async function stampOf(root: string): Promise<string> {
+  const hash = createHash("sha256");
+  const names = await readdir(join(root, "console"), { recursive: true });
+  const files = names.map((name) => name.replaceAll("\\", "/")).filter((name) => !leftOut.test(name));
+  const paths = ["package-lock.json", ...files.toSorted().map((name) => `console/${name}`)];
+  for (const path of paths) {
+    const file = join(root, path);
+    if (!(await stat(file)).isFile()) continue;
+    hash.update(`${path}\0`);
+    hash.update(await readFile(file));
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Where the program's own folder cannot be written, the build is made anew for each process. */
+async function outputFolder(root: string): Promise<string> {
+  const usual = join(root, "dist", "console");
+  try {
+    await mkdir(usual, { recursive: true });
+    await access(usual, constants.W_OK);
+    return usual;
+  } catch {
+    return mkdtemp(join(tmpdir(), "millrace-console-"));
+  }
+}
+
+async function builtBefore(folder: string): Promise<ConsoleState> {
+  const names = existsSync(folder) ? await readdir(folder) : [];
+  const built = names.find((name) => existsSync(join(folder, name, "index.html")));
+  if (built !== undefined) return { status: "ready", folder: join(folder, built) };
+  return { status: "failed", reason: "This copy of Millrace has neither the console's sources nor its built files." };
+}
+
+async function runBuild(build: string, output: string): Promise<void> {
+  const words = [...process.execArgv.filter((word) => !/^--(watch|inspect|eval)/u.test(word)), build, output];
+  const child = spawn(process.execPath, words, { stdio: ["ignore", "ignore", "pipe"], timeout: longestBuild });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-longestReason);
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
+  child.once("error", reject);
+  child.once("close", resolve);
+  const code = await promise;
+  if (code !== 0) throw new Error(said.trim() === "" ? `The build ended with ${code ?? "a signal"}.` : said.trim());
+}

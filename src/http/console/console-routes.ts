@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { Hono } from "hono";
+import { systemCode } from "@millrace/engine/errors/system-code";
+import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
+import type { ConsoleBuild } from "./console-build.ts";
+
+const types: Record<string, string> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".json": "application/json",
+  ".webmanifest": "application/manifest+json",
+  ".woff2": "font/woff2",
+};
+
+/** What a page of the console may do: run and load its own files, and talk to this server. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self' blob: data:",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "manifest-src 'self'",
+  "frame-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+const guards: Record<string, string> = {
+  "Content-Security-Policy": policy,
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer",
+  "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+};
+
+/** Seconds after which a page that is being built is asked for again. */
+const retrySeconds = 1;
+
+/** `/console/*`, the web page of the server, and the way there from `/`. Its files are the same for everybody. */
+export function consoleRoutes(build: ConsoleBuild): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  routes.get("/", (context) =>
+    (context.req.header("accept") ?? "").includes("text/html")
+      ? context.redirect("/console/")
+      : context.text("404 Not Found", 404),
+  );
+  routes.get("/console", (context) => context.redirect("/console/"));
+  routes.get("/console/*", async (context) => {
+    const state = await build.state();
+    const path = context.req.path.slice("/console/".length);
+    switch (state.status) {
+      case "building":
+        context.header("Retry-After", String(retrySeconds));
+        // A browser asks again by itself; no script is needed for it.
+        context.header("Refresh", String(retrySeconds));
+        return page(context, "Millrace", "The console is being built. This page opens it in a moment.");
+      case "failed":
+        return page(
+          context,
+          "The console could not be built",
+          `${state.reason}\n\nRun “npm ci”, then start the server again; “npm run build” says more. The API is not affected.`,
+        );
+      case "ready":
+        return answerFile(context, state.folder, path);
+    }
+  });
+  return routes;
+}
+
+function page(context: HttpContext, title: string, text: string): Response {
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Millrace</title><h1>${title}</h1><pre>${escaped(text)}</pre></html>`;
+  return context.body(html, 503, { ...guards, "Content-Type": types[".html"] ?? "", "Cache-Control": "no-store" });
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+}
+
+/** A file of the build. Below `assets/` names bear a hash, so they never change; any other unknown path is the page itself. */
+async function answerFile(context: HttpContext, folder: string, path: string): Promise<Response> {
+  const isAsset = path.startsWith("assets/");
+  const name = /^[\w./-]+$/u.test(path) && !path.includes("..") && extname(path) !== "" ? path : "index.html";
+  const accepted = context.req.header("accept-encoding") ?? "";
+  const encoding = /\bbr\b/u.test(accepted) ? "br" : undefined;
+  const found =
+    (encoding === undefined ? undefined : await readIfThere(join(folder, `${name}.br`))) ??
+    (await readIfThere(join(folder, name)));
+  if (found === undefined) {
+    if (isAsset || name !== "index.html") return context.text("404 Not Found", 404, guards);
+    return context.text("The built console is gone; start the server again.", 503, guards);
+  }
+  const tag = `"${createHash("sha256").update(found.bytes).digest("base64url").slice(0, 22)}"`;
+  const headers: Record<string, string> = {
+    ...guards,
+    "Content-Type": types[extname(name)] ?? "application/octet-stream",
+    "Cache-Control": isAsset ? "public, max-age=31536000, immutable" : "no-cache",
+    ETag: tag,
+    Vary: "Accept-Encoding",
+    ...(found.file.endsWith(".br") && { "Content-Encoding": "br" }),
+  };
+  if (context.req.header("if-none-match") === tag) return context.body(null, 304, headers);
+  return context.body(found.bytes, 200, headers);
+}
+
+async function readIfThere(file: string): Promise<{ file: string; bytes: Uint8Array<ArrayBuffer> } | undefined> {
+  try {
+    return { file, bytes: new Uint8Array(await readFile(file)) };
+  } catch (error) {
+    if (systemCode(error) === "ENOENT" || systemCode(error) === "EISDIR") return undefined;
+    throw error;
+  }
+}
