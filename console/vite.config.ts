@@ -2,7 +2,6 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
 /** Where a running server is that the development page talks to. */
-// eslint-disable-next-line node/no-process-env -- a setting of this tool, not of the server
 const server = process.env["MILLRACE_URL"] ?? "http://127.0.0.1:2024";
 
 /** Whether a path is the page's own; all others are the server's. */

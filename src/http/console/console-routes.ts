@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { Hono } from "hono";
-import { systemCode } from "@millrace/engine/errors/system-code";
+import { systemCode } from "@millrace/engine/errors/errors";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { ConsoleBuild } from "./console-build.ts";
 

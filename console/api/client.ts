@@ -1,0 +1,136 @@
+import * as z from "zod/mini";
+import { currentKey } from "./key.ts";
+
+// Zod would try `new Function`, which the page's policy reports.
+z.config({ jitless: true });
+
+const Problem = z.object({
+  message: z.optional(z.string()),
+  detail: z.optional(z.unknown()),
+  error: z.optional(z.unknown()),
+  code: z.optional(z.string()),
+  user_message: z.optional(z.string()),
+  suggestion: z.optional(z.nullable(z.string())),
+  error_type: z.optional(z.string()),
+});
+
+/** What the server, or the way to it, said instead of an answer. `status` 0: there was no answer. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly suggestion: string | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(message: string, details: { status: number; code?: string; suggestion?: string; requestId?: string }) {
+    super(message);
+    this.name = "ApiError";
+    this.status = details.status;
+    this.code = details.code;
+    this.suggestion = details.suggestion;
+    this.requestId = details.requestId;
+  }
+}
+
+/** How a request differs from a plain GET. */
+export interface RequestOptions {
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Sent as JSON. */
+  body?: unknown;
+  signal?: AbortSignal | undefined;
+  headers?: Record<string, string>;
+  /** Goes on when the page is left. */
+  keepalive?: boolean;
+}
+
+/** The language in which the server is asked to answer. */
+export let language = "en";
+/** Sets it. */
+export function setRequestLanguage(value: string): void {
+  language = value;
+}
+
+/** Called when the server refuses the key, so that the page can ask for one. */
+let onRefused = (): void => {};
+/** Sets who is called. */
+export function whenRefused(listener: () => void): void {
+  onRefused = listener;
+}
+
+/** Sends a request and gives its answer as it comes. Throws `ApiError`. */
+export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
+  const { method = "GET", body, signal, headers, keepalive } = options;
+  const key = currentKey();
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: {
+        "Accept-Language": language,
+        ...(body !== undefined && { "Content-Type": "application/json" }),
+        ...(key !== undefined && { "x-api-key": key }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+      ...(keepalive && { keepalive }),
+      credentials: "omit",
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError("The server cannot be reached.", { status: 0, code: "unreachable" });
+  }
+  if (response.ok) return response;
+  if (response.status === 401) onRefused();
+  throw await problemOf(response);
+}
+
+async function problemOf(response: Response): Promise<ApiError> {
+  const text = await response.text().catch(() => "");
+  const requestId = response.headers.get("x-request-id") ?? undefined;
+  const read = parsed(text);
+  const told = z.safeParse(Problem, read).data ?? {};
+  const nested = z.safeParse(Problem, told.detail ?? told.error).data ?? {};
+  const texts = [told.user_message, nested.user_message, told.message, nested.message, told.detail, told.error];
+  const message =
+    texts.find((one) => typeof one === "string") ?? (read === undefined && text !== "" ? text : undefined);
+  const code = told.code ?? nested.code ?? told.error_type;
+  const suggestion = told.suggestion ?? nested.suggestion ?? undefined;
+  return new ApiError(message ?? `${response.status} ${response.statusText}`, {
+    status: response.status,
+    ...(code !== undefined && { code }),
+    ...(suggestion !== undefined && { suggestion }),
+    ...(requestId !== undefined && { requestId }),
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Sends a request and reads its JSON answer by a schema. Throws `ApiError`, also for an answer of another shape. */
+export async function request<Schema extends z.core.$ZodType>(
+  path: string,
+  schema: Schema,
+  options?: RequestOptions,
+): Promise<z.output<Schema>> {
+  const response = await send(path, options);
+  const requestId = response.headers.get("x-request-id") ?? undefined;
+  const text = await response.text();
+  const result = z.safeParse(schema, text === "" ? null : parsed(text));
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw new ApiError(`The server's answer cannot be read: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`, {
+    status: response.status,
+    code: "unreadable",
+    ...(requestId !== undefined && { requestId }),
+  });
+}
+
+/** Sends a request of whose answer only the success counts. */
+export async function perform(path: string, options: RequestOptions): Promise<void> {
+  await (await send(path, options)).body?.cancel();
+}

@@ -1,0 +1,67 @@
+import * as z from "zod/mini";
+import { ApiError, perform, request } from "./client.ts";
+import { CommandAnswer, Run } from "./shapes.ts";
+
+/** A message of a user as a run is given it. */
+export interface Said {
+  id: string;
+  text: string;
+  attachments: readonly string[];
+}
+
+/** Starts a run with a message; while another works it waits for its end. */
+export async function startRun(
+  threadId: string,
+  assistantId: string,
+  said: Said,
+  context: Record<string, unknown>,
+): Promise<string | undefined> {
+  const attachments = said.attachments.map((path) => ({ path, name: path.split("/").at(-1) ?? path, type: "file" }));
+  const message = {
+    type: "human",
+    id: said.id,
+    content: said.text,
+    additional_kwargs: { timestamp: new Date().toISOString(), ...(attachments.length > 0 && { attachments }) },
+  };
+  const params = {
+    assistant_id: assistantId,
+    input: { messages: [message] },
+    ...(Object.keys(context).length > 0 && { context }),
+  };
+  const answer = await request(`/threads/${threadId}/commands`, CommandAnswer, {
+    method: "POST",
+    body: { id: 1, method: "run.start", params },
+    headers: { "Idempotency-Key": said.id },
+  });
+  if (answer.type === "error") throw new ApiError(answer.message ?? String(answer.error), { status: 400 });
+  return answer.result?.run_id;
+}
+
+/** Stops whatever works in the thread; also a run that this page did not start. */
+export async function stopThread(threadId: string): Promise<void> {
+  const runs = await request(`/threads/${threadId}/runs?status=running&limit=10`, z.array(Run));
+  await Promise.all(
+    runs.map(({ run_id }) => perform(`/threads/${threadId}/runs/${run_id}/cancel`, { method: "POST" })),
+  );
+}
+
+/** Takes a run out of the queue. */
+export function cancelRun(threadId: string, runId: string): Promise<void> {
+  return perform(`/threads/${threadId}/runs/${runId}/cancel`, { method: "POST" });
+}
+
+/** Goes on with, or gives anew, a reply that a stop cut off. */
+export function takeUp(threadId: string, how: "continue" | "regenerate"): Promise<void> {
+  return perform(`/threads/${threadId}/partial/${how}`, { method: "POST", body: {} });
+}
+
+/** Says a message of the user anew, with other words where they are given; what followed is a version of its own. */
+export function rerun(threadId: string, messageId: string, content?: string): Promise<void> {
+  const body = content === undefined ? {} : { content };
+  return perform(`/threads/${threadId}/messages/${encodeURIComponent(messageId)}/rerun`, { method: "POST", body });
+}
+
+/** Chooses what was proposed. */
+export function choose(threadId: string, suggestionId: string): Promise<void> {
+  return perform(`/threads/${threadId}/suggestions/${encodeURIComponent(suggestionId)}`, { method: "POST" });
+}

@@ -1,0 +1,149 @@
+import { QueryClient, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import * as z from "zod/mini";
+import { ApiError, perform, request, send } from "./client.ts";
+import { Assistant, Caller, ModelList, Thread, ThreadDetails, ThreadPage, type ThreadInfo } from "./shapes.ts";
+
+/** What the server has said, by the route that said it. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // Without an answer another try helps; an answer that refuses stays the same.
+      retry: (count, error) => count < 2 && error instanceof ApiError && error.status === 0,
+    },
+  },
+});
+
+/** Who is signed in. A server without the route asks nobody. */
+export function useCaller() {
+  return useQuery({
+    queryKey: ["me"],
+    queryFn: ({ signal }) => request("/me", Caller, { signal }),
+    staleTime: Infinity,
+  });
+}
+
+/** A page of the list of threads. */
+export function useThreads(search: { query?: string; status?: string } = {}) {
+  return useInfiniteQuery({
+    queryKey: ["threads", search],
+    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) =>
+      request("/threads/info/search", ThreadPage, {
+        method: "POST",
+        body: { limit: 50, cursor: pageParam, ...search },
+        signal,
+      }),
+    getNextPageParam: (page) => page.next,
+    placeholderData: (before) => before,
+  });
+}
+
+/** Ids of threads that are pinned or archived, where the list does not say so. */
+export function useMarkedThreads(mark: "pinned" | "archived") {
+  return useQuery({
+    queryKey: ["threads", "marked", mark],
+    queryFn: async ({ signal }) => {
+      const body = { metadata: { [mark]: true }, limit: 1_000, select: ["thread_id", "metadata"] };
+      const found = await request("/threads/search", z.array(Thread), { method: "POST", body, signal });
+      return new Set(found.map(({ thread_id }) => thread_id));
+    },
+  });
+}
+
+/** What the head of a thread shows. */
+export function useThreadDetails(threadId: string, enabled = true) {
+  return useQuery({
+    queryKey: ["thread", threadId],
+    queryFn: ({ signal }) => request(`/threads/${threadId}/info`, ThreadDetails, { signal }),
+    enabled,
+  });
+}
+
+/** Everybody that can be talked to or started. */
+export function useAssistants() {
+  return useQuery({
+    queryKey: ["assistants"],
+    queryFn: ({ signal }) =>
+      request("/assistants/search", z.array(Assistant), { method: "POST", body: { limit: 1_000 }, signal }),
+    staleTime: 60_000,
+  });
+}
+
+/** The models that a run may choose. */
+export function useModels() {
+  return useQuery({
+    queryKey: ["models"],
+    queryFn: ({ signal }) => request("/models", ModelList, { signal }),
+    staleTime: 60_000,
+  });
+}
+
+/** Reads the lists of threads again: something has changed. */
+export async function refreshThreads(threadId?: string): Promise<void> {
+  await Promise.all([
+    queryClient.invalidateQueries({ queryKey: ["threads"] }),
+    queryClient.invalidateQueries({ queryKey: ["approvals"] }),
+    ...(threadId === undefined ? [] : [queryClient.invalidateQueries({ queryKey: ["thread", threadId] })]),
+  ]);
+}
+
+/** Gives a thread another name; an empty one is the name it has by itself. */
+export async function renameThread(threadId: string, name: string): Promise<void> {
+  const body = { name: name.trim() === "" ? null : name.trim() };
+  await perform(`/threads/${threadId}/info`, { method: "PATCH", body });
+  await refreshThreads(threadId);
+}
+
+/** Pins or archives a thread, or takes that back. */
+export async function markThread(threadId: string, marks: { pinned?: boolean; archived?: boolean }): Promise<void> {
+  await perform(`/threads/${threadId}`, { method: "PATCH", body: { metadata: marks } });
+  await refreshThreads(threadId);
+}
+
+/** Deletes a thread for ever. */
+export async function deleteThread(threadId: string): Promise<void> {
+  await perform(`/threads/${threadId}`, { method: "DELETE", keepalive: true });
+  await refreshThreads();
+}
+
+const endings = { markdown: "md", json: "json", text: "txt" } as const;
+/** How a thread can be written down. */
+export type ExportFormat = keyof typeof endings;
+
+/** Saves a thread as a file of the person's. */
+export async function exportThread(
+  { thread_id, name }: Pick<ThreadInfo, "thread_id" | "name">,
+  format: ExportFormat,
+): Promise<void> {
+  const response = await send(`/threads/${thread_id}/export?format=${format}`);
+  const address = URL.createObjectURL(await response.blob());
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = `${name.replaceAll(/[^\p{L}\p{N} _-]/gu, "").slice(0, 80) || "chat"}.${endings[format]}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 1_000);
+}
+
+/** Makes a thread of an exported file; gives its id. Throws for a file that is no JSON. */
+export async function importThread(file: File): Promise<string> {
+  const exported: unknown = JSON.parse(await file.text());
+  const thread = await request("/threads/import", Thread, { method: "POST", body: exported });
+  await refreshThreads();
+  return thread.thread_id;
+}
+
+/** Makes a thread for an assistant; gives its id. */
+export async function createThread(threadId?: string): Promise<string> {
+  const body = threadId === undefined ? {} : { thread_id: threadId, if_exists: "do_nothing" };
+  const thread = await request("/threads", Thread, { method: "POST", body });
+  return thread.thread_id;
+}
+
+/** Copies a thread up to a message; gives the copy's id. */
+export async function forkThread(threadId: string, messageId?: string): Promise<string> {
+  const body = messageId === undefined ? {} : { message_id: messageId };
+  const thread = await request(`/threads/${threadId}/fork`, Thread, { method: "POST", body });
+  await refreshThreads();
+  return thread.thread_id;
+}

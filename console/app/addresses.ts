@@ -1,0 +1,15 @@
+/** The addresses of the console, below `/console`. Every place has one, so reload, share and back work everywhere. */
+export const addresses = {
+  home: "/",
+  thread: "/t/:thread",
+  inbox: "/inbox",
+  run: "/t/:thread/run/:run",
+  graph: "/g/:assistant",
+  graphs: "/g",
+  runs: "/runs",
+} as const;
+
+/** Where a thread is shown. */
+export const threadAddress = (thread: string): string => `/t/${encodeURIComponent(thread)}`;
+/** What stands before every address of the console. */
+export const base = "/console";

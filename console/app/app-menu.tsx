@@ -1,0 +1,81 @@
+import CircleUser from "lucide-react/icons/circle-user";
+import Keyboard from "lucide-react/icons/keyboard";
+import Languages from "lucide-react/icons/languages";
+import LogOut from "lucide-react/icons/log-out";
+import Monitor from "lucide-react/icons/monitor";
+import Moon from "lucide-react/icons/moon";
+import Sun from "lucide-react/icons/sun";
+import { useTranslation } from "react-i18next";
+import { currentKey, forgetKey } from "../api/key.ts";
+import type { Caller } from "../api/shapes.ts";
+import { Menu } from "../parts/menu.tsx";
+import { languages, switchLanguage, type LanguageName } from "../text/language.ts";
+import { setPreferences, usePreferences } from "./preferences.ts";
+
+/** Who is signed in, and how the page looks. */
+export function AppMenu({ caller, onKeys }: { caller: Caller | undefined; onKeys: () => void }) {
+  const { t, i18n } = useTranslation();
+  const { theme, enterSends, singleKeys } = usePreferences();
+  const name = caller?.name ?? undefined;
+  const who = name === undefined ? t("app.anyone") : t("app.account", { name });
+  const choose = (language: LanguageName) => () => {
+    setPreferences({ language });
+    void switchLanguage(language);
+  };
+  return (
+    <Menu
+      label={`${t("app.settings")} · ${who}`}
+      className="rail-item"
+      button={
+        <>
+          <CircleUser size={20} />
+          <span>{t("app.more")}</span>
+        </>
+      }
+      entries={[
+        {
+          label: t("app.themeSystem"),
+          icon: <Monitor size={16} />,
+          checked: theme === "system",
+          onSelect: () => setPreferences({ theme: "system" }),
+        },
+        {
+          label: t("app.themeLight"),
+          icon: <Sun size={16} />,
+          checked: theme === "light",
+          onSelect: () => setPreferences({ theme: "light" }),
+        },
+        {
+          label: t("app.themeDark"),
+          icon: <Moon size={16} />,
+          checked: theme === "dark",
+          onSelect: () => setPreferences({ theme: "dark" }),
+        },
+        "line",
+        { label: languages.en, icon: <Languages size={16} />, checked: i18n.language === "en", onSelect: choose("en") },
+        { label: languages.zh, icon: <Languages size={16} />, checked: i18n.language === "zh", onSelect: choose("zh") },
+        "line",
+        {
+          label: t("app.enterSends"),
+          checked: enterSends,
+          onSelect: () => setPreferences({ enterSends: !enterSends }),
+        },
+        {
+          label: t("app.singleKeys"),
+          checked: singleKeys,
+          onSelect: () => setPreferences({ singleKeys: !singleKeys }),
+        },
+        { label: t("app.keys"), icon: <Keyboard size={16} />, shortcut: "?", onSelect: onKeys },
+        currentKey() !== undefined && "line",
+        currentKey() !== undefined && {
+          label: t("app.signOut"),
+          icon: <LogOut size={16} />,
+          onSelect: () => {
+            forgetKey();
+            location.reload();
+          },
+        },
+      ]}
+    />
+  );
+}

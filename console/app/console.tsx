@@ -1,0 +1,80 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { Route, Router, Switch } from "wouter";
+import { ApiError, whenRefused } from "../api/client.ts";
+import { onKey } from "../api/key.ts";
+import { queryClient, useCaller } from "../api/threads.ts";
+import { ChatPage } from "../pages/chat/chat-page.tsx";
+import { HomePage } from "../pages/home.tsx";
+import { Empty, Failed, Loading } from "../parts/states.tsx";
+import { Toasts } from "../parts/toast.tsx";
+import { useTranslation } from "react-i18next";
+import { addresses, base } from "./addresses.ts";
+import { Shell } from "./shell.tsx";
+import { SignIn } from "./sign-in.tsx";
+
+const InboxPage = lazy(async () => ({ default: (await import("../pages/inbox.tsx")).InboxPage }));
+
+/** The whole console: who signs in, the shell, and the place that the address names. */
+export function Console() {
+  return (
+    <QueryClientProvider client={queryClient}>
+      <Router base={base}>
+        <SignedIn />
+        <Toasts />
+      </Router>
+    </QueryClientProvider>
+  );
+}
+
+function SignedIn() {
+  const caller = useCaller();
+  const [isRefused, setRefused] = useState(false);
+  useEffect(() => {
+    whenRefused(() => setRefused(true));
+    return onKey(() => {
+      setRefused(false);
+      void queryClient.invalidateQueries();
+    });
+  }, []);
+  const error = caller.error;
+  const status = error instanceof ApiError ? error.status : undefined;
+  // A server without the route asks nobody for a key.
+  const isKnown = caller.data !== undefined || status === 404;
+  if (isKnown) {
+    return (
+      <>
+        <Shell caller={caller.data}>
+          <Places />
+        </Shell>
+        {isRefused && <SignIn isAgain />}
+      </>
+    );
+  }
+  if (status === 401) return <SignIn isAgain={false} />;
+  if (error !== null) return <Failed error={error} onRetry={() => void caller.refetch()} />;
+  return null;
+}
+
+/** The place that the address names. A page of its own file is loaded when it is first opened. */
+function Places() {
+  const { t } = useTranslation();
+  return (
+    <Suspense fallback={<Loading />}>
+      <Switch>
+        <Route path={addresses.home}>
+          <HomePage />
+        </Route>
+        <Route path={addresses.thread}>
+          {({ thread }) => <ChatPage key={thread} threadId={decodeURIComponent(thread)} />}
+        </Route>
+        <Route path={addresses.inbox}>
+          <InboxPage />
+        </Route>
+        <Route>
+          <Empty title={t("state.gone")} hint={t("state.goneHint")} />
+        </Route>
+      </Switch>
+    </Suspense>
+  );
+}

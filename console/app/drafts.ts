@@ -1,0 +1,22 @@
+/** What somebody has begun to write, by thread; it survives a reload and stays on this device. */
+
+const prefix = "millrace.draft.";
+
+/** The draft of a thread; empty where there is none. */
+export function readDraft(threadId: string): string {
+  try {
+    return localStorage.getItem(prefix + threadId) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** Keeps a draft; an empty one is forgotten. */
+export function keepDraft(threadId: string, text: string): void {
+  try {
+    if (text === "") localStorage.removeItem(prefix + threadId);
+    else localStorage.setItem(prefix + threadId, text);
+  } catch {
+    // Without storage it lives as long as the page.
+  }
+}

@@ -1,0 +1,189 @@
+import Inbox from "lucide-react/icons/inbox";
+import Keyboard from "lucide-react/icons/keyboard";
+import Languages from "lucide-react/icons/languages";
+import MessageSquare from "lucide-react/icons/message-square";
+import MoonStar from "lucide-react/icons/moon-star";
+import PanelLeft from "lucide-react/icons/panel-left";
+import Search from "lucide-react/icons/search";
+import SquarePen from "lucide-react/icons/square-pen";
+import { useMemo, useState, type ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import type { Caller } from "../api/shapes.ts";
+import { useApprovals } from "../api/approvals.ts";
+import { ThreadList } from "../pages/thread-list.tsx";
+import { IconButton } from "../parts/button.tsx";
+import { languages, switchLanguage } from "../text/language.ts";
+import { AppMenu } from "./app-menu.tsx";
+import { useCommands, type Command } from "./commands.ts";
+import { useKeys } from "./keys.ts";
+import { KeysDialog } from "./keys-dialog.tsx";
+import { useNews } from "./news.ts";
+import { Palette } from "./palette.tsx";
+import { setPreferences, usePreferences } from "./preferences.ts";
+
+/** What stands around every place: the rail, the list of threads, the palette. */
+export function Shell({ caller, children }: { caller: Caller | undefined; children: ReactNode }) {
+  const { t } = useTranslation();
+  const [location, navigate] = useLocation();
+  const { listShown } = usePreferences();
+  // It closes with the choice of another place.
+  const [listOverAt, setListOverAt] = useState<string>();
+  const isListOver = listOverAt === location;
+  const [open, setOpen] = useState<"palette" | "keys">();
+  const waiting = useApprovals().data?.length ?? 0;
+  useNews(waiting);
+  useKeys();
+  useShellCommands(navigate, setOpen);
+  const toggleList = () => {
+    if (matchMedia("(width < 1000px)").matches) setListOverAt(isListOver ? undefined : location);
+    else setPreferences({ listShown: !listShown });
+  };
+  const places = [
+    {
+      address: "/",
+      label: t("app.chats"),
+      icon: <MessageSquare size={20} />,
+      isHere: location === "/" || location.startsWith("/t/"),
+    },
+    {
+      address: "/inbox",
+      label: t("app.inbox"),
+      icon: <Inbox size={20} />,
+      isHere: location === "/inbox",
+      count: waiting,
+    },
+  ];
+  return (
+    <div className="shell" data-list={listShown ? "shown" : "hidden"} data-list-over={isListOver || undefined}>
+      <a className="skip-link" href="#main">
+        {t("app.skip")}
+      </a>
+      <nav className="rail" aria-label={t("app.name")}>
+        <a className="rail-logo" href="/console/" aria-label={t("app.home")}>
+          <img src="/console/icon.svg" width={28} height={28} alt="" />
+        </a>
+        {places.map(({ address, label, icon, isHere, count }) => (
+          <a
+            key={address}
+            className="rail-item"
+            href={`/console${address}`}
+            aria-current={isHere ? "page" : undefined}
+            onClick={(event) => {
+              if (event.metaKey || event.ctrlKey) return;
+              event.preventDefault();
+              navigate(address);
+            }}
+          >
+            {icon}
+            <span>{label}</span>
+            {count !== undefined && count > 0 && <b className="badge">{count}</b>}
+          </a>
+        ))}
+        <button type="button" className="rail-item" onClick={() => setOpen("palette")}>
+          <Search size={20} />
+          <span>{t("app.search")}</span>
+        </button>
+        <div className="rail-space" />
+        <AppMenu caller={caller} onKeys={() => setOpen("keys")} />
+      </nav>
+      <aside className="list-pane" aria-label={t("threads.list")}>
+        <header className="list-head">
+          <h2>{t("threads.list")}</h2>
+          <IconButton label={t("app.newThread")} shortcut="n" onClick={() => navigate("/")}>
+            <SquarePen size={18} />
+          </IconButton>
+          <IconButton label={t("app.hideList")} onClick={toggleList}>
+            <PanelLeft size={18} />
+          </IconButton>
+        </header>
+        <ThreadList />
+      </aside>
+      {isListOver && (
+        <button
+          type="button"
+          className="list-veil"
+          aria-label={t("app.close")}
+          onClick={() => setListOverAt(undefined)}
+        />
+      )}
+      <main className="main" id="main" tabIndex={-1}>
+        <button type="button" className="list-button icon-button" aria-label={t("app.showList")} onClick={toggleList}>
+          <PanelLeft size={20} />
+        </button>
+        {children}
+      </main>
+      {open === "palette" && <Palette onClose={() => setOpen(undefined)} />}
+      {open === "keys" && <KeysDialog onClose={() => setOpen(undefined)} />}
+    </div>
+  );
+}
+
+function useShellCommands(navigate: (to: string) => void, setOpen: (open: "palette" | "keys") => void): void {
+  const { t, i18n } = useTranslation();
+  const commands = useMemo((): Command[] => {
+    const themes = { system: t("app.themeSystem"), light: t("app.themeLight"), dark: t("app.themeDark") };
+    return [
+      {
+        id: "palette",
+        group: "settings",
+        label: t("app.commands"),
+        keys: "mod+k",
+        icon: <Search size={16} />,
+        run: () => setOpen("palette"),
+      },
+      {
+        id: "keys",
+        group: "settings",
+        label: t("app.keys"),
+        keys: "?",
+        icon: <Keyboard size={16} />,
+        run: () => setOpen("keys"),
+      },
+      {
+        id: "new",
+        group: "places",
+        label: t("app.newThread"),
+        keys: "n",
+        icon: <SquarePen size={16} />,
+        run: () => navigate("/"),
+      },
+      {
+        id: "chats",
+        group: "places",
+        label: t("app.chats"),
+        keys: "g c",
+        icon: <MessageSquare size={16} />,
+        run: () => navigate("/"),
+      },
+      {
+        id: "inbox",
+        group: "places",
+        label: t("app.inbox"),
+        keys: "g i",
+        icon: <Inbox size={16} />,
+        run: () => navigate("/inbox"),
+      },
+      ...(["system", "light", "dark"] as const).map((theme): Command => ({
+        id: `theme-${theme}`,
+        group: "settings",
+        label: `${t("app.theme")}: ${themes[theme]}`,
+        icon: <MoonStar size={16} />,
+        run: () => setPreferences({ theme }),
+      })),
+      ...(["en", "zh"] as const).map((language): Command => ({
+        id: `language-${language}`,
+        group: "settings",
+        label: `${t("app.language")}: ${languages[language]}`,
+        icon: <Languages size={16} />,
+        run: () => {
+          setPreferences({ language });
+          void switchLanguage(language);
+        },
+      })),
+    ];
+    // The labels are those of the language.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [navigate, setOpen, t, i18n.language]);
+  useCommands(commands);
+}

@@ -1,0 +1,135 @@
+import { highlightTree, classHighlighter } from "@lezer/highlight";
+import type { Parser } from "@lezer/common";
+import Check from "lucide-react/icons/check";
+import Copy from "lucide-react/icons/copy";
+import WrapText from "lucide-react/icons/wrap-text";
+import { memo, useEffect, useState, type ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+
+/** Lines beyond which code is shown without colours, and characters beyond which only its beginning is. */
+const mostLines = 2_000;
+const mostCharacters = 100_000;
+
+const grammars: Record<string, () => Promise<Parser>> = {
+  js: async () => (await import("@lezer/javascript")).parser.configure({ dialect: "jsx" }),
+  ts: async () => (await import("@lezer/javascript")).parser.configure({ dialect: "ts jsx" }),
+  json: async () => (await import("@lezer/json")).parser,
+  py: async () => (await import("@lezer/python")).parser,
+};
+const otherNames: Record<string, string> = {
+  javascript: "js",
+  jsx: "js",
+  mjs: "js",
+  cjs: "js",
+  typescript: "ts",
+  tsx: "ts",
+  jsonc: "json",
+  python: "py",
+};
+
+/** A block of code with its colours, which come when it is whole. */
+export const CodeBlock = memo(function CodeBlock({
+  text,
+  language,
+  isOpen,
+}: {
+  text: string;
+  language: string;
+  isOpen: boolean;
+}) {
+  const { t } = useTranslation();
+  const [wraps, setWraps] = useState(false);
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole || text.length <= mostCharacters ? text : text.slice(0, mostCharacters);
+  const colours = useColours(shown, language, isOpen);
+  return (
+    <figure className="code-block">
+      <figcaption>
+        <span>{language}</span>
+        <span className="code-tools">
+          <button
+            type="button"
+            className="code-tool"
+            aria-pressed={wraps}
+            onClick={() => setWraps(!wraps)}
+            aria-label={t("code.wrap")}
+            title={t("code.wrap")}
+          >
+            <WrapText size={14} />
+          </button>
+          <CopyButton text={text} label={t("code.copy")} />
+        </span>
+      </figcaption>
+      <pre data-wraps={wraps || undefined} tabIndex={0}>
+        <code>{colours}</code>
+      </pre>
+      {shown.length < text.length && (
+        <button type="button" className="code-more" onClick={() => setWhole(true)}>
+          {t("tool.showAll")} ({text.length.toLocaleString()})
+        </button>
+      )}
+    </figure>
+  );
+});
+
+/** Copies a text and says so for a moment. */
+export function CopyButton({
+  text,
+  label,
+  className = "code-tool",
+}: {
+  text: string;
+  label: string;
+  className?: string;
+}) {
+  const { t } = useTranslation();
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1_500);
+  };
+  return (
+    <button
+      type="button"
+      className={className}
+      onClick={() => void copy()}
+      aria-label={isCopied ? t("app.copied") : label}
+      title={label}
+    >
+      {isCopied ? <Check size={14} /> : <Copy size={14} />}
+    </button>
+  );
+}
+
+function useColours(text: string, language: string, isOpen: boolean): ReactNode {
+  const name = otherNames[language.toLowerCase()] ?? language.toLowerCase();
+  const load = Object.hasOwn(grammars, name) ? grammars[name] : undefined;
+  const [grammar, setGrammar] = useState<Parser>();
+  const isColoured = load !== undefined && !isOpen && text.split("\n", mostLines + 1).length <= mostLines;
+  useEffect(() => {
+    let isCurrent = true;
+    if (isColoured) void load().then((loaded) => isCurrent && setGrammar(() => loaded));
+    return () => {
+      isCurrent = false;
+    };
+  }, [isColoured, load]);
+  return grammar === undefined || !isColoured ? text : coloured(text, grammar);
+}
+
+/** A text with a span for each thing that has a colour. */
+function coloured(text: string, grammar: Parser): ReactNode[] {
+  const found: ReactNode[] = [];
+  let at = 0;
+  highlightTree(grammar.parse(text), classHighlighter, (from, to, classes) => {
+    if (from > at) found.push(text.slice(at, from));
+    found.push(
+      <span key={from} className={classes}>
+        {text.slice(from, to)}
+      </span>,
+    );
+    at = to;
+  });
+  if (at < text.length) found.push(text.slice(at));
+  return found;
+}

@@ -1,0 +1,178 @@
+import ChevronRight from "lucide-react/icons/chevron-right";
+import GitFork from "lucide-react/icons/git-fork";
+import RefreshCw from "lucide-react/icons/refresh-cw";
+import Play from "lucide-react/icons/play";
+import { memo, useState, type ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import { threadAddress } from "../../app/addresses.ts";
+import { choose, rerun, takeUp } from "../../api/runs.ts";
+import { forkThread } from "../../api/threads.ts";
+import { CopyButton } from "../../markdown/code.tsx";
+import { Markdown } from "../../markdown/markdown.tsx";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { notifyError } from "../../parts/toast.tsx";
+import { duration } from "../../text/time.ts";
+import type { AssistantItem, Block, Suggested } from "../../thread/items.ts";
+import { ToolGroup } from "./tool-group.tsx";
+import { MessageOperations } from "./operation-card.tsx";
+import { useOpenThread, useSnapshot } from "./thread-context.tsx";
+
+/** What an assistant said: its thoughts, its words, its calls, in their order. */
+export const AssistantMessage = memo(function AssistantMessage({ item }: { item: AssistantItem }) {
+  const { t } = useTranslation();
+  const words = item.blocks.flatMap((block) => (block.kind === "text" ? [block.text] : [])).join("\n\n");
+  return (
+    <article className="message assistant-message" aria-label={t("chat.assistant")} aria-busy={item.isStreaming}>
+      {parts(item.blocks).map((part) => (
+        <BlockView key={part.key} part={part} isStreaming={item.isStreaming} />
+      ))}
+      {item.parent === undefined && <MessageOperations messageId={item.id} />}
+      {item.isPartial && <Interrupted item={item} />}
+      {item.suggestions !== undefined && <Suggestions suggested={item.suggestions} />}
+      {!item.isStreaming && item.parent === undefined && words !== "" && <AssistantActions item={item} words={words} />}
+    </article>
+  );
+});
+
+type Part =
+  | { key: number; kind: "calls"; calls: string[] }
+  | { key: number; kind: "block"; block: Exclude<Block, { kind: "call" }> };
+
+/** The blocks, where calls that follow one another are one part. */
+function parts(blocks: readonly Block[]): Part[] {
+  const found: Part[] = [];
+  for (const [key, block] of blocks.entries()) {
+    const last = found.at(-1);
+    if (block.kind !== "call") {
+      if (block.text !== "" || block.isOpen) found.push({ key, kind: "block", block });
+    } else if (last?.kind === "calls") last.calls.push(block.callId);
+    else found.push({ key, kind: "calls", calls: [block.callId] });
+  }
+  return found;
+}
+
+function BlockView({ part, isStreaming }: { part: Part; isStreaming: boolean }): ReactNode {
+  if (part.kind === "calls") return <ToolGroup calls={part.calls} />;
+  const { block } = part;
+  if (block.kind === "reasoning") return <Reasoning block={block} />;
+  return <Markdown text={block.text} isOpen={block.isOpen && isStreaming} />;
+}
+
+/** What the assistant thought: open while it comes, a line afterwards. */
+function Reasoning({ block }: { block: Extract<Block, { kind: "reasoning" }> }) {
+  const { t } = useTranslation();
+  const [chosen, setChosen] = useState<boolean>();
+  const isShown = chosen ?? block.isOpen;
+  const took =
+    block.startedAt === undefined || block.endedAt === undefined ? undefined : block.endedAt - block.startedAt;
+  const title = block.isOpen
+    ? t("chat.thinking")
+    : took === undefined || took < 500
+      ? t("chat.thought")
+      : t("chat.thoughtFor", { time: duration(took) });
+  return (
+    <div className="reasoning-container" data-open={isShown || undefined}>
+      <button type="button" className="reasoning-header" aria-expanded={isShown} onClick={() => setChosen(!isShown)}>
+        <ChevronRight size={15} className="chevron" />
+        <span className={block.isOpen ? "shimmer" : ""}>{title}</span>
+      </button>
+      {isShown && (
+        <div className="reasoning-content">
+          <Markdown text={block.text} isOpen={block.isOpen} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Says that the words were cut off, and what can be done about it. */
+function Interrupted({ item }: { item: AssistantItem }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const isLast = useSnapshot(({ thread: { order } }) => order.at(-1) === item.id);
+  const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
+  const byUser = item.stopReason === "" || /user|stop|cancel/iu.test(item.stopReason);
+  const take = (how: "continue" | "regenerate") => () => {
+    thread.expectRun();
+    takeUp(thread.id, how)
+      .catch(notifyError)
+      .finally(() => void thread.sync());
+  };
+  return (
+    <div className="interrupted">
+      <span className="partial-indicator">
+        {byUser ? t("chat.interrupted") : t("chat.interruptedFor", { reason: item.stopReason })}
+      </span>
+      {isLast && !isBusy && (
+        <>
+          <Button size="small" onClick={take("continue")}>
+            <Play size={14} />
+            {t("chat.continue")}
+          </Button>
+          <Button size="small" kind="quiet" onClick={take("regenerate")}>
+            <RefreshCw size={14} />
+            {t("chat.regenerate")}
+          </Button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function AssistantActions({ item, words }: { item: AssistantItem; words: string }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const [, navigate] = useLocation();
+  const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
+  const again = () => {
+    thread.expectRun();
+    rerun(thread.id, item.id)
+      .catch(notifyError)
+      .finally(() => void thread.sync());
+  };
+  return (
+    <div className="message-actions" role="group" aria-label={t("chat.messageActions")}>
+      <CopyButton text={words} label={t("chat.copyText")} className="icon-button" />
+      <IconButton label={t("chat.regenerate")} onClick={again} disabled={isBusy}>
+        <RefreshCw size={15} />
+      </IconButton>
+      <IconButton
+        label={t("chat.fork")}
+        onClick={() => void forkThread(thread.id, item.id).then((id) => navigate(threadAddress(id)), notifyError)}
+      >
+        <GitFork size={15} />
+      </IconButton>
+    </div>
+  );
+}
+
+/** What the assistant proposes; one of it can be chosen while the conversation has not gone on. */
+function Suggestions({ suggested }: { suggested: Suggested }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const isOpen = suggested.state === "active";
+  const pick = (id: string) => () => {
+    thread.expectRun();
+    choose(thread.id, id)
+      .catch(notifyError)
+      .finally(() => void thread.sync());
+  };
+  return (
+    <div className="suggestions" role="group" aria-label={t("chat.suggestions")} data-state={suggested.state}>
+      {suggested.options.map(({ id, label }) => (
+        <button
+          key={id}
+          type="button"
+          className="suggestion"
+          disabled={!isOpen}
+          data-chosen={id === suggested.selectedId || undefined}
+          onClick={pick(id)}
+        >
+          {label}
+        </button>
+      ))}
+      {suggested.state === "expired" && <small>{t("chat.expired")}</small>}
+    </div>
+  );
+}

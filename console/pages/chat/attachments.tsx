@@ -1,0 +1,65 @@
+import FileText from "lucide-react/icons/file-text";
+import X from "lucide-react/icons/x";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { visible } from "../../markdown/links.ts";
+import { Button } from "../../parts/button.tsx";
+
+/** The files that go with a message. */
+export function AttachedPaths({ paths, onRemove }: { paths: readonly string[]; onRemove: (path: string) => void }) {
+  const { t } = useTranslation();
+  if (paths.length === 0) return null;
+  return (
+    <ul className="attachments">
+      {paths.map((path) => (
+        <li key={path} className="attachment">
+          <FileText size={14} />
+          {visible(path)}
+          <button type="button" aria-label={t("chat.removeAttachment", { name: path })} onClick={() => onRemove(path)}>
+            <X size={14} />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Asks for the path of a file of the workspace. */
+export function AttachForm({ onAdd, onClose }: { onAdd: (path: string) => void; onClose: () => void }) {
+  const { t } = useTranslation();
+  const [path, setPath] = useState("");
+  const add = () => {
+    if (path.trim() === "") return;
+    onAdd(path.trim());
+    onClose();
+  };
+  return (
+    <div className="attach-form">
+      <label className="field">
+        <span>{t("chat.attachPath")}</span>
+        <input
+          className="input mono"
+          value={path}
+          // oxlint-disable-next-line jsx-a11y/no-autofocus -- the person has just asked for it
+          autoFocus
+          placeholder="src/main.ts"
+          onChange={(event) => setPath(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") {
+              event.stopPropagation();
+              onClose();
+            }
+            if (event.key === "Enter" && !event.nativeEvent.isComposing) {
+              event.preventDefault();
+              add();
+            }
+          }}
+        />
+      </label>
+      <Button onClick={add} disabled={path.trim() === ""}>
+        {t("chat.attachAdd")}
+      </Button>
+      <p className="hint">{t("chat.attachHint")}</p>
+    </div>
+  );
+}

@@ -1,0 +1,109 @@
+import { useEffect, useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import { useCommands, type Command } from "../../app/commands.ts";
+import { isTyping } from "../../app/keys.ts";
+import { usePageTitle } from "../../app/news.ts";
+import { refreshThreads, useThreadDetails } from "../../api/threads.ts";
+import { stopThread } from "../../api/runs.ts";
+import { Button } from "../../parts/button.tsx";
+import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { notifyError } from "../../parts/toast.tsx";
+import { isGone, OpenThread } from "../../thread/open-thread.ts";
+import SearchX from "lucide-react/icons/search-x";
+import { ApprovalDock } from "./approval-dock.tsx";
+import { Composer } from "./composer.tsx";
+import { Conversation } from "./conversation.tsx";
+import { ThreadContext, useOpenThread, useSnapshot } from "./thread-context.tsx";
+import { TitleBar } from "./title-bar.tsx";
+
+/** A thread: its conversation, what it waits for, and the field to say something. */
+export function ChatPage({ threadId }: { threadId: string }) {
+  const thread = useMemo(() => new OpenThread(threadId, () => void refreshThreads(threadId)), [threadId]);
+  useEffect(() => thread.open(), [thread]);
+  return (
+    <ThreadContext value={thread}>
+      <Chat />
+    </ThreadContext>
+  );
+}
+
+function Chat() {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const [, navigate] = useLocation();
+  const error = useSnapshot((snapshot) => snapshot.error);
+  const isLoading = useSnapshot((snapshot) => snapshot.isLoading);
+  const details = useThreadDetails(thread.id, !isGone(error));
+  usePageTitle(details.data?.name);
+  useStopByEscape();
+  useChatCommands();
+  if (isGone(error)) {
+    return (
+      <Empty icon={<SearchX />} title={t("chat.gone")} hint={t("chat.goneHint")}>
+        <Button kind="primary" onClick={() => navigate("/")}>
+          {t("chat.newOne")}
+        </Button>
+      </Empty>
+    );
+  }
+  return (
+    <div className="chat">
+      <TitleBar details={details.data} />
+      {isLoading ? (
+        <div className="chat-loading">
+          <Loading lines={5} />
+        </div>
+      ) : error !== undefined ? (
+        <Failed error={error} onRetry={() => void thread.sync()} />
+      ) : (
+        <Conversation />
+      )}
+      <div className="chat-foot">
+        <ApprovalDock />
+        <Composer threadId={thread.id} />
+      </div>
+    </div>
+  );
+}
+
+/** Escape stops the run where nothing else is open; what was said stays. */
+function useStopByEscape(): void {
+  const thread = useOpenThread();
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+      const isElsewhere =
+        isTyping(event.target) && event.target instanceof HTMLElement && event.target.dataset["stops"] === undefined;
+      if (isElsewhere || document.querySelector("[role=dialog], [role=menu]") !== null) return;
+      const { thread: state } = thread.snapshot();
+      if (!state.isBusy) return;
+      thread.expectStop();
+      stopThread(thread.id).catch(notifyError);
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, [thread]);
+}
+
+function useChatCommands(): void {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  useCommands(
+    useMemo(
+      (): Command[] => [
+        {
+          id: "stop",
+          group: "here",
+          label: t("chat.stop"),
+          keys: "mod+.",
+          run: () => {
+            thread.expectStop();
+            stopThread(thread.id).catch(notifyError);
+          },
+        },
+      ],
+      [t, thread],
+    ),
+  );
+}

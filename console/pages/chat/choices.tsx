@@ -1,0 +1,99 @@
+import ChevronDown from "lucide-react/icons/chevron-down";
+import Cpu from "lucide-react/icons/cpu";
+import Bot from "lucide-react/icons/bot";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { preferences, setPreferences } from "../../app/preferences.ts";
+import { useAssistants, useModels, useThreadDetails } from "../../api/threads.ts";
+import { Menu } from "../../parts/menu.tsx";
+
+/** Who answers, and by which model. */
+export interface RunChoices {
+  assistant: string;
+  name: string;
+  model: string | undefined;
+  context: Record<string, unknown>;
+  chooseAssistant: (id: string) => void;
+  chooseModel: (name: string | undefined) => void;
+}
+
+/** The choices of a thread; a new one begins with what was chosen last. */
+export function useChoices(threadId?: string): RunChoices {
+  const assistants = useAssistants().data ?? [];
+  const details = useThreadDetails(threadId ?? "", threadId !== undefined).data;
+  const [chosen, setChosen] = useState<string>();
+  const [model, setModel] = useState<string>();
+  const own = details?.assistant_id ?? details?.graph_id;
+  const wanted = chosen ?? own ?? preferences().assistant;
+  const found =
+    assistants.find(({ assistant_id, graph_id }) => assistant_id === wanted || graph_id === wanted) ?? assistants[0];
+  const assistant = found?.assistant_id ?? wanted;
+  return {
+    assistant,
+    name: found?.name ?? found?.graph_id ?? wanted,
+    model,
+    context: model === undefined ? {} : { model },
+    chooseAssistant: (id) => {
+      setChosen(id);
+      setPreferences({ assistant: id });
+    },
+    chooseModel: setModel,
+  };
+}
+
+/** The buttons that choose. */
+export function Choices({ choices }: { choices: RunChoices }) {
+  const { t } = useTranslation();
+  const assistants = useAssistants().data ?? [];
+  const models = useModels().data?.models ?? [];
+  const shownModel =
+    models.find(({ name }) => name === choices.model)?.display_name ?? choices.model ?? t("chat.modelDefault");
+  return (
+    <>
+      {assistants.length > 1 && (
+        <Menu
+          label={t("chat.assistantChoice")}
+          className="choice"
+          button={
+            <>
+              <Bot size={15} />
+              <span>{choices.name}</span>
+              <ChevronDown size={14} />
+            </>
+          }
+          entries={assistants.map(({ assistant_id, name, graph_id }) => ({
+            label: name ?? graph_id,
+            checked: assistant_id === choices.assistant,
+            onSelect: () => choices.chooseAssistant(assistant_id),
+          }))}
+        />
+      )}
+      {models.length > 1 && (
+        <Menu
+          label={t("chat.modelChoice")}
+          className="choice"
+          button={
+            <>
+              <Cpu size={15} />
+              <span>{shownModel}</span>
+              <ChevronDown size={14} />
+            </>
+          }
+          entries={[
+            {
+              label: t("chat.modelDefault"),
+              checked: choices.model === undefined,
+              onSelect: () => choices.chooseModel(undefined),
+            },
+            "line",
+            ...models.map(({ name, display_name }) => ({
+              label: display_name ?? name,
+              checked: name === choices.model,
+              onSelect: () => choices.chooseModel(name),
+            })),
+          ]}
+        />
+      )}
+    </>
+  );
+}

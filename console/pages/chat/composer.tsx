@@ -1,0 +1,174 @@
+import ArrowUp from "lucide-react/icons/arrow-up";
+import Paperclip from "lucide-react/icons/paperclip";
+import Square from "lucide-react/icons/square";
+import { useEffect, useRef, useState, type KeyboardEvent } from "react";
+import { useTranslation } from "react-i18next";
+import { keepDraft, readDraft } from "../../app/drafts.ts";
+import { isComposing } from "../../app/keys.ts";
+import { preferences } from "../../app/preferences.ts";
+import { ApiError } from "../../api/client.ts";
+import { startRun, stopThread, type Said } from "../../api/runs.ts";
+import { refreshThreads } from "../../api/threads.ts";
+import { IconButton } from "../../parts/button.tsx";
+import { notifyError } from "../../parts/toast.tsx";
+import { AttachedPaths, AttachForm } from "./attachments.tsx";
+import { Choices, useChoices } from "./choices.tsx";
+import { Queue } from "./queue.tsx";
+import { useOpenThread, useSnapshot } from "./thread-context.tsx";
+
+/** The field to say something in a thread. While a run works, what is said waits for its end. */
+export function Composer({ threadId }: { threadId: string }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const [text, setText] = useDraft(threadId);
+  const [paths, setPaths] = useState<readonly string[]>([]);
+  const [isAttaching, setAttaching] = useState(false);
+  const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
+  const isAsked = useSnapshot((snapshot) => snapshot.approvals.length > 0);
+  const field = useGrowing(text);
+  const choices = useChoices(threadId);
+  const send = async () => {
+    const words = text.trim();
+    if (words === "" && paths.length === 0) return;
+    const said: Said = { id: crypto.randomUUID(), text: words, attachments: paths };
+    setText("");
+    setPaths([]);
+    if (!isBusy) {
+      const attachments = paths.map((name) => ({ name }));
+      thread.show({
+        kind: "user",
+        id: said.id,
+        text: words,
+        attachments,
+        timestamp: new Date().toISOString(),
+        state: "sending",
+      });
+      thread.expectRun();
+    }
+    try {
+      await startRun(threadId, choices.assistant, said, choices.context);
+      await thread.sync();
+      void refreshThreads(threadId);
+    } catch (error) {
+      thread.forget(said.id);
+      // What could not be sent goes back to where it was written.
+      setText((now) => (now === "" ? words : `${words}\n${now}`));
+      setPaths(said.attachments);
+      notifyError(error);
+      if (!(error instanceof ApiError) || error.status !== 0) await thread.sync();
+    }
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (isComposing(event.nativeEvent)) return;
+    if (event.key === "ArrowUp" && text === "" && editLast()) event.preventDefault();
+    if (event.key !== "Enter") return;
+    const sends = event.ctrlKey || event.metaKey || (preferences().enterSends && !event.shiftKey);
+    if (!sends) return;
+    event.preventDefault();
+    void send();
+  };
+  const placeholder = isBusy
+    ? t("chat.placeholderBusy")
+    : isAsked
+      ? t("chat.answer")
+      : t("chat.placeholder", { name: choices.name });
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <Queue threadId={threadId} onEdit={(words) => setText((now) => (now === "" ? words : `${now}\n${words}`))} />
+      {isAttaching && (
+        <AttachForm
+          onAdd={(path) => setPaths([...paths.filter((one) => one !== path), path])}
+          onClose={() => setAttaching(false)}
+        />
+      )}
+      <div className="composer-box">
+        <AttachedPaths paths={paths} onRemove={(path) => setPaths(paths.filter((one) => one !== path))} />
+        <textarea
+          ref={field}
+          className="composer-field"
+          rows={1}
+          value={text}
+          data-stops=""
+          placeholder={placeholder}
+          aria-label={placeholder}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={onKeyDown}
+        />
+        <div className="composer-tools">
+          <IconButton label={t("chat.attach")} onClick={() => setAttaching(!isAttaching)} aria-pressed={isAttaching}>
+            <Paperclip size={18} />
+          </IconButton>
+          <Choices choices={choices} />
+          <span className="space" />
+          {isBusy && <StopButton threadId={threadId} />}
+          {(!isBusy || text.trim() !== "") && (
+            <button
+              type="submit"
+              className="send-button"
+              disabled={text.trim() === "" && paths.length === 0}
+              aria-label={isBusy ? t("chat.queue") : t("chat.send")}
+              title={isBusy ? t("chat.queue") : t("chat.send")}
+            >
+              <ArrowUp size={18} />
+            </button>
+          )}
+        </div>
+      </div>
+    </form>
+  );
+}
+
+function StopButton({ threadId }: { threadId: string }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const isStopping = useSnapshot((snapshot) => snapshot.isStopping);
+  const stop = () => {
+    thread.expectStop();
+    stopThread(threadId).catch(notifyError);
+  };
+  return (
+    <button
+      type="button"
+      className="stop-button"
+      onClick={stop}
+      disabled={isStopping}
+      aria-label={isStopping ? t("chat.stopping") : t("chat.stop")}
+      title={isStopping ? t("chat.stopping") : `${t("chat.stop")} (Esc)`}
+    >
+      <Square size={14} fill="currentColor" />
+    </button>
+  );
+}
+
+/** Opens the newest message of the user that can be said otherwise. */
+function editLast(): boolean {
+  const buttons = document.querySelectorAll<HTMLButtonElement>("[data-edit]:not(:disabled)");
+  const last = [...buttons].at(-1);
+  last?.click();
+  return last !== undefined;
+}
+
+/** A text that survives a reload. */
+function useDraft(threadId: string): [string, (next: string | ((now: string) => string)) => void] {
+  const [text, setText] = useState(() => readDraft(threadId));
+  useEffect(() => keepDraft(threadId, text), [threadId, text]);
+  return [text, setText];
+}
+
+/** Lets a field grow with what is written, up to what the sheet allows. */
+function useGrowing(text: string): React.RefObject<HTMLTextAreaElement | null> {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    const element = field.current;
+    if (element === null) return;
+    element.style.height = "auto";
+    element.style.height = `${element.scrollHeight}px`;
+  }, [text]);
+  return field;
+}

@@ -1,0 +1,130 @@
+import ArrowDown from "lucide-react/icons/arrow-down";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Empty } from "../../parts/states.tsx";
+import { notifyError } from "../../parts/toast.tsx";
+import { ItemView } from "./item-view.tsx";
+import { ItemComponent, useOpenThread, useSnapshot } from "./thread-context.tsx";
+
+/** Pixels from the end within which the page follows what comes. */
+const followsWithin = 100;
+/** Height of a message that was never drawn. */
+const usualHeight = 120;
+
+/** The messages, of which only those in sight are drawn. It follows what comes while its end is in sight. */
+export function Conversation() {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const order = useSnapshot((snapshot) => snapshot.thread.order);
+  const before = useSnapshot((snapshot) => snapshot.before);
+  const scroller = useRef<HTMLDivElement>(null);
+  const [isAtEnd, setAtEnd] = useState(true);
+  const isLoadingOlder = useRef(false);
+  const list = useVirtualizer({
+    count: order.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => usualHeight,
+    getItemKey: (index) => order[index] ?? index,
+    overscan: 6,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: followsWithin,
+    paddingStart: 16,
+    paddingEnd: 24,
+  });
+  const toEnd = useCallback(() => {
+    const element = scroller.current;
+    if (element !== null) element.scrollTop = element.scrollHeight;
+  }, []);
+  useFollow(scroller, isAtEnd, toEnd);
+  useEffect(toEnd, [toEnd]);
+  const loadOlder = async () => {
+    if (isLoadingOlder.current || before === null) return;
+    isLoadingOlder.current = true;
+    await thread.loadOlder().catch(notifyError);
+    isLoadingOlder.current = false;
+  };
+  const onScroll = () => {
+    const element = scroller.current;
+    if (element === null) return;
+    setAtEnd(element.scrollHeight - element.scrollTop - element.clientHeight < followsWithin);
+    if (element.scrollTop < 400) void loadOlder();
+  };
+  if (order.length === 0) return <Empty title={t("chat.empty")} />;
+  return (
+    <div className="conversation-frame">
+      <div
+        className="conversation"
+        ref={scroller}
+        onScroll={onScroll}
+        role="log"
+        aria-label={t("chat.log")}
+        aria-live="off"
+        tabIndex={0}
+      >
+        <div className="conversation-inner" style={{ height: list.getTotalSize() }}>
+          {list.getVirtualItems().map((item) => {
+            const id = order[item.index];
+            if (id === undefined) return null;
+            return (
+              <div
+                key={item.key}
+                ref={list.measureElement}
+                data-index={item.index}
+                className="conversation-item"
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                <ItemComponent value={ItemView}>
+                  <ItemView id={id} />
+                </ItemComponent>
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      <Working />
+      {!isAtEnd && (
+        <button type="button" className="to-end" onClick={toEnd} aria-label={t("chat.toEnd")}>
+          <ArrowDown size={18} />
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Keeps the end in sight while what stands there grows. */
+function useFollow(scroller: React.RefObject<HTMLDivElement | null>, isAtEnd: boolean, toEnd: () => void): void {
+  useEffect(() => {
+    const element = scroller.current;
+    const inner = element?.firstElementChild;
+    if (!isAtEnd || element === null || !inner) return undefined;
+    const observer = new ResizeObserver(toEnd);
+    observer.observe(inner);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [scroller, isAtEnd, toEnd]);
+}
+
+/** Says that the assistant is at work, also where nothing has come yet. */
+function Working() {
+  const { t } = useTranslation();
+  const isBusy = useSnapshot(({ thread }) => thread.isBusy);
+  const isSpeaking = useSnapshot(({ thread }) => {
+    const last = thread.items.get(thread.order.at(-1) ?? "");
+    return last?.kind === "assistant" && last.isStreaming && last.blocks.length > 0;
+  });
+  const words = isBusy ? (isSpeaking ? t("chat.answering") : t("chat.working")) : "";
+  return (
+    <div className="working" data-shown={(isBusy && !isSpeaking) || undefined} role="status">
+      {isBusy && !isSpeaking && (
+        <span className="dots" aria-hidden="true">
+          <i />
+          <i />
+          <i />
+        </span>
+      )}
+      <span className={isSpeaking ? "visually-hidden" : ""}>{words}</span>
+    </div>
+  );
+}

@@ -1,0 +1,99 @@
+import FilePenLine from "lucide-react/icons/file-pen-line";
+import FilePlus from "lucide-react/icons/file-plus";
+import FileX from "lucide-react/icons/file-x";
+import FileSymlink from "lucide-react/icons/file-symlink";
+import Undo from "lucide-react/icons/undo-2";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { undoOperation, useDiff } from "../../api/operations.ts";
+import type { Operation } from "../../api/shapes.ts";
+import { CopyButton } from "../../markdown/code.tsx";
+import { visible } from "../../markdown/links.ts";
+import { Button } from "../../parts/button.tsx";
+import { Diff, LineCounts } from "../../parts/diff.tsx";
+import { Failed, Loading } from "../../parts/states.tsx";
+import { notifyError } from "../../parts/toast.tsx";
+import { useOpenThread, useSnapshot } from "./thread-context.tsx";
+
+const icons = { create: FilePlus, modify: FilePenLine, delete: FileX, move: FileSymlink, edit: FilePenLine };
+/** Operations of a message that are shown at once, and lines of a diff. */
+const shownFirst = 5;
+const firstLines = 20;
+const allLines = 5_000;
+
+/** What the calls of a message changed in the workspace, each with its way back. */
+export function MessageOperations({ messageId }: { messageId: string }) {
+  const all = useSnapshot((snapshot) => snapshot.operations);
+  const [isWhole, setWhole] = useState(false);
+  const own = all.filter(({ message_id }) => message_id === messageId).toReversed();
+  if (own.length === 0) return null;
+  const shown = isWhole ? own : own.slice(0, shownFirst);
+  return (
+    <div className="operations">
+      {shown.map((operation) => (
+        <OperationCard key={operation.operation_id} operation={operation} />
+      ))}
+      {shown.length < own.length && (
+        <button type="button" className="code-more" onClick={() => setWhole(true)}>
+          +{own.length - shown.length}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** One change of the workspace. */
+export function OperationCard({ operation }: { operation: Operation }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const [isOpen, setOpen] = useState(false);
+  const [limit, setLimit] = useState(firstLines);
+  const [isUndoing, setUndoing] = useState(false);
+  const diff = useDiff(thread.id, operation.operation_id, limit, isOpen);
+  const Icon = icons[operation.type];
+  const isUndone = operation.status === "undone";
+  const undo = async () => {
+    setUndoing(true);
+    try {
+      await undoOperation(thread.id, operation.operation_id);
+      await thread.sync();
+    } catch (error) {
+      notifyError(error);
+    } finally {
+      setUndoing(false);
+    }
+  };
+  return (
+    <section className="operations-card" data-status={operation.status} aria-label={operation.summary}>
+      <div className="operation-head">
+        <button
+          type="button"
+          className="operation-open"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+          title={t("operation.viewDiff")}
+        >
+          <Icon size={16} />
+          <span className="operation-path">{visible(operation.path)}</span>
+          <LineCounts added={operation.lines_added} removed={operation.lines_removed} />
+        </button>
+        <CopyButton text={operation.path} label={t("operation.copyPath")} className="icon-button" />
+        {isUndone && <span className="chip">{t("operation.undone")}</span>}
+        {!isUndone && operation.can_undo && (
+          <Button size="small" kind="quiet" disabled={isUndoing} onClick={() => void undo()}>
+            <Undo size={14} />
+            {isUndoing ? t("operation.undoing") : t("operation.undo")}
+          </Button>
+        )}
+      </div>
+      {isOpen && diff.isPending && <Loading lines={2} />}
+      {isOpen && diff.error !== null && <Failed error={diff.error} onRetry={() => void diff.refetch()} />}
+      {isOpen && diff.data !== undefined && <Diff diff={diff.data} />}
+      {isOpen && (diff.data?.more ?? 0) > 0 && limit < allLines && (
+        <button type="button" className="code-more" onClick={() => setLimit(allLines)}>
+          {t("tool.showAll")}
+        </button>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,126 @@
+import GitFork from "lucide-react/icons/git-fork";
+import MoreHorizontal from "lucide-react/icons/ellipsis";
+import Download from "lucide-react/icons/download";
+import FileDiff from "lucide-react/icons/file-diff";
+import Pencil from "lucide-react/icons/pencil";
+import Trash from "lucide-react/icons/trash-2";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import { threadAddress } from "../../app/addresses.ts";
+import type { ThreadDetails } from "../../api/shapes.ts";
+import { exportThread, forkThread, renameThread } from "../../api/threads.ts";
+import { IconButton } from "../../parts/button.tsx";
+import { Menu } from "../../parts/menu.tsx";
+import { notifyError } from "../../parts/toast.tsx";
+import { percent } from "../../text/time.ts";
+import { deleteSoon } from "../delete-soon.ts";
+import { ChangesDialog } from "./changes-dialog.tsx";
+import { useOpenThread, useSnapshot } from "./thread-context.tsx";
+
+/** What the thread is called, how it is, and what can be done with the whole of it. */
+export function TitleBar({ details }: { details: ThreadDetails | undefined }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const [, navigate] = useLocation();
+  const [isNaming, setNaming] = useState(false);
+  const [showsChanges, setShowsChanges] = useState(false);
+  const changes = useSnapshot(({ operations }) => operations.length);
+  const name = details?.name ?? "";
+  const rename = (value: string) => {
+    setNaming(false);
+    if (value.trim() !== name) renameThread(thread.id, value).catch(notifyError);
+  };
+  return (
+    <header className="title-bar">
+      {isNaming ? (
+        <input
+          className="input title-field"
+          aria-label={t("threads.name")}
+          defaultValue={name}
+          // oxlint-disable-next-line jsx-a11y/no-autofocus -- the person has just asked to rename
+          autoFocus
+          onBlur={(event) => rename(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.nativeEvent.isComposing) return;
+            if (event.key === "Enter") rename(event.currentTarget.value);
+            if (event.key === "Escape") setNaming(false);
+          }}
+        />
+      ) : (
+        <h1 className="title-name">
+          <button type="button" onClick={() => setNaming(true)} title={t("threads.rename")}>
+            {name === "" ? t("app.newThread") : name}
+          </button>
+        </h1>
+      )}
+      <Connection />
+      <Usage />
+      {changes > 0 && (
+        <IconButton label={t("operation.changes")} onClick={() => setShowsChanges(true)}>
+          <FileDiff size={18} />
+        </IconButton>
+      )}
+      <Menu
+        label={t("app.openMenu")}
+        button={<MoreHorizontal size={18} />}
+        entries={[
+          { label: t("threads.rename"), icon: <Pencil size={16} />, onSelect: () => setNaming(true) },
+          {
+            label: t("threads.fork"),
+            icon: <GitFork size={16} />,
+            onSelect: () => void forkThread(thread.id).then((id) => navigate(threadAddress(id)), notifyError),
+          },
+          {
+            label: t("threads.exportMarkdown"),
+            icon: <Download size={16} />,
+            onSelect: () => void exportThread({ thread_id: thread.id, name }, "markdown").catch(notifyError),
+          },
+          "line",
+          {
+            label: t("threads.delete"),
+            icon: <Trash size={16} />,
+            danger: true,
+            onSelect: () => {
+              deleteSoon(thread.id, { text: t("threads.deleted", { name }), takeBack: t("threads.takeBack") });
+              navigate("/");
+            },
+          },
+        ]}
+      />
+      {showsChanges && <ChangesDialog onClose={() => setShowsChanges(false)} />}
+    </header>
+  );
+}
+
+/** Says when the page does not hear of what happens. */
+function Connection() {
+  const { t } = useTranslation();
+  const connection = useSnapshot((snapshot) => snapshot.connection);
+  if (connection !== "lost") return null;
+  return (
+    <span className="connection" role="status">
+      <i className="status-dot" data-status="lost" />
+      {t("app.reconnecting")}
+    </span>
+  );
+}
+
+/** Shares of the window from which the bar warns. */
+const warnsFrom = 0.6;
+const fullFrom = 0.8;
+
+/** How full the model's window is. */
+function Usage() {
+  const { t } = useTranslation();
+  const usage = useSnapshot(({ thread }) => thread.usage);
+  if (usage < 0.005) return null;
+  const level = usage >= fullFrom ? "full" : usage >= warnsFrom ? "high" : "low";
+  const label = t("chat.usage", { percent: percent(usage) });
+  return (
+    <span className="usage" data-level={level} title={label} role="img" aria-label={label}>
+      <meter min={0} max={1} value={usage} />
+      {percent(usage)}
+    </span>
+  );
+}

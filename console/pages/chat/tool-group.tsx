@@ -1,0 +1,37 @@
+import ChevronRight from "lucide-react/icons/chevron-right";
+import Layers from "lucide-react/icons/layers";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { ToolCard } from "./tool-card.tsx";
+import { useSnapshot } from "./thread-context.tsx";
+
+/** Finished calls of one message from which on they are shown as one line. */
+const groupedFrom = 4;
+
+/** The calls that an assistant made together. */
+export function ToolGroup({ calls }: { calls: readonly string[] }) {
+  const { t } = useTranslation();
+  const [isOpen, setOpen] = useState(false);
+  const isOver = useSnapshot(({ thread }) => calls.every((id) => thread.calls.get(id)?.status === "done"));
+  if (calls.length < groupedFrom || !isOver) return <Cards calls={calls} />;
+  return (
+    <div className="tool-group" data-open={isOpen || undefined}>
+      <button type="button" className="tool-head" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Layers size={16} />
+        <span className="tool-verb">{t("tool.group", { count: calls.length })}</span>
+        <ChevronRight size={15} className="chevron" />
+      </button>
+      {isOpen && <Cards calls={calls} />}
+    </div>
+  );
+}
+
+function Cards({ calls }: { calls: readonly string[] }) {
+  return (
+    <div className="tool-cards">
+      {calls.map((id) => (
+        <ToolCard key={id} callId={id} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,138 @@
+import FileText from "lucide-react/icons/file-text";
+import Pencil from "lucide-react/icons/pencil";
+import GitFork from "lucide-react/icons/git-fork";
+import Undo from "lucide-react/icons/undo-2";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import { threadAddress } from "../../app/addresses.ts";
+import { isComposing } from "../../app/keys.ts";
+import { undoAll } from "../../api/operations.ts";
+import { rerun } from "../../api/runs.ts";
+import { forkThread } from "../../api/threads.ts";
+import { CopyButton } from "../../markdown/code.tsx";
+import { visible } from "../../markdown/links.ts";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { notify, notifyError } from "../../parts/toast.tsx";
+import { longTime } from "../../text/time.ts";
+import type { UserItem } from "../../thread/items.ts";
+import { operationsSince } from "../../thread/operations.ts";
+import { ConfirmUndo } from "./changes-dialog.tsx";
+import { Versions } from "./versions.tsx";
+import { useOpenThread, useSnapshot } from "./thread-context.tsx";
+
+/** What the user said, which can be said otherwise. */
+export function UserMessage({ item }: { item: UserItem }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const [isEditing, setEditing] = useState(false);
+  if (isEditing) return <EditMessage item={item} onDone={() => setEditing(false)} />;
+  return (
+    <article className="message user-message" data-state={item.state} aria-label={t("chat.you")}>
+      <div className="user-bubble" title={item.timestamp === undefined ? undefined : longTime(item.timestamp)}>
+        {visible(item.text)}
+        {item.attachments.length > 0 && (
+          <ul className="attachments">
+            {item.attachments.map(({ name }) => (
+              <li key={name} className="attachment">
+                <FileText size={14} />
+                {visible(name)}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      {item.state === "sending" && <span className="message-state">{t("chat.sending")}</span>}
+      {item.state === "failed" && <span className="message-state message-bad">{t("chat.notSent")}</span>}
+      {item.state === "sent" && <UserActions item={item} onEdit={() => setEditing(true)} />}
+      <Versions threadId={thread.id} messageId={item.id} />
+    </article>
+  );
+}
+
+function UserActions({ item, onEdit }: { item: UserItem; onEdit: () => void }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const [, navigate] = useLocation();
+  const [asks, setAsks] = useState(false);
+  const isBusy = useSnapshot((snapshot) => snapshot.thread.isBusy);
+  const allOperations = useSnapshot((snapshot) => snapshot.operations);
+  const order = useSnapshot((snapshot) => snapshot.thread.order);
+  const since = operationsSince(allOperations, order, item.id);
+  const undo = async () => {
+    setAsks(false);
+    const { done, problem } = await undoAll(thread.id, since);
+    const reason = problem instanceof Error ? problem.message : String(problem);
+    if (problem === undefined) notify(t("operation.undoCount", { count: done }));
+    else notify(t("operation.undoPart", { done, total: since.length, reason }), { kind: "error" });
+    await thread.sync();
+  };
+  return (
+    <div className="message-actions" role="group" aria-label={t("chat.messageActions")}>
+      <IconButton label={t("chat.edit")} onClick={onEdit} disabled={isBusy} data-edit="">
+        <Pencil size={15} />
+      </IconButton>
+      <CopyButton text={item.text} label={t("chat.copyText")} className="icon-button" />
+      <IconButton
+        label={t("chat.fork")}
+        onClick={() => void forkThread(thread.id, item.id).then((id) => navigate(threadAddress(id)), notifyError)}
+      >
+        <GitFork size={15} />
+      </IconButton>
+      {since.length > 0 && (
+        <IconButton label={t("operation.undoSince")} onClick={() => setAsks(true)} disabled={isBusy}>
+          <Undo size={15} />
+        </IconButton>
+      )}
+      {asks && <ConfirmUndo operations={since} onUndo={() => void undo()} onClose={() => setAsks(false)} />}
+    </div>
+  );
+}
+
+function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
+  const { t } = useTranslation();
+  const thread = useOpenThread();
+  const [text, setText] = useState(item.text);
+  const save = async () => {
+    if (text.trim() === "") return;
+    onDone();
+    thread.expectRun();
+    try {
+      await rerun(thread.id, item.id, text);
+    } catch (error) {
+      notifyError(error);
+    } finally {
+      await thread.sync();
+    }
+  };
+  return (
+    <div className="message user-message edit-message">
+      <textarea
+        className="input"
+        aria-label={t("chat.edit")}
+        value={text}
+        rows={Math.min(12, text.split("\n").length + 1)}
+        // oxlint-disable-next-line jsx-a11y/no-autofocus -- the person has just asked to edit
+        autoFocus
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (isComposing(event.nativeEvent)) return;
+          if (event.key === "Escape") onDone();
+          if (event.key === "Enter" && !event.shiftKey) {
+            event.preventDefault();
+            void save();
+          }
+        }}
+      />
+      <p className="hint">{t("chat.editHint")}</p>
+      <div className="row-end">
+        <Button kind="quiet" onClick={onDone}>
+          {t("app.cancel")}
+        </Button>
+        <Button kind="primary" onClick={() => void save()} disabled={text.trim() === ""}>
+          {t("chat.rerun")}
+        </Button>
+      </div>
+    </div>
+  );
+}

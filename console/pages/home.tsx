@@ -1,0 +1,179 @@
+import ArrowUp from "lucide-react/icons/arrow-up";
+import { useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import { threadAddress } from "../app/addresses.ts";
+import { keepDraft, readDraft } from "../app/drafts.ts";
+import { isComposing } from "../app/keys.ts";
+import { preferences } from "../app/preferences.ts";
+import { useApprovals } from "../api/approvals.ts";
+import { startRun } from "../api/runs.ts";
+import { createThread, refreshThreads, useModels, useThreads } from "../api/threads.ts";
+import type { ThreadInfo } from "../api/shapes.ts";
+import { notifyError } from "../parts/toast.tsx";
+import { shortTime } from "../text/time.ts";
+import { Choices, useChoices } from "./chat/choices.tsx";
+
+const draftName = "new";
+/** Threads that stand in a block. */
+const mostShown = 5;
+
+/** Where one begins: a field to start with, what waits, what works, what was. */
+export function HomePage() {
+  const { t } = useTranslation();
+  const threads = useThreads().data?.pages.flatMap((page) => page.threads) ?? [];
+  const approvals = useApprovals().data ?? [];
+  const waiting = threads.filter(({ status }) => status === "interrupted");
+  const working = threads.filter(({ status }) => status === "busy");
+  const isNew = threads.length === 0;
+  const [text, setText] = useState(() => readDraft(draftName));
+  return (
+    <div className="home">
+      <div className="home-inner">
+        <h1 className="home-title">{t("home.greeting")}</h1>
+        <NewThread text={text} setText={setText} />
+        <OfflineHint />
+        {isNew && (
+          <section className="examples" aria-label={t("home.examples")}>
+            {[t("home.example1"), t("home.example2"), t("home.example3")].map((example) => (
+              <button key={example} type="button" className="suggestion" onClick={() => setText(example)}>
+                {example}
+              </button>
+            ))}
+          </section>
+        )}
+        <Block
+          title={t("home.waiting")}
+          threads={waiting}
+          note={(thread) =>
+            t("home.stepsWaiting", {
+              count: approvals.filter(({ thread_id }) => thread_id === thread.thread_id).length || 1,
+            })
+          }
+        />
+        <Block title={t("home.working")} threads={working} />
+        <Block
+          title={t("home.recent")}
+          threads={threads.filter(({ status }) => status === "idle" || status === "error")}
+        />
+      </div>
+    </div>
+  );
+}
+
+/** The field that starts a thread. */
+function NewThread({ text, setText }: { text: string; setText: (text: string) => void }) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const choices = useChoices();
+  const [isSending, setSending] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const change = (next: string) => {
+    setText(next);
+    keepDraft(draftName, next);
+  };
+  const send = async () => {
+    const words = text.trim();
+    if (words === "" || isSending) return;
+    setSending(true);
+    try {
+      const id = await createThread();
+      await startRun(id, choices.assistant, { id: crypto.randomUUID(), text: words, attachments: [] }, choices.context);
+      change("");
+      void refreshThreads();
+      navigate(threadAddress(id));
+    } catch (error) {
+      notifyError(error);
+      setSending(false);
+    }
+  };
+  const placeholder = t("chat.placeholder", { name: choices.name });
+  return (
+    <form
+      className="composer home-composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <div className="composer-box">
+        <textarea
+          ref={field}
+          className="composer-field"
+          rows={2}
+          value={text}
+          placeholder={placeholder}
+          aria-label={placeholder}
+          // oxlint-disable-next-line jsx-a11y/no-autofocus -- what one comes here for
+          autoFocus
+          onChange={(event) => change(event.target.value)}
+          onKeyDown={(event) => {
+            if (isComposing(event.nativeEvent) || event.key !== "Enter") return;
+            if (!event.ctrlKey && !event.metaKey && (event.shiftKey || !preferences().enterSends)) return;
+            event.preventDefault();
+            void send();
+          }}
+        />
+        <div className="composer-tools">
+          <Choices choices={choices} />
+          <span className="space" />
+          <button
+            type="submit"
+            className="send-button"
+            disabled={text.trim() === "" || isSending}
+            aria-label={t("chat.send")}
+            title={t("chat.send")}
+          >
+            <ArrowUp size={18} />
+          </button>
+        </div>
+      </div>
+    </form>
+  );
+}
+
+function OfflineHint() {
+  const { t } = useTranslation();
+  const models = useModels().data?.models ?? [];
+  // Where nothing but the offline model is there, it is the one that answers.
+  return models.length === 1 && models[0]?.name === "offline" ? (
+    <p className="hint home-hint">{t("home.offlineModel")}</p>
+  ) : null;
+}
+
+function Block({
+  title,
+  threads,
+  note,
+}: {
+  title: string;
+  threads: readonly ThreadInfo[];
+  note?: (thread: ThreadInfo) => string;
+}) {
+  const [, navigate] = useLocation();
+  if (threads.length === 0) return null;
+  return (
+    <section className="home-block">
+      <h2>{title}</h2>
+      <ul>
+        {threads.slice(0, mostShown).map((thread) => (
+          <li key={thread.thread_id}>
+            <a
+              className="home-thread"
+              href={`/console${threadAddress(thread.thread_id)}`}
+              onClick={(event) => {
+                if (event.metaKey || event.ctrlKey) return;
+                event.preventDefault();
+                navigate(threadAddress(thread.thread_id));
+              }}
+            >
+              {thread.status !== "idle" && <i className="status-dot" data-status={thread.status} />}
+              <span className="home-name">{thread.name === "" ? thread.preview : thread.name}</span>
+              <span className="home-note">{note?.(thread) ?? shortTime(thread.updated_at)}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,210 @@
+import Archive from "lucide-react/icons/archive";
+import Search from "lucide-react/icons/search";
+import Upload from "lucide-react/icons/upload";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useDeferredValue, useEffect, useMemo, useRef, useState, type DragEvent } from "react";
+import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import { threadAddress } from "../app/addresses.ts";
+import { useCommands } from "../app/commands.ts";
+import { importThread, useMarkedThreads, useThreads } from "../api/threads.ts";
+import type { ThreadInfo } from "../api/shapes.ts";
+import { IconButton } from "../parts/button.tsx";
+import { Empty, Failed, Loading } from "../parts/states.tsx";
+import { notify } from "../parts/toast.tsx";
+import { ageGroup } from "../text/time.ts";
+import { useDeleting } from "./delete-soon.ts";
+import { ThreadRow } from "./thread-row.tsx";
+
+type Group = "waiting" | "working" | "pinned" | "today" | "yesterday" | "week" | "older" | "archived";
+type Row = { kind: "head"; group: Group } | { kind: "thread"; thread: ThreadInfo; pinned: boolean; archived: boolean };
+const order: readonly Group[] = ["waiting", "working", "pinned", "today", "yesterday", "week", "older", "archived"];
+
+/** The threads of this person: grouped by what waits, what works, and age. */
+export function ThreadList() {
+  const { t } = useTranslation();
+  const [location, navigate] = useLocation();
+  const [words, setWords] = useState("");
+  const [showsArchived, setShowsArchived] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  const query = useDeferredValue(words.trim());
+  const threads = useThreads(query === "" ? {} : { query });
+  const rows = useRows(
+    threads.data?.pages.flatMap((page) => page.threads),
+    showsArchived || query !== "",
+  );
+  const current = /^\/t\/([^/]+)/u.exec(location)?.[1];
+  const bringIn = (files: Iterable<File>) => void importFiles([...files], (id) => navigate(threadAddress(id)));
+  useCommands(
+    useMemo(
+      () => [
+        {
+          id: "search-list",
+          group: "here" as const,
+          label: t("keys.search"),
+          keys: "/",
+          run: () => field.current?.focus(),
+        },
+      ],
+      [t],
+    ),
+  );
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault();
+    bringIn(event.dataTransfer.files);
+  };
+  return (
+    <div className="thread-list" onDragOver={(event) => event.preventDefault()} onDrop={onDrop}>
+      <div className="list-tools">
+        <label className="search-field">
+          <Search size={16} />
+          <span className="visually-hidden">{t("threads.search")}</span>
+          <input
+            ref={field}
+            type="search"
+            value={words}
+            placeholder={t("threads.search")}
+            onChange={(event) => setWords(event.target.value)}
+          />
+        </label>
+        <ImportButton onFiles={bringIn} />
+        <IconButton
+          label={showsArchived ? t("threads.hideArchived") : t("threads.showArchived")}
+          aria-pressed={showsArchived}
+          onClick={() => setShowsArchived(!showsArchived)}
+        >
+          <Archive size={16} />
+        </IconButton>
+      </div>
+      {threads.isPending && <Loading lines={6} />}
+      {threads.error !== null && threads.data === undefined && (
+        <Failed error={threads.error} onRetry={() => void threads.refetch()} />
+      )}
+      {threads.data !== undefined && rows.length === 0 && (
+        <Empty
+          title={query === "" ? t("threads.empty") : t("threads.noHits", { query })}
+          {...(query === "" && { hint: t("threads.emptyHint") })}
+        />
+      )}
+      {rows.length > 0 && (
+        <Rows
+          rows={rows}
+          current={current}
+          onEnd={() => threads.hasNextPage && !threads.isFetchingNextPage && void threads.fetchNextPage()}
+        />
+      )}
+    </div>
+  );
+}
+
+function Rows({ rows, current, onEnd }: { rows: readonly Row[]; current: string | undefined; onEnd: () => void }) {
+  const { t } = useTranslation();
+  const scroller = useRef<HTMLDivElement>(null);
+  const list = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => (rows[index]?.kind === "head" ? 34 : 58),
+    overscan: 8,
+    getItemKey: (index) => {
+      const row = rows[index];
+      return row?.kind === "thread" ? row.thread.thread_id : `head-${row?.group ?? index}`;
+    },
+  });
+  const items = list.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (last >= rows.length - 10) onEnd();
+  }, [last, rows.length, onEnd]);
+  return (
+    <div className="list-scroll" ref={scroller}>
+      <ul style={{ height: list.getTotalSize(), position: "relative" }}>
+        {items.map((item) => {
+          const row = rows[item.index];
+          const style = { position: "absolute", insetInline: 0, transform: `translateY(${item.start}px)` } as const;
+          if (row === undefined) return null;
+          if (row.kind === "head") {
+            return (
+              <li key={item.key} style={style} className="list-group">
+                {t(`threads.${row.group}`)}
+              </li>
+            );
+          }
+          return (
+            <li key={item.key} style={style}>
+              <ThreadRow {...row} isCurrent={row.thread.thread_id === current} />
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+function useRows(threads: readonly ThreadInfo[] | undefined, showsArchived: boolean): Row[] {
+  const pinned = useMarkedThreads("pinned").data;
+  const archived = useMarkedThreads("archived").data;
+  const deleting = useDeleting();
+  return useMemo(() => {
+    const known = (threads ?? [])
+      .filter(({ thread_id }) => !deleting.has(thread_id))
+      .map((thread) => ({
+        thread,
+        pinned: thread.pinned ?? pinned?.has(thread.thread_id) ?? false,
+        archived: thread.archived ?? archived?.has(thread.thread_id) ?? false,
+      }));
+    const groups = Map.groupBy(known, groupOf);
+    return order.flatMap((group): Row[] => {
+      const inside = groups.get(group) ?? [];
+      if (inside.length === 0 || (group === "archived" && !showsArchived)) return [];
+      return [{ kind: "head", group }, ...inside.map((one) => ({ kind: "thread" as const, ...one }))];
+    });
+  }, [threads, pinned, archived, deleting, showsArchived]);
+}
+
+function groupOf({ thread, pinned, archived }: { thread: ThreadInfo; pinned: boolean; archived: boolean }): Group {
+  if (archived) return "archived";
+  if (thread.status === "interrupted") return "waiting";
+  if (thread.status === "busy") return "working";
+  return pinned ? "pinned" : ageGroup(thread.updated_at);
+}
+
+function ImportButton({ onFiles }: { onFiles: (files: Iterable<File>) => void }) {
+  const { t } = useTranslation();
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <IconButton label={t("threads.import")} onClick={() => input.current?.click()}>
+        <Upload size={16} />
+      </IconButton>
+      <input
+        ref={input}
+        type="file"
+        accept="application/json,.json"
+        multiple
+        hidden
+        onChange={(event) => {
+          onFiles(event.target.files ?? []);
+          event.target.value = "";
+        }}
+      />
+    </>
+  );
+}
+
+async function importFiles(files: readonly File[], open: (id: string) => void): Promise<void> {
+  const { default: i18next } = await import("i18next");
+  let last: string | undefined;
+  let count = 0;
+  for (const file of files) {
+    try {
+      last = await importThread(file);
+      count += 1;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      notify(i18next.t("threads.importFailed", { name: file.name, reason }), { kind: "error" });
+    }
+  }
+  if (last === undefined) return;
+  notify(i18next.t("threads.imported", { count }));
+  open(last);
+}

@@ -1,0 +1,166 @@
+import Archive from "lucide-react/icons/archive";
+import Download from "lucide-react/icons/download";
+import GitFork from "lucide-react/icons/git-fork";
+import Link from "lucide-react/icons/link";
+import MoreHorizontal from "lucide-react/icons/ellipsis";
+import Pencil from "lucide-react/icons/pencil";
+import Pin from "lucide-react/icons/pin";
+import Trash from "lucide-react/icons/trash-2";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useLocation } from "wouter";
+import { threadAddress } from "../app/addresses.ts";
+import { exportThread, forkThread, markThread, renameThread, type ExportFormat } from "../api/threads.ts";
+import type { ThreadInfo } from "../api/shapes.ts";
+import { Menu } from "../parts/menu.tsx";
+import { notify, notifyError } from "../parts/toast.tsx";
+import { longTime, shortTime } from "../text/time.ts";
+import { deleteSoon } from "./delete-soon.ts";
+
+/** One thread of the list, with what can be done to it. */
+export function ThreadRow({
+  thread,
+  pinned,
+  archived,
+  isCurrent,
+}: {
+  thread: ThreadInfo;
+  pinned: boolean;
+  archived: boolean;
+  isCurrent: boolean;
+}) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const [isNaming, setNaming] = useState(false);
+  const { thread_id: id, name, status } = thread;
+  const attempt = (action: Promise<unknown>) => void action.catch(notifyError);
+  const exportAs = (format: ExportFormat) => () => attempt(exportThread(thread, format));
+  const hit = thread.hits?.[0];
+  if (isNaming)
+    return (
+      <NameField
+        name={name}
+        onDone={(value) => {
+          setNaming(false);
+          if (value !== undefined && value !== name) attempt(renameThread(id, value));
+        }}
+      />
+    );
+  return (
+    <div className="thread-row" data-current={isCurrent || undefined} data-status={status}>
+      <a
+        className="thread-link"
+        href={`/console${threadAddress(id)}`}
+        aria-current={isCurrent ? "page" : undefined}
+        onClick={(event) => {
+          if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+          event.preventDefault();
+          navigate(threadAddress(id));
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "e" || event.key === "F2") {
+            event.preventDefault();
+            setNaming(true);
+          }
+        }}
+      >
+        <span className="thread-name">
+          {status !== "idle" && <i className="status-dot" data-status={status} title={statusWords(t, status)} />}
+          <span>{name === "" ? thread.preview : name}</span>
+        </span>
+        <span className="thread-words">
+          {hit === undefined ? (
+            thread.preview
+          ) : (
+            <>
+              {hit.before}
+              <mark>{hit.match}</mark>
+              {hit.after}
+            </>
+          )}
+        </span>
+      </a>
+      <time className="thread-time" dateTime={thread.updated_at} title={longTime(thread.updated_at)}>
+        {shortTime(thread.updated_at)}
+      </time>
+      <Menu
+        label={t("threads.actions", { name })}
+        className="icon-button thread-menu"
+        button={<MoreHorizontal size={16} />}
+        entries={[
+          { label: t("threads.rename"), icon: <Pencil size={16} />, shortcut: "e", onSelect: () => setNaming(true) },
+          {
+            label: pinned ? t("threads.unpin") : t("threads.pin"),
+            icon: <Pin size={16} />,
+            onSelect: () => attempt(markThread(id, { pinned: !pinned })),
+          },
+          {
+            label: archived ? t("threads.unarchive") : t("threads.archive"),
+            icon: <Archive size={16} />,
+            onSelect: () => attempt(markThread(id, { archived: !archived })),
+          },
+          {
+            label: t("threads.fork"),
+            icon: <GitFork size={16} />,
+            onSelect: () => attempt(forkThread(id).then((fork) => navigate(threadAddress(fork)))),
+          },
+          {
+            label: t("threads.copyLink"),
+            icon: <Link size={16} />,
+            onSelect: () => attempt(copyText(`${location.origin}/console${threadAddress(id)}`, t("app.copied"))),
+          },
+          "line",
+          { label: t("threads.exportMarkdown"), icon: <Download size={16} />, onSelect: exportAs("markdown") },
+          { label: t("threads.exportJson"), icon: <Download size={16} />, onSelect: exportAs("json") },
+          { label: t("threads.exportText"), icon: <Download size={16} />, onSelect: exportAs("text") },
+          "line",
+          {
+            label: t("threads.delete"),
+            icon: <Trash size={16} />,
+            danger: true,
+            onSelect: () => {
+              deleteSoon(id, { text: t("threads.deleted", { name }), takeBack: t("threads.takeBack") });
+              if (isCurrent) navigate("/");
+            },
+          },
+        ]}
+      />
+    </div>
+  );
+}
+
+function NameField({ name, onDone }: { name: string; onDone: (name: string | undefined) => void }) {
+  const { t } = useTranslation();
+  return (
+    <input
+      className="input thread-name-field"
+      aria-label={t("threads.name")}
+      defaultValue={name}
+      // oxlint-disable-next-line jsx-a11y/no-autofocus -- the person has just asked to rename
+      autoFocus
+      onFocus={(event) => event.target.select()}
+      onBlur={(event) => onDone(event.target.value)}
+      onKeyDown={(event) => {
+        if (event.nativeEvent.isComposing) return;
+        if (event.key === "Enter") onDone(event.currentTarget.value);
+        if (event.key === "Escape") onDone(undefined);
+      }}
+    />
+  );
+}
+
+/** Puts a text on the clipboard and says so. */
+async function copyText(text: string, told: string): Promise<void> {
+  await navigator.clipboard.writeText(text);
+  notify(told, { milliseconds: 1_500 });
+}
+
+function statusWords(t: ReturnType<typeof useTranslation>["t"], status: ThreadInfo["status"]): string {
+  const words = {
+    idle: t("threads.statusIdle"),
+    busy: t("threads.statusBusy"),
+    interrupted: t("threads.statusInterrupted"),
+    error: t("threads.statusError"),
+  };
+  return words[status];
+}

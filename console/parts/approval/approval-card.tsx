@@ -1,0 +1,242 @@
+import CircleHelp from "lucide-react/icons/circle-question-mark";
+import ShieldAlert from "lucide-react/icons/shield-alert";
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { answerApproval, type Decision } from "../../api/approvals.ts";
+import { ApiError } from "../../api/client.ts";
+import type { Approval } from "../../api/shapes.ts";
+import { isTyping } from "../../app/keys.ts";
+import { preferences } from "../../app/preferences.ts";
+import { visible } from "../../markdown/links.ts";
+import { longTime, shortTime } from "../../text/time.ts";
+import { Button } from "../button.tsx";
+import { notify, notifyError } from "../toast.tsx";
+import { EffectView } from "./effect.tsx";
+import { AnswerForm, EditForm, RejectForm } from "./forms.tsx";
+
+/** Milliseconds in which a button that has just appeared does nothing: it may have moved under the pointer. */
+const inertFor = 300;
+
+type Mode = "choose" | "edit" | "reject" | "remember";
+
+/** A question to a person: what would be done, and the ways to answer. `onAnswered` also when somebody else was faster. */
+export function ApprovalCard({
+  approval,
+  onAnswered,
+  onLater,
+  head,
+}: {
+  approval: Approval;
+  onAnswered: () => void;
+  onLater?: () => void;
+  head?: ReactNode;
+}) {
+  const { t } = useTranslation();
+  const [mode, setMode] = useState<Mode>("choose");
+  const [isSending, setSending] = useState(false);
+  const [showsAll, setShowsAll] = useState(false);
+  const isReady = useReady();
+  const isAction = approval.tool !== null;
+  const takes = new Set(approval.allowed_decisions);
+  const answer = async (decision: Decision) => {
+    if (isSending || !isReady()) return;
+    setSending(true);
+    try {
+      const { repeated } = await answerApproval(approval, decision);
+      if (repeated) notify(t("approval.answeredElsewhere"));
+      onAnswered();
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) {
+        notify(t("approval.changed"), { kind: "error" });
+        onAnswered();
+      } else if (error instanceof ApiError && error.status === 404) {
+        notify(t("approval.answeredElsewhere"));
+        onAnswered();
+      } else notifyError(error);
+      setSending(false);
+    }
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (
+      isTyping(event.target) ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      !preferences().singleKeys ||
+      mode !== "choose"
+    )
+      return;
+    const actions: Record<string, (() => void) | undefined> = {
+      a: takes.has("approve") ? () => void answer({ type: "approve" }) : undefined,
+      e: takes.has("edit") ? () => setMode("edit") : undefined,
+      r: takes.has("reject") ? () => setMode("reject") : undefined,
+      v: () => setShowsAll(!showsAll),
+      l: onLater,
+    };
+    const act = actions[event.key];
+    if (act === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  };
+  return (
+    // The keys are those of the buttons, which stand beside them.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+    <section
+      className="approval-card"
+      aria-label={isAction ? t("approval.title") : t("approval.question")}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+      data-approval={approval.id}
+    >
+      {head}
+      <header className="approval-head">
+        {isAction ? <ShieldAlert size={18} /> : <CircleHelp size={18} />}
+        <h3>{visible(approval.question ?? (isAction ? t("approval.title") : t("approval.question")))}</h3>
+        <Times approval={approval} />
+      </header>
+      {isAction && <EffectView approval={approval} isWhole={showsAll} onToggle={() => setShowsAll(!showsAll)} />}
+      {mode === "edit" && (
+        <EditForm
+          approval={approval}
+          onCancel={() => setMode("choose")}
+          onSend={(args) => void answer({ type: "edit", args })}
+        />
+      )}
+      {mode === "reject" && (
+        <RejectForm
+          onCancel={() => setMode("choose")}
+          onSend={(message) => void answer({ type: "reject", ...(message !== "" && { message }) })}
+        />
+      )}
+      {mode === "remember" && (
+        <RememberForm
+          approval={approval}
+          onCancel={() => setMode("choose")}
+          onSend={(path_pattern) =>
+            void answer({ type: "approve", remember: { tool: approval.tool ?? "", path_pattern } })
+          }
+        />
+      )}
+      {mode === "choose" && !isAction && (takes.has("answer") || takes.has("respond")) && (
+        <AnswerForm approval={approval} isSending={isSending} onSend={(decision) => void answer(decision)} />
+      )}
+      {mode === "choose" && (
+        <Buttons
+          approval={approval}
+          isSending={isSending}
+          onApprove={() => void answer({ type: "approve" })}
+          onMode={setMode}
+          onLater={onLater}
+        />
+      )}
+    </section>
+  );
+}
+
+/** The ways to answer that are a button, each with its key. */
+function Buttons({
+  approval,
+  isSending,
+  onApprove,
+  onMode,
+  onLater,
+}: {
+  approval: Approval;
+  isSending: boolean;
+  onApprove: () => void;
+  onMode: (mode: Mode) => void;
+  onLater: (() => void) | undefined;
+}) {
+  const { t } = useTranslation();
+  const takes = new Set(approval.allowed_decisions);
+  return (
+    <div className="approval-buttons">
+      {takes.has("approve") && (
+        <Button kind="primary" disabled={isSending} onClick={onApprove}>
+          {t("approval.approve")} <kbd>a</kbd>
+        </Button>
+      )}
+      {takes.has("edit") && approval.tool !== null && (
+        <Button disabled={isSending} onClick={() => onMode("edit")}>
+          {t("approval.edit")} <kbd>e</kbd>
+        </Button>
+      )}
+      {takes.has("reject") && (
+        <Button disabled={isSending} onClick={() => onMode("reject")}>
+          {t("approval.reject")} <kbd>r</kbd>
+        </Button>
+      )}
+      {approval.may_remember && (
+        <Button kind="quiet" disabled={isSending} onClick={() => onMode("remember")}>
+          {t("approval.remember", { tool: approval.tool ?? "" })}…
+        </Button>
+      )}
+      {onLater && (
+        <Button kind="quiet" onClick={onLater}>
+          {t("approval.later")} <kbd>l</kbd>
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Whether the card has been there long enough for a click to be meant. */
+function useReady(): () => boolean {
+  const since = useRef(0);
+  useEffect(() => {
+    since.current = performance.now();
+  }, []);
+  return () => performance.now() - since.current >= inertFor;
+}
+
+function Times({ approval: { asked_at, expires_at } }: { approval: Approval }) {
+  const { t } = useTranslation();
+  return (
+    <span className="approval-times">
+      <time dateTime={asked_at} title={longTime(asked_at)}>
+        {shortTime(asked_at)}
+      </time>
+      {expires_at !== null && (
+        <time dateTime={expires_at}>{t("approval.expires", { time: longTime(expires_at) })}</time>
+      )}
+    </span>
+  );
+}
+
+function RememberForm({
+  approval,
+  onCancel,
+  onSend,
+}: {
+  approval: Approval;
+  onCancel: () => void;
+  onSend: (pattern: string) => void;
+}) {
+  const { t } = useTranslation();
+  const path = approval.args?.["path"];
+  const folder = typeof path === "string" ? path.replace(/[^/]*$/u, "") : "";
+  const [pattern, setPattern] = useState(`${folder}**`);
+  return (
+    <form
+      className="approval-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend(pattern);
+      }}
+    >
+      <label className="field">
+        <span>{t("approval.remember", { tool: approval.tool ?? "" })}</span>
+        <input className="input mono" value={pattern} onChange={(event) => setPattern(event.target.value)} />
+      </label>
+      <div className="row-end">
+        <Button kind="quiet" onClick={onCancel}>
+          {t("app.cancel")}
+        </Button>
+        <Button type="submit" kind="primary" disabled={pattern.trim() === ""}>
+          {t("approval.approve")}
+        </Button>
+      </div>
+    </form>
+  );
+}

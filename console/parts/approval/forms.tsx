@@ -1,0 +1,192 @@
+import * as z from "zod/mini";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Decision } from "../../api/approvals.ts";
+import type { Approval } from "../../api/shapes.ts";
+import { isComposing } from "../../app/keys.ts";
+import { CodeBlock } from "../../markdown/code.tsx";
+import { Button } from "../button.tsx";
+
+const Arguments = z.record(z.string(), z.unknown());
+
+/** The arguments of a call, to be changed before it is done. */
+export function EditForm({
+  approval,
+  onSend,
+  onCancel,
+}: {
+  approval: Approval;
+  onSend: (args: Record<string, unknown>) => void;
+  onCancel: () => void;
+}) {
+  const { t } = useTranslation();
+  const [text, setText] = useState(() => JSON.stringify(approval.args ?? {}, null, 2));
+  const [problem, setProblem] = useState("");
+  const send = () => {
+    try {
+      onSend(z.parse(Arguments, JSON.parse(text)));
+    } catch (error) {
+      setProblem(t("approval.notJson", { reason: error instanceof Error ? error.message : String(error) }));
+    }
+  };
+  return (
+    <div className="approval-form">
+      <label className="field">
+        <span>{t("approval.editArguments")}</span>
+        <textarea
+          className="input mono"
+          rows={Math.min(16, text.split("\n").length + 1)}
+          value={text}
+          spellCheck={false}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </label>
+      {problem !== "" && (
+        <p className="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <FormButtons onCancel={onCancel} onSend={send} label={t("approval.approve")} />
+    </div>
+  );
+}
+
+/** Why a call is not to be done; the model reads it. */
+export function RejectForm({ onSend, onCancel }: { onSend: (message: string) => void; onCancel: () => void }) {
+  const { t } = useTranslation();
+  const [text, setText] = useState("");
+  return (
+    <div className="approval-form">
+      <label className="field">
+        <span>{t("approval.reason")}</span>
+        <textarea
+          className="input"
+          rows={2}
+          maxLength={2_000}
+          value={text}
+          placeholder={t("approval.reasonPlaceholder")}
+          // oxlint-disable-next-line jsx-a11y/no-autofocus -- the person has just said no
+          autoFocus
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => {
+            if (isComposing(event.nativeEvent)) return;
+            if (event.key === "Escape") {
+              event.stopPropagation();
+              onCancel();
+            }
+            if (event.key === "Enter" && !event.shiftKey) {
+              event.preventDefault();
+              onSend(text.trim());
+            }
+          }}
+        />
+      </label>
+      <FormButtons onCancel={onCancel} onSend={() => onSend(text.trim())} label={t("approval.reject")} />
+    </div>
+  );
+}
+
+function FormButtons({ onCancel, onSend, label }: { onCancel: () => void; onSend: () => void; label: string }) {
+  const { t } = useTranslation();
+  return (
+    <div className="row-end">
+      <Button kind="quiet" onClick={onCancel}>
+        {t("app.cancel")}
+      </Button>
+      <Button kind="primary" onClick={onSend}>
+        {label}
+      </Button>
+    </div>
+  );
+}
+
+const Option = z.union([
+  z.string(),
+  z.pipe(
+    z.looseObject({ label: z.optional(z.string()), title: z.optional(z.string()), value: z.optional(z.unknown()) }),
+    z.transform(
+      ({ label, title, value }) =>
+        label ?? title ?? (typeof value === "string" ? value : (JSON.stringify(value) ?? "")),
+    ),
+  ),
+]);
+const Asked = z.looseObject({
+  options: z.optional(z.array(Option)),
+  suggestions: z.optional(z.array(Option)),
+  hints: z.optional(z.array(z.string())),
+});
+
+/** The answer to a question in words, by one of the options, or by any value a graph takes. */
+export function AnswerForm({
+  approval,
+  onSend,
+  isSending,
+}: {
+  approval: Approval;
+  onSend: (decision: Decision) => void;
+  isSending: boolean;
+}) {
+  const { t } = useTranslation();
+  const [text, setText] = useState("");
+  const asked = z.safeParse(Asked, approval.value).data;
+  const options = [...(asked?.options ?? []), ...(asked?.suggestions ?? []), ...(asked?.hints ?? [])].filter(
+    (option) => option !== "",
+  );
+  // Our own questions take words; a graph of somebody else may want any value.
+  const isForeign = approval.kind === "question";
+  const send = () => {
+    const words = text.trim();
+    if (words === "") return;
+    const value = isForeign ? jsonOf(words) : undefined;
+    onSend(value === undefined ? { type: "answer", text: words } : { type: "answer", value });
+  };
+  return (
+    <div className="approval-form">
+      {isForeign && typeof approval.value !== "string" && approval.question === null && (
+        <CodeBlock text={JSON.stringify(approval.value, null, 2)} language="json" isOpen={false} />
+      )}
+      {options.length > 0 && (
+        <div className="suggestions">
+          {options.map((option) => (
+            <button
+              key={option}
+              type="button"
+              className="suggestion"
+              disabled={isSending}
+              onClick={() => onSend({ type: "answer", text: option })}
+            >
+              {option}
+            </button>
+          ))}
+        </div>
+      )}
+      <div className="answer-row">
+        <textarea
+          className="input"
+          rows={1}
+          value={text}
+          aria-label={isForeign ? t("approval.answerJson") : t("approval.answerPlaceholder")}
+          placeholder={isForeign ? t("approval.answerJson") : t("approval.answerPlaceholder")}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => {
+            if (isComposing(event.nativeEvent) || event.key !== "Enter" || event.shiftKey) return;
+            event.preventDefault();
+            send();
+          }}
+        />
+        <Button kind="primary" disabled={isSending || text.trim() === ""} onClick={send}>
+          {t("approval.respond")}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "string" ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}

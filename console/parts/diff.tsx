@@ -1,0 +1,74 @@
+import { useTranslation } from "react-i18next";
+import type { DiffLine, OperationDiff } from "../api/shapes.ts";
+import { visible } from "../markdown/links.ts";
+
+/** The lines that differ, with their numbers. */
+export function DiffLines({ lines }: { lines: readonly DiffLine[] }) {
+  return (
+    <div className="diff" role="region" tabIndex={0} aria-label="diff">
+      <table>
+        <tbody>
+          {lines.map(({ kind, text, old_line, new_line }, index) => (
+            <tr key={index} data-kind={kind}>
+              <td className="diff-number">{old_line}</td>
+              <td className="diff-number">{new_line}</td>
+              <td className="diff-sign">{kind === "added" ? "+" : kind === "removed" ? "−" : ""}</td>
+              <td className="diff-text">{visible(text)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The diff of an operation, or why there is none. */
+export function Diff({ diff }: { diff: OperationDiff }) {
+  const { t } = useTranslation();
+  const reasons: Record<string, string> = {
+    not_text: t("operation.notText"),
+    not_kept: t("operation.notKept"),
+    moved: t("operation.moved"),
+    pending: t("operation.pending"),
+  };
+  if (diff.reason !== null) return <p className="hint">{reasons[diff.reason] ?? diff.reason}</p>;
+  return (
+    <>
+      <DiffLines lines={diff.lines} />
+      {diff.more > 0 && <p className="hint">{t("tool.moreLines", { count: diff.more })}</p>}
+    </>
+  );
+}
+
+/** How many lines came and went. */
+export function LineCounts({ added, removed }: { added: number | null; removed: number | null }) {
+  if (added === null && removed === null) return null;
+  return (
+    <span className="line-counts">
+      {added !== null && added > 0 && <span className="added">+{added}</span>}
+      {removed !== null && removed > 0 && <span className="removed">−{removed}</span>}
+    </span>
+  );
+}
+
+/** The difference between two texts, line by line: what both begin and end with stays. */
+export function simpleDiff(before: string, after: string): DiffLine[] {
+  const old = before === "" ? [] : before.split("\n");
+  const fresh = after === "" ? [] : after.split("\n");
+  let start = 0;
+  while (start < old.length && start < fresh.length && old[start] === fresh[start]) start += 1;
+  let end = 0;
+  while (
+    end < old.length - start &&
+    end < fresh.length - start &&
+    old[old.length - 1 - end] === fresh[fresh.length - 1 - end]
+  )
+    end += 1;
+  const line = (kind: DiffLine["kind"], text: string): DiffLine => ({ kind, text, old_line: null, new_line: null });
+  return [
+    ...old.slice(Math.max(0, start - 3), start).map((text) => line("same", text)),
+    ...old.slice(start, old.length - end).map((text) => line("removed", text)),
+    ...fresh.slice(start, fresh.length - end).map((text) => line("added", text)),
+    ...old.slice(old.length - end, old.length - end + 3).map((text) => line("same", text)),
+  ];
+}

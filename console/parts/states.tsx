@@ -1,0 +1,80 @@
+import CircleAlert from "lucide-react/icons/circle-alert";
+import Lock from "lucide-react/icons/lock";
+import SearchX from "lucide-react/icons/search-x";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { ApiError } from "../api/client.ts";
+import { Button } from "./button.tsx";
+
+/** What a place shows where it has nothing to show. */
+export function Empty({
+  icon,
+  title,
+  hint,
+  children,
+}: {
+  icon?: ReactNode;
+  title: string;
+  hint?: string;
+  children?: ReactNode;
+}) {
+  return (
+    <div className="blank">
+      {icon !== undefined && <div className="blank-icon">{icon}</div>}
+      <p className="blank-title">{title}</p>
+      {hint !== undefined && <p className="blank-hint">{hint}</p>}
+      {children}
+    </div>
+  );
+}
+
+/** What a place shows until it knows more: grey lines where words will be. */
+export function Loading({ lines = 3 }: { lines?: number }) {
+  const { t } = useTranslation();
+  return (
+    <div className="loading" role="status">
+      <span className="visually-hidden">{t("state.loading")}</span>
+      {Array.from({ length: lines }, (_, index) => (
+        <div key={index} className="loading-line" />
+      ))}
+    </div>
+  );
+}
+
+/** What an error says. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What a place shows when the server refused, failed or does not know it. */
+export function Failed({
+  error,
+  onRetry,
+  gone,
+}: {
+  error: unknown;
+  onRetry?: () => void;
+  gone?: { title: string; hint: string };
+}) {
+  const { t } = useTranslation();
+  const problem = error instanceof ApiError ? error : undefined;
+  if (problem?.status === 403)
+    return <Empty icon={<Lock />} title={t("state.forbidden")} hint={problem.message || t("state.forbiddenHint")} />;
+  if (problem?.status === 404 || problem?.status === 422) {
+    return <Empty icon={<SearchX />} title={gone?.title ?? t("state.gone")} hint={gone?.hint ?? t("state.goneHint")} />;
+  }
+  return (
+    <div className="blank" role="alert">
+      <div className="blank-icon blank-bad">
+        <CircleAlert />
+      </div>
+      <p className="blank-title">{t("state.failed")}</p>
+      <p className="blank-hint">{problem?.status === 0 ? t("state.unreachable") : messageOf(error)}</p>
+      {problem?.suggestion !== undefined && <p className="blank-hint">{problem.suggestion}</p>}
+      {onRetry && <Button onClick={onRetry}>{t("app.retry")}</Button>}
+      {problem?.requestId !== undefined && (
+        <p className="blank-id">{t("state.requestId", { id: problem.requestId })}</p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,93 @@
+import * as z from "zod/mini";
+
+/** The events of the protocol that a conversation is made of. */
+
+const Envelope = z.object({
+  method: z.string(),
+  event_id: z.optional(z.string()),
+  seq: z.optional(z.number()),
+  params: z.object({
+    namespace: z.array(z.string()),
+    timestamp: z.number(),
+    data: z.unknown(),
+  }),
+});
+
+/** An event with what all have in common; its data is read by who needs it. */
+export interface ThreadEvent {
+  method: string;
+  seq: number | undefined;
+  runId: string | undefined;
+  namespace: readonly string[];
+  timestamp: number;
+  data: unknown;
+}
+
+/** Reads an event; `undefined` for what is none. */
+export function readEvent(value: unknown): ThreadEvent | undefined {
+  const read = z.safeParse(Envelope, value);
+  if (!read.success) return undefined;
+  const { method, event_id, seq, params } = read.data;
+  const [runId] = event_id?.replace(/^synth:/u, "").split(":") ?? [];
+  return { method, seq, runId, ...params };
+}
+
+const Content = z.object({
+  type: z.string(),
+  text: z.optional(z.string()),
+  reasoning: z.optional(z.string()),
+  id: z.nullish(z.string()),
+  name: z.nullish(z.string()),
+  args: z.optional(z.unknown()),
+});
+
+/** What is told of a message. */
+export const MessageData = z.discriminatedUnion("event", [
+  z.object({ event: z.literal("message-start"), id: z.string(), role: z.string(), run_id: z.string() }),
+  z.object({ event: z.literal("content-block-start"), index: z.number(), content: Content, run_id: z.string() }),
+  z.object({
+    event: z.literal("content-block-delta"),
+    index: z.number(),
+    delta: z.object({
+      type: z.string(),
+      text: z.optional(z.string()),
+      reasoning: z.optional(z.string()),
+      fields: z.optional(z.object({ args: z.optional(z.string()) })),
+    }),
+    run_id: z.string(),
+  }),
+  z.object({ event: z.literal("content-block-finish"), index: z.number(), content: Content, run_id: z.string() }),
+  z.object({ event: z.literal("message-finish"), reason: z.optional(z.string()), run_id: z.string() }),
+]);
+export type MessageData = z.infer<typeof MessageData>;
+
+/** What is told of a call. */
+export const ToolData = z.object({
+  event: z.string(),
+  tool_call_id: z.string(),
+  tool_name: z.optional(z.string()),
+  input: z.optional(z.unknown()),
+  delta: z.optional(z.string()),
+  output: z.optional(z.unknown()),
+  message: z.optional(z.string()),
+});
+
+/** What is told of a graph. */
+export const LifecycleData = z.object({
+  event: z.string(),
+  graph_name: z.optional(z.string()),
+  error: z.optional(z.string()),
+  cause: z.optional(z.object({ type: z.string(), tool_call_id: z.optional(z.string()) })),
+});
+
+/** What a graph tells of its own. */
+export const CustomData = z.object({ payload: z.looseObject({ type: z.string() }) });
+
+/** The words of a tool's result, whatever form it has. */
+export function outputText(output: unknown): string {
+  if (typeof output === "string") return output;
+  const WithContent = z.object({ content: z.unknown() });
+  const content = z.safeParse(WithContent, output).data?.content;
+  if (typeof content === "string") return content;
+  return JSON.stringify(content ?? output ?? "", null, 2);
+}

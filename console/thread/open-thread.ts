@@ -1,0 +1,256 @@
+import * as z from "zod/mini";
+import { approvalsOf } from "../api/approvals.ts";
+import { ApiError, request } from "../api/client.ts";
+import { followThread, type ConnectionState } from "../api/thread-events.ts";
+import { Activity, MessagePage, OperationPage, Run, type Approval, type Operation } from "../api/shapes.ts";
+import { readEvent, type ThreadEvent } from "./events.ts";
+import { withPage } from "./from-messages.ts";
+import { emptyThread, type Item, type ThreadState, type UserItem } from "./items.ts";
+import { reduceAll, withItem } from "./reduce.ts";
+
+/** Messages of a page. */
+const pageSize = 50;
+/** Milliseconds between two commits of a tab that nobody sees. */
+const hiddenPause = 500;
+
+/** What a page knows of an open thread. */
+export interface Snapshot {
+  thread: ThreadState;
+  approvals: readonly Approval[];
+  operations: readonly Operation[];
+  queue: readonly UserItem[];
+  activity: Activity | undefined;
+  /** Where the messages before the known ones begin; null: there are none. */
+  before: string | null;
+  isLoading: boolean;
+  error: unknown;
+  connection: ConnectionState;
+  isStopping: boolean;
+}
+
+const nothing: Snapshot = {
+  thread: emptyThread,
+  approvals: [],
+  operations: [],
+  queue: [],
+  activity: undefined,
+  before: null,
+  isLoading: true,
+  error: undefined,
+  connection: "connecting",
+  isStopping: false,
+};
+
+/** A thread that is shown: its state, kept as the server has it. */
+export class OpenThread {
+  readonly id: string;
+  #snapshot = nothing;
+  readonly #listeners = new Set<() => void>();
+  #closing = new AbortController();
+  #waiting: ThreadEvent[] = [];
+  /** Whether events are held back until the first page is there. */
+  #holds = true;
+  #isScheduled = false;
+  #syncing: Promise<void> | undefined;
+  #syncAgain = false;
+  /** Is told when a run begins, waits or ends. */
+  readonly #onTurn: () => void;
+
+  constructor(id: string, onTurn: () => void) {
+    this.id = id;
+    this.#onTurn = onTurn;
+  }
+
+  /** Begins to follow the thread; the result ends it. */
+  open(): () => void {
+    const closing = new AbortController();
+    this.#closing = closing;
+    const events = followThread(this.id, {
+      since: () => this.#snapshot.thread.seq,
+      onEvent: (event) => this.#take(event),
+      onState: (connection) => {
+        this.#set({ connection });
+        if (connection === "open") void this.sync();
+      },
+    });
+    void this.sync();
+    return () => {
+      closing.abort();
+      events.close();
+    };
+  }
+
+  /** What is known now; another object when something has changed. */
+  readonly snapshot = (): Snapshot => this.#snapshot;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Asks the server how things stand; a second time while it is being asked is asked once more after. */
+  sync(): Promise<void> {
+    if (this.#syncing !== undefined) {
+      this.#syncAgain = true;
+      return this.#syncing;
+    }
+    this.#syncing = this.#ask().finally(() => {
+      this.#syncing = undefined;
+      if (this.#syncAgain && !this.#closing.signal.aborted) {
+        this.#syncAgain = false;
+        void this.sync();
+      }
+    });
+    return this.#syncing;
+  }
+
+  async #ask(): Promise<void> {
+    const { signal } = this.#closing;
+    const { ended } = this.#snapshot.thread;
+    try {
+      const [page, activity, approvals, operations] = await Promise.all([
+        request(`/threads/${this.id}/messages?limit=${pageSize}`, MessagePage, { signal }),
+        request(`/threads/${this.id}/status`, Activity, { signal }),
+        approvalsOf(this.id, signal),
+        request(`/threads/${this.id}/operations?limit=100`, OperationPage, { signal }),
+      ]);
+      const queue = activity.queue_length > 0 ? await this.#queue(signal) : [];
+      const before = this.#snapshot.isLoading ? page.before : this.#snapshot.before;
+      this.#flush();
+      const thread = withPage(this.#snapshot.thread, {
+        messages: page.messages,
+        ended,
+        isNewest: true,
+        isWhole: page.before === null,
+      });
+      const usage = thread.usage === 0 || !activity.is_loading ? activity.usage_ratio : thread.usage;
+      this.#set({
+        thread: { ...thread, usage, isBusy: activity.is_loading },
+        activity,
+        approvals,
+        operations: operations.operations,
+        queue,
+        before,
+        isLoading: false,
+        error: undefined,
+        isStopping: activity.is_stop_loading,
+      });
+      this.#holds = false;
+      this.#schedule();
+    } catch (error) {
+      if (!signal.aborted) this.#set({ error, isLoading: false });
+    }
+  }
+
+  /** What was said while a run works, in the order in which it will be answered. */
+  async #queue(signal: AbortSignal): Promise<UserItem[]> {
+    const runs = await request(`/threads/${this.id}/runs?status=pending&limit=100`, z.array(Run), { signal });
+    return runs.toSorted((one, other) => one.created_at.localeCompare(other.created_at)).map(queuedOf);
+  }
+
+  /** Loads the messages before those that are known. */
+  async loadOlder(): Promise<void> {
+    const { before } = this.#snapshot;
+    if (before === null) return;
+    const { signal } = this.#closing;
+    const path = `/threads/${this.id}/messages?limit=${pageSize}&before=${encodeURIComponent(before)}`;
+    const page = await request(path, MessagePage, { signal });
+    if (this.#snapshot.before !== before) return;
+    const thread = withPage(this.#snapshot.thread, {
+      messages: page.messages,
+      ended: new Set(),
+      isNewest: false,
+      isWhole: false,
+    });
+    this.#set({ thread, before: page.before });
+  }
+
+  /** Shows something at once that the server does not know yet. */
+  show(item: Item): void {
+    this.#set({ thread: withItem(this.#snapshot.thread, item) });
+  }
+
+  /** Says that a run was started or is about to be, before its events come. */
+  expectRun(): void {
+    this.#set({ thread: { ...this.#snapshot.thread, isBusy: true } });
+  }
+
+  /** Says that a stop was asked for. */
+  expectStop(): void {
+    this.#set({ isStopping: true });
+  }
+
+  /** Takes an item away that never was on the server. */
+  forget(id: string): void {
+    const { thread } = this.#snapshot;
+    const items = new Map(thread.items);
+    items.delete(id);
+    this.#set({ thread: { ...thread, items, order: thread.order.filter((one) => one !== id) } });
+  }
+
+  #take(value: unknown): void {
+    const event = readEvent(value);
+    if (event === undefined) return;
+    this.#waiting.push(event);
+    if (!this.#holds) this.#schedule();
+  }
+
+  /** Events are taken up once a frame; a tab that nobody sees does so twice a second. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#waiting.length === 0) return;
+    this.#isScheduled = true;
+    const work = (): void => {
+      this.#isScheduled = false;
+      if (!this.#closing.signal.aborted) this.#flush();
+    };
+    if (document.hidden) setTimeout(work, hiddenPause);
+    else requestAnimationFrame(work);
+  }
+
+  #flush(): void {
+    if (this.#waiting.length === 0) return;
+    const events = this.#waiting;
+    this.#waiting = [];
+    this.#set({ thread: reduceAll(this.#snapshot.thread, events) });
+    if (events.some(isTurn)) {
+      void this.sync();
+      this.#onTurn();
+    }
+  }
+
+  #set(changes: Partial<Snapshot>): void {
+    this.#snapshot = { ...this.#snapshot, ...changes };
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const Changed = z.object({ payload: z.object({ type: z.enum(["operation_recorded", "operation_undone"]) }) });
+
+/** Whether more has changed than the events say: a run begins, asks or ends, a file has changed. */
+function isTurn({ method, namespace, data }: ThreadEvent): boolean {
+  if (method === "lifecycle") return namespace.length === 0;
+  return method.startsWith("input") || (method === "custom" && z.safeParse(Changed, data).success);
+}
+
+const QueuedInput = z.object({
+  messages: z.array(z.looseObject({ id: z.optional(z.string()), content: z.unknown() })),
+});
+
+function queuedOf(run: Run): UserItem {
+  const last = z.safeParse(QueuedInput, run.kwargs?.input).data?.messages.at(-1);
+  const text = typeof last?.content === "string" ? last.content : "";
+  return {
+    kind: "user",
+    id: last?.id ?? run.run_id,
+    text,
+    attachments: [],
+    timestamp: run.created_at,
+    state: "queued",
+    runId: run.run_id,
+  };
+}
+
+/** Whether a failure says that the thread is not there. */
+export function isGone(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 404 || error.status === 422);
+}

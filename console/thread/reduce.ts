@@ -1,0 +1,230 @@
+import * as z from "zod/mini";
+import { blockAfter, closed, newCall, readArguments, withCall } from "./blocks.ts";
+import { CustomData, LifecycleData, MessageData, outputText, ToolData, type ThreadEvent } from "./events.ts";
+import type { AssistantItem, Item, Plan, ThreadState } from "./items.ts";
+import { editable, inBatch } from "./editable.ts";
+import { noteOf } from "./notes.ts";
+
+/**
+ * The conversation after an event. Pure, and the same event twice changes nothing more: what an event says replaces what
+ * its predecessors said, by the ids of message, block and call.
+ */
+export function reduce(state: ThreadState, event: ThreadEvent): ThreadState {
+  if (event.seq !== undefined && event.seq <= state.seq) return state;
+  const next = event.seq === undefined ? state : { ...state, seq: event.seq };
+  switch (event.method) {
+    case "messages":
+      return onMessage(next, event);
+    case "tools":
+      return onTool(next, event);
+    case "lifecycle":
+      return onLifecycle(next, event);
+    case "custom":
+      return onCustom(next, event);
+    default:
+      return next;
+  }
+}
+
+/** The conversation after events in their order. */
+export function reduceAll(state: ThreadState, events: readonly ThreadEvent[]): ThreadState {
+  return inBatch(() => events.reduce(reduce, state));
+}
+
+/** The call of the agent that speaks at this place, if one does. */
+function parentOf(state: ThreadState, namespace: readonly string[]): string | undefined {
+  for (let length = namespace.length; length > 0; length -= 1) {
+    const call = state.agents.get(namespace.slice(0, length).join("|"));
+    if (call !== undefined) return call;
+  }
+  return undefined;
+}
+
+/** Puts an item in the place of the one with its id, or at the end. */
+export function withItem(state: ThreadState, item: Item, parent?: string): ThreadState {
+  const isKnown = state.items.has(item.id);
+  const items = editable(state.items).set(item.id, item);
+  if (isKnown) return { ...state, items };
+  if (parent === undefined) return { ...state, items, order: [...state.order, item.id] };
+  const inside = new Map(state.inside).set(parent, [...(state.inside.get(parent) ?? []), item.id]);
+  return { ...state, items, inside };
+}
+
+function onMessage(state: ThreadState, event: ThreadEvent): ThreadState {
+  const data = z.safeParse(MessageData, event.data).data;
+  if (data === undefined) return state;
+  if (data.event === "message-start") {
+    // What is known as a whole is not told again, and what users said has a way of its own.
+    if (state.items.has(data.id) || data.role !== "ai") return state;
+    const parent = parentOf(state, event.namespace);
+    const item: AssistantItem = {
+      kind: "assistant",
+      id: data.id,
+      blocks: [],
+      isStreaming: true,
+      stopReason: "",
+      isPartial: false,
+      runId: event.runId,
+      timestamp: new Date(event.timestamp).toISOString(),
+      parent,
+      suggestions: undefined,
+    };
+    return withItem(state, item, parent);
+  }
+  const item = state.items.get(data.run_id);
+  if (item?.kind !== "assistant" || !item.isStreaming) return state;
+  if (data.event === "message-finish") {
+    const blocks = item.blocks.map((block) => closed(block, event.timestamp));
+    return withItem(state, { ...item, blocks, isStreaming: false });
+  }
+  const changed = blockAfter(state, item, data, event);
+  if (changed === undefined) return state;
+  const isKnown = data.index < item.blocks.length;
+  const blocks = isKnown ? item.blocks.with(data.index, changed.block) : [...item.blocks, changed.block];
+  return withItem(changed.state, { ...item, blocks });
+}
+
+function onTool(state: ThreadState, event: ThreadEvent): ThreadState {
+  const data = z.safeParse(ToolData, event.data).data;
+  if (data === undefined) return state;
+  const call = state.calls.get(data.tool_call_id) ?? newCall(data.tool_call_id, data.tool_name ?? "", event.runId);
+  const isOver = call.status === "done" || call.status === "failed";
+  if (isOver) return state;
+  switch (data.event) {
+    case "tool-started": {
+      const args = readArguments(data.input) ?? call.args;
+      return withCall(state, {
+        ...call,
+        name: data.tool_name ?? call.name,
+        args,
+        status: "running",
+        startedAt: call.startedAt ?? event.timestamp,
+      });
+    }
+    case "tool-output-delta":
+      return withCall(state, { ...call, output: call.output + (data.delta ?? "") });
+    case "tool-finished":
+      return withCall(state, { ...call, status: "done", result: outputText(data.output), endedAt: event.timestamp });
+    case "tool-error":
+      return withCall(state, { ...call, status: "failed", result: data.message ?? "", endedAt: event.timestamp });
+    default:
+      return state;
+  }
+}
+
+function onLifecycle(state: ThreadState, event: ThreadEvent): ThreadState {
+  const data = z.safeParse(LifecycleData, event.data).data;
+  if (data === undefined) return state;
+  if (event.namespace.length > 0) {
+    const call = data.cause?.tool_call_id;
+    if (data.event !== "started" || call === undefined) return state;
+    return { ...state, agents: new Map(state.agents).set(event.namespace.join("|"), call) };
+  }
+  if (data.event === "running" || data.event === "started") return { ...state, isBusy: true, runId: event.runId };
+  return ended(state, event, data.error);
+}
+
+/** A run is over: what it left open is closed, and cut off where it was stopped. */
+function ended(state: ThreadState, event: ThreadEvent, error: string | undefined): ThreadState {
+  const runId = event.runId;
+  const items = editable(state.items);
+  for (const item of items.values()) {
+    if (item.kind !== "assistant" || !item.isStreaming || item.runId !== runId) continue;
+    items.set(item.id, {
+      ...item,
+      isStreaming: false,
+      blocks: item.blocks.map((block) => closed(block, event.timestamp)),
+    });
+  }
+  const calls = editable(state.calls);
+  for (const call of calls.values()) {
+    if (call.runId !== runId || call.status === "done" || call.status === "failed" || call.status === "waiting")
+      continue;
+    calls.set(call.id, { ...call, status: "cut", endedAt: event.timestamp });
+  }
+  const isOther = state.runId !== undefined && state.runId !== runId;
+  const isBusy = isOther ? state.isBusy : false;
+  const over = { ...state, items, calls, isBusy, runId: isOther ? state.runId : undefined };
+  const next = runId === undefined ? over : { ...over, ended: new Set(state.ended).add(runId) };
+  if (error === undefined) return next;
+  return withItem(next, { kind: "error", id: `error.${runId ?? event.timestamp}`, text: error, runId });
+}
+
+const Usage = z.object({ ratio: z.number() });
+const Status = z.object({ tool_call_id: z.string(), status: z.string() });
+const SubAgent = z.object({ agent_id: z.string(), agent_name: z.string(), task: z.string() });
+const PlanSteps = z.array(
+  z.union([
+    z.string(),
+    z.looseObject({
+      title: z.optional(z.string()),
+      description: z.optional(z.string()),
+      step: z.optional(z.string()),
+      status: z.optional(z.string()),
+      done: z.optional(z.boolean()),
+    }),
+  ]),
+);
+
+function onCustom(state: ThreadState, event: ThreadEvent): ThreadState {
+  const payload = z.safeParse(CustomData, event.data).data?.payload;
+  if (payload === undefined) return state;
+  switch (payload.type) {
+    case "context_usage": {
+      const ratio = z.safeParse(Usage, payload).data?.ratio;
+      return ratio === undefined ? state : { ...state, usage: ratio };
+    }
+    case "tool_status": {
+      const told = z.safeParse(Status, payload).data;
+      const call = told && state.calls.get(told.tool_call_id);
+      if (call === undefined || told?.status !== "awaiting_confirmation") return state;
+      return call.status === "done" || call.status === "failed"
+        ? state
+        : withCall(state, { ...call, status: "waiting" });
+    }
+    case "subagent_started":
+      return withAgent(state, event, payload);
+    case "plan":
+      return { ...state, plan: planOf(payload["plan"]) ?? state.plan };
+    default: {
+      const note = noteOf(payload);
+      if (note === undefined) return state;
+      const id = `note.${event.runId ?? ""}.${event.seq ?? event.timestamp}`;
+      return withItem(state, { kind: "note", id, ...note, runId: event.runId });
+    }
+  }
+}
+
+/** An agent begins: what is said at its place belongs to the call that it works for. */
+function withAgent(state: ThreadState, event: ThreadEvent, payload: unknown): ThreadState {
+  const told = z.safeParse(SubAgent, payload).data;
+  const call = parentOf(state, event.namespace);
+  const known = call === undefined ? undefined : state.calls.get(call);
+  if (told === undefined || known === undefined) return state;
+  return withCall(state, { ...known, agent: { name: told.agent_name, task: told.task } });
+}
+
+function planOf(plan: unknown): Plan | undefined {
+  const steps = z.safeParse(
+    z.union([
+      PlanSteps,
+      z.pipe(
+        z.looseObject({ steps: PlanSteps }),
+        z.transform((one) => one.steps),
+      ),
+    ]),
+    plan,
+  ).data;
+  return (
+    steps && {
+      steps: steps.map((step) =>
+        typeof step === "string"
+          ? { text: step, isDone: false }
+          : {
+              text: step.title ?? step.description ?? step.step ?? "",
+              isDone: step.done ?? step.status === "completed",
+            },
+      ),
+    }
+  );
+}
