@@ -2,7 +2,7 @@ import type { ManualTools } from "../sessions/manual/manual-run.ts";
 import { ownManual, ownOperations } from "../sessions/scope/own-tools.ts";
 import { toolkits } from "../toolkits/index.ts";
 import type { Operations } from "../tools/undo/operations.ts";
-import type { HttpApp, HttpExtension, SharedServices } from "@millrace/engine/http/environment";
+import type { HttpApp, HttpExtension, HttpServices, SharedServices } from "@millrace/engine/http/environment";
 import type { ConsoleBuild } from "./console/console-build.ts";
 import { consoleRoutes } from "./console/console-routes.ts";
 import type { AgentParts, OwnProductServices, SharedProductServices } from "./product-services.ts";
@@ -30,7 +30,7 @@ import { threadStatusRoutes } from "./routes/threads/thread-status.ts";
 import { threadUsageRoutes } from "@millrace/engine/http/routes/threads/thread-usage";
 import { tokenRoutes } from "./routes/models/tokens.ts";
 import { toolkitRoutes } from "./routes/knowledge/toolkits.ts";
-import { toolRoutes } from "./routes/knowledge/tools.ts";
+import { effectsBy, toolRoutes } from "./routes/knowledge/tools.ts";
 import { webSearchRoutes } from "./routes/models/web-search.ts";
 
 /** Every resource of our agent. A new one is a file in `routes/` and a line here. */
@@ -77,10 +77,14 @@ export function agentHttp(
       ...(consoleBuild === undefined ? [] : [consoleRoutes(consoleBuild)]),
     ],
     features: { agent: true, ...Object.fromEntries(parts.toolkits.map(({ name }) => [name, true])) },
-    services: ({ access, user }, owner): AgentParts & OwnProductServices => ({
-      ...agent,
-      operations: owner === null ? operations : ownOperations(operations, access),
-      manual: owner === null ? manual : ownManual(manual, owner, access, user),
-    }),
+    services: ({ access, user }, owner): AgentParts & OwnProductServices & Pick<HttpServices, "lookAtEffect"> => {
+      const own = owner === null ? manual : ownManual(manual, owner, access, user);
+      return {
+        ...agent,
+        operations: owner === null ? operations : ownOperations(operations, access),
+        manual: own,
+        lookAtEffect: effectsBy(own),
+      };
+    },
   };
 }

@@ -14,6 +14,7 @@ interface Waiting {
   hash: string | null;
   asked_at: string;
   expires_at: string | null;
+  effect: Record<string, unknown> | null;
   value: unknown;
 }
 
@@ -112,6 +113,15 @@ describe("the questions of a thread", () => {
       expires_at: null,
       value: { kind: "confirmation" },
     });
+    expect(asked.effect).toMatchObject({
+      kind: "delete",
+      summary: "Delete old",
+      operation: { type: "DeleteFolder", entries: 1 },
+      paths: ["old"],
+      undoable: true,
+    });
+    const [everywhere] = (await (await server.send("GET", `/approvals?thread_id=${threadId}`)).json()) as Waiting[];
+    expect(everywhere?.effect).toEqual(asked.effect);
     expect((await waiting(threadId, "zh-CN,zh;q=0.9,en;q=0.5"))[0]?.question).toBe(
       "要删除文件夹 old 及其中的 1 项吗？如果内容较大，此操作将无法撤销。",
     );

@@ -178,6 +178,81 @@ describe("a tool that is run by hand", () => {
   });
 });
 
+describe("a tool that is looked at first", () => {
+  interface Preview {
+    kind: string;
+    summary: string;
+    paths: string[];
+    diff?: { added: number; removed: number; lines: { kind: string; text: string }[] };
+    approved_hash: string;
+    asks: boolean;
+    question: string | null;
+  }
+  const previewOf = async (tool: string, args: object, language = "en"): Promise<Preview> => {
+    const path = `/threads/${await newThread()}/tools/${tool}/preview`;
+    const answer = await server.send("POST", path, { args }, { "accept-language": language });
+    expect(answer.status).toBe(200);
+    // Each test says what it asks for, and looks at it.
+    return (await answer.json()) as Preview;
+  };
+  const changed = ({ diff }: Preview): string[] =>
+    (diff?.lines ?? []).filter(({ kind }) => kind !== "same").map(({ kind, text }) => `${kind} ${text}`);
+
+  it("says what it would do to a file, line by line, and does nothing", async () => {
+    await writeFile(place("looked-at.txt"), "one\ntwo\nthree\n");
+    const edits = [{ old_string: "two", new_string: "2" }];
+    const edited = await previewOf("edit_file", { path: "looked-at.txt", edits });
+    expect(edited).toMatchObject({
+      kind: "modify",
+      summary: "Change looked-at.txt (+1, -1 lines)",
+      paths: ["looked-at.txt"],
+      diff: { path: "looked-at.txt", added: 1, removed: 1, more: 0 },
+      undoable: true,
+      asks: false,
+      question: null,
+      refused: null,
+    });
+    expect(changed(edited)).toEqual(["removed two", "added 2"]);
+    const written = await previewOf("write_file", { path: "looked-at.txt", content: "one\n" });
+    expect(changed(written)).toEqual(["removed two", "removed three"]);
+    const made = await previewOf("create_file", { path: "new/one.txt", content: "a\nb\n" }, "zh");
+    expect(made).toMatchObject({ kind: "create", summary: "创建 new/one.txt（+2 行，-0 行）", diff: { added: 2 } });
+    expect(await previewOf("move_file", { source: "looked-at.txt", destination: "there.txt" })).toMatchObject({
+      kind: "move",
+      summary: "Move looked-at.txt to there.txt",
+      paths: ["looked-at.txt", "there.txt"],
+      undoable: true,
+    });
+    expect(await previewOf("list_files", { path: "." })).toMatchObject({ kind: "call", paths: [], undoable: false });
+    expect(await readFile(place("looked-at.txt"), "utf8")).toBe("one\ntwo\nthree\n");
+    expect(await exists("new")).toBe(false);
+  });
+
+  it("has the hash that a run with a yes takes, and the question in the language of the client", async () => {
+    await writeFile(place("unwanted.txt"), "a\nb\n");
+    const looked = await previewOf("delete_file", { path: "unwanted.txt" }, "zh");
+    expect(looked).toMatchObject({ kind: "delete", asks: true, question: "要删除文件 unwanted.txt 吗？" });
+    expect(changed(looked)).toEqual(["removed a", "removed b"]);
+    const call = { args: { path: "unwanted.txt" }, approved_hash: looked.approved_hash };
+    expect((await ran(await run(await newThread(), "delete_file", call))).result.success).toBe(true);
+    expect(await exists("unwanted.txt")).toBe(false);
+  });
+
+  it("is one for wrong arguments and unknown tools and threads an error", async () => {
+    const thread = await newThread();
+    const look = (id: string, tool: string, args: object) =>
+      server.send("POST", `/threads/${id}/tools/${tool}/preview`, { args });
+    expect((await look(thread, "read_file", {})).status).toBe(400);
+    expect((await look(thread, "fly", {})).status).toBe(404);
+    expect((await look(crypto.randomUUID(), "list_files", {})).status).toBe(404);
+    const unmatched = await previewOf("edit_file", {
+      path: "looked-at.txt",
+      edits: [{ old_string: "not in it", new_string: "x" }],
+    });
+    expect(unmatched.diff).toBeUndefined();
+  });
+});
+
 describe("with keys", () => {
   it("nobody runs a tool in another's thread, and only who sees everything sees the statistics", async () => {
     const apiKeys = [

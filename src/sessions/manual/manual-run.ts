@@ -1,24 +1,26 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import { AppError } from "@millrace/engine/errors/errors";
 import { notApproved } from "../../loop/tool-call/judge-call.ts";
-import { askAbout } from "../../loop/tool-call/rulings.ts";
-import type { RunServices } from "../../loop/services.ts";
-import { hasWeb } from "../../nodes/turn/run-toolkits.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { executeCall } from "../../tools/runtime/execute-call.ts";
-import { toolNotFound } from "../../tools/runtime/registry.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
-import type { Tool, ToolContext } from "../../tools/runtime/tool.ts";
+import type { CallEffect } from "../../tools/runtime/call-effect.ts";
+import type { Tool } from "../../tools/runtime/tool.ts";
 import type { ToolCounter } from "../../tools/runtime/hooks.ts";
 import type { ToolStatistics } from "../../tools/runtime/tool-history.ts";
-import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
 import { requireIdle } from "@millrace/engine/sessions/state/edit-messages";
 import type { ManualAnswer, ManualCall, ManualParts } from "./manual-call.ts";
 import { graphOf, tell, tellOnce, type Told } from "./manual-history.ts";
 import { earlierResult, idOfKey, prefixOf } from "./manual-key.ts";
 import { questionAbout, refuseUnless } from "./manual-question.ts";
 import { requireSession } from "@millrace/engine/sessions/sessions";
-import { plainContext } from "../../tools/runtime/tool.ts";
+import { contextOf, everyTool, requireTool } from "./callable-by-hand.ts";
+import {
+  effectOfWaiting,
+  previewCall,
+  type CallPreview,
+  type PreviewedCall,
+  type WaitingCall,
+} from "./preview-call.ts";
 
 /** The tools as a person sees and runs them. */
 export interface ManualTools {
@@ -32,6 +34,13 @@ export interface ManualTools {
    * `tool_not_found`, and `conflict` while a run works or a question waits, or for a key that named another call.
    */
   run(sessionId: string, call: ManualCall, signal: AbortSignal): Promise<ManualAnswer>;
+  /**
+   * What such a run would do, and whether a person has to say yes first. Changes nothing, and answers while a run works too.
+   * Throws `not_found`, `tool_not_found`, and the error of wrong arguments.
+   */
+  preview(sessionId: string, call: PreviewedCall, signal: AbortSignal): Promise<CallPreview>;
+  /** What a call that waits for a yes would do now; `null` where its tool is gone or takes other arguments by now. */
+  effectOf(sessionId: string, call: WaitingCall, signal: AbortSignal): Promise<CallEffect | null>;
 }
 
 /** The tools of a server, to be run by hand. */
@@ -40,23 +49,9 @@ export function createManualTools({ counter, ...parts }: ManualParts & { counter
     list: (signal, owner) => everyTool(parts.services, owner, signal),
     statistics: (tool) => counter.of(tool),
     run: (sessionId, call, signal) => runByHand(parts, sessionId, call, signal),
+    preview: (sessionId, call, signal) => previewCall(parts, sessionId, call, signal),
+    effectOf: (sessionId, call, signal) => effectOfWaiting(parts, sessionId, call, signal),
   };
-}
-
-async function everyTool(
-  { toolkits, toolSources = [], web, ownerTools }: RunServices,
-  owner: string | null,
-  signal: AbortSignal,
-): Promise<Tool[]> {
-  const added = await Promise.all(toolSources.map((source) => source.tools(signal)));
-  const own = toolkits.flatMap(({ tools }) => tools);
-  // What the server has not for it, no run gets by itself.
-  const all = [
-    ...own.map((tool) => (hasWeb(tool, web) ? tool : { ...tool, offered: { ...tool.offered, isDefault: false } })),
-    ...added.flat(),
-  ];
-  const allowed = toolsOfOwner(ownerTools, owner, toolkits);
-  return allowed === undefined ? all : all.filter(({ name }) => allowed.has(name));
 }
 
 async function runByHand(
@@ -115,32 +110,4 @@ async function runOnce(
   }
   const message_ids = await tell(parts, session, { tool, messageId, input }, result);
   return { kind: "ran", call_id: callId, message_ids, result };
-}
-
-async function requireTool(
-  services: RunServices,
-  name: string,
-  owner: string | null,
-  signal: AbortSignal,
-): Promise<Tool> {
-  const all = await everyTool(services, owner, signal);
-  const tool = all.find((candidate) => candidate.name === name);
-  if (tool !== undefined) return tool;
-  const { message } = toolNotFound(
-    name,
-    all.map((candidate) => candidate.name),
-  );
-  throw new AppError("tool_not_found", message, { suggestion: "GET /tools lists them." });
-}
-
-function contextOf(
-  services: RunServices,
-  sessionId: string,
-  { callId, owner }: { callId: string; owner: string | undefined },
-  signal: AbortSignal,
-): ToolContext {
-  const { workspace, web } = services;
-  const toolkitServices = services.toolkitServices.forSession({ sessionId, owner });
-  const given = { askAbout: askAbout(services), server: { web } };
-  return plainContext({ ...given, workspace, toolkitServices, sessionId, callId, signal });
 }

@@ -11,6 +11,14 @@ export function ownManual(manual: ManualTools, owner: string, access: Access, us
       await requireAccess(access.mayChange(sessionId), sessionId);
       return await manual.run(sessionId, { ...call, owner: user }, signal);
     },
+    async preview(sessionId, call, signal) {
+      await requireAccess(access.sees(sessionId), sessionId);
+      return await manual.preview(sessionId, { ...call, owner: user }, signal);
+    },
+    async effectOf(sessionId, call, signal) {
+      await requireAccess(access.sees(sessionId), sessionId);
+      return await manual.effectOf(sessionId, { ...call, owner: user }, signal);
+    },
   };
 }
 

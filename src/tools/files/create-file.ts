@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { defineTool } from "../runtime/tool.ts";
-import { wroteFile, reconcileContent, fileContent, holdsContent } from "../workspace/file-content.ts";
+import { wroteFile, reconcileContent, fileContent, holdsContent, textOfContent } from "../workspace/file-content.ts";
 import { changesPath, isInCriticalFolder } from "../workspace/file-checks.ts";
 import { writeNewFile } from "../workspace/file-access.ts";
 import { locate, ownName, parsePath, type Place } from "../workspace/workspace-path.ts";
@@ -18,6 +18,7 @@ export const createFile = defineTool({
     content: z.string().describe("the whole content of the file; HTML or Markdown for a Word document"),
   }),
   ...changesPath("keep"),
+  textAfter: textOfContent,
   offered: { twinOf: "write_file" },
   kinds: ["Create", "ModifyCriticalFile"],
   operation: async (input) =>

@@ -18,6 +18,7 @@ export const deleteFile = defineTool({
   description: "Deletes a file of the workspace, or a folder with everything in it. The user is asked first.",
   schema: z.object({ path: z.string().describe("path of the file or folder, relative to the workspace") }),
   ...changesPath("keep"),
+  textAfter: async () => "",
   kinds: ["DeleteFile", "DeleteFolder", "ModifyCriticalFile", "Query"],
   async operation(input, context) {
     const place = await look(context.workspace, input.path, "keep");

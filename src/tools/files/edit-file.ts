@@ -42,6 +42,8 @@ export const editFile = defineTool({
   kinds: ["SimpleModify", "ModifyCriticalFile"],
   operation: changeOperation,
   run: (input, context) => edit(input, context),
+  textAfter: async ({ path, edits }, context) =>
+    applied(await wholeText(context, await locate(context.workspace, path)), edits).text,
   reconcile,
   example: {
     title: "Another limit",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { wroteFile, reconcileContent, fileContent } from "../workspace/file-content.ts";
+import { wroteFile, reconcileContent, fileContent, textOfContent } from "../workspace/file-content.ts";
 import { defineTool } from "../runtime/tool.ts";
 import { replaceFile, requireFile } from "../workspace/file-access.ts";
 import { locate, parsePath } from "../workspace/workspace-path.ts";
@@ -19,6 +19,7 @@ export const updateFile = defineTool({
   ...changesPath("follow"),
   offered: { twinOf: "write_file" },
   overwrites: ({ path, content }) => ({ path, content }),
+  textAfter: textOfContent,
   kinds: ["Create", "SimpleModify", "ModifyCriticalFile", "IrreversibleOperation"],
   operation: writeOperation,
   run: async (input, context) => {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fileContent, reconcileContent, wroteFile } from "../workspace/file-content.ts";
+import { fileContent, reconcileContent, textOfContent, wroteFile } from "../workspace/file-content.ts";
 import type { ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
 import { replaceFile, writeNewFile } from "../workspace/file-access.ts";
@@ -22,6 +22,7 @@ export const writeFile = defineTool({
   schema: WriteInput,
   ...changesPath("follow"),
   overwrites: ({ path, content }) => ({ path, content }),
+  textAfter: textOfContent,
   kinds: ["Create", "SimpleModify", "ModifyCriticalFile", "IrreversibleOperation"],
   operation: writeOperation,
   run: (input, context) => write(input, context),

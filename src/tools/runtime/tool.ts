@@ -165,6 +165,8 @@ interface ToolDefinition<Schema extends z.ZodObject> {
   moves?: true;
   /** The file whose whole content a call replaces, and the new content. What nobody has read is not written over. */
   overwrites?(input: z.infer<Schema>): { path: string; content: string };
+  /** The text that the file of `touches` would have after the call, for who decides about it. It looks without touching. */
+  textAfter?(input: z.infer<Schema>, context: ToolContext): Promise<string | undefined>;
   /** For a `reconcilable` tool: looks, without touching, whether an earlier start that never ended had its effect. */
   reconcile?(input: z.infer<Schema>, context: ToolContext): Promise<Reconciled>;
   example?: { title: string; body: string };

@@ -4,7 +4,7 @@ import type { FileState } from "@millrace/engine/storage/records";
 import { success, type ToolResult } from "../runtime/result.ts";
 import type { Reconciled, ToolContext } from "../runtime/tool.ts";
 import { withFile } from "./file-access.ts";
-import { formatOf, type FileContent } from "./file-formats.ts";
+import { formatOf, isFormatted, type FileContent } from "./file-formats.ts";
 import { holdsText, reconcileWrite } from "./reconcile.ts";
 import { seenWhole } from "./seen-files.ts";
 import { locate, type Place } from "./workspace-path.ts";
@@ -16,6 +16,14 @@ import { locate, type Place } from "./workspace-path.ts";
 export async function fileContent(context: ToolContext, { real }: Place, text: string): Promise<FileContent> {
   const format = formatOf(real, context.toolkitServices);
   return (await format?.write?.(text, context.signal)) ?? { content: text, told: "" };
+}
+
+/** The text that a file will hold which is written whole; `undefined` where its format makes something else of it. */
+export async function textOfContent(
+  { path, content }: { path: string; content: string },
+  { toolkitServices }: Pick<ToolContext, "toolkitServices">,
+): Promise<string | undefined> {
+  return isFormatted(path, toolkitServices) ? undefined : content;
 }
 
 /** Whether a file holds what would be written for a text: byte by byte, a document by what it says. */

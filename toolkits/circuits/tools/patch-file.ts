@@ -39,6 +39,7 @@ export const patchFile = defineTool({
     await replaceFile(context, place, after);
     return patched(place.path, changes.length);
   },
+  textAfter: async ({ path, changes }, context) => applyChanges(await readText(context, path), changes, path),
   // What the file held is not known any more, only whether it is still as it was.
   reconcile: ({ path, changes }, context) =>
     reconcileWrite(

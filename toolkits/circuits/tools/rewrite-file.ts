@@ -19,6 +19,7 @@ export const rewriteFile = defineTool({
   }),
   ...changesPath("follow"),
   overwrites: ({ path, content }) => ({ path, content }),
+  textAfter: async ({ content }) => content,
   kinds: ["Create", "SimpleModify", "ModifyCriticalFile", "IrreversibleOperation"],
   operation: writeOperation,
   run: async ({ path, content }, context) => {

@@ -34,6 +34,10 @@ export const replaceInFile = defineTool({
   kinds: ["SimpleModify", "ModifyCriticalFile"],
   operation: changeOperation,
   run: (input, context) => replace(input, context),
+  textAfter: async ({ path, diff }, context) => {
+    const before = await wholeText(context, await locate(context.workspace, path));
+    return applyBlocks(before, readBlocks(diff, linesHeldBy(before))).text;
+  },
   reconcile,
   example: {
     title: "Another limit",

@@ -3,6 +3,7 @@ import type { Context, Hono } from "hono";
 import type { WebSocket } from "ws";
 import type { Config } from "../config/config.ts";
 import type { OwnCrons } from "../crons/crons.ts";
+import type { LookAtEffect } from "./answers/call-effect.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Resource } from "../manifest/custom-parts.ts";
 import type { Interfaces } from "../manifest/interfaces.ts";
@@ -42,6 +43,8 @@ export interface HttpServices extends OwnerScope, SharedServices {
   crons: OwnCrons;
   /** Whether the caller may change what all callers share: the only owner there is, or `admin`. */
   mayAdminister: boolean;
+  /** What a call that waits for a yes would do; missing where no agent can say it. */
+  lookAtEffect?: LookAtEffect;
 }
 
 /**
@@ -68,7 +71,7 @@ export interface HttpExtension {
   /** What `GET /me` says that this server can do. */
   features: Readonly<Record<string, boolean>>;
   /** By the scope of the caller; `owner` is null where no key is asked for. */
-  services: (scope: OwnerScope, owner: string | null) => object;
+  services: (scope: OwnerScope, owner: string | null) => Pick<HttpServices, "lookAtEffect">;
 }
 
 /** A request under way. */

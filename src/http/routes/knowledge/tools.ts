@@ -5,7 +5,11 @@ import { AskedOperation, questionFor } from "@millrace/engine/sessions/questions
 import { JsonObject, EffectClass } from "@millrace/engine/storage/records";
 import { parameterSchema } from "../../../tools/runtime/parameters.ts";
 import { describeTool } from "../../../tools/runtime/registry.ts";
-import type { Tool } from "../../../tools/runtime/tool.ts";
+import { effectText, type CallEffect } from "../../../tools/runtime/call-effect.ts";
+import type { Operation, Tool } from "../../../tools/runtime/tool.ts";
+import type { ManualTools } from "../../../sessions/manual/manual-run.ts";
+import type { Language } from "@millrace/engine/language";
+import { CallEffectShape, type CallEffectAnswer, type LookAtEffect } from "@millrace/engine/http/answers/call-effect";
 import { toolkits } from "../../../toolkits/index.ts";
 import { toolkitOf } from "../../../toolkits/toolkit.ts";
 import { describe } from "@millrace/engine/http/describe";
@@ -55,6 +59,12 @@ const ResultShape = z.looseObject({
   errorType: z.string().optional(),
   suggestion: z.string().optional().describe("What can be done about a failure, in English"),
 });
+const PreviewShape = CallEffectShape.extend({
+  approved_hash: z.string().describe("Names exactly this; a run with it says yes to it"),
+  asks: z.boolean().describe("Whether a person has to say yes before it runs"),
+  question: z.string().nullable().describe("What a person is asked, in the language of Accept-Language"),
+  refused: z.string().nullable().describe("Why a rule does not let it run at all"),
+}).meta({ ref: "ToolPreview" });
 const RanShape = z
   .object({
     tool: z.string(),
@@ -75,7 +85,7 @@ const QuestionShape = z
   .meta({ ref: "ToolRunQuestion" });
 const tag = "Tools";
 
-/** `/tools`: what tools there are, and `/threads/:id/tools/:name/run`: one run by hand. */
+/** `/tools`: what tools there are; `/threads/:id/tools/:name/run` and `/preview`: one call by hand. */
 export function toolRoutes(): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
 
@@ -88,6 +98,12 @@ export function toolRoutes(): HttpApp {
     );
   });
 
+  runRoute(routes);
+  previewRoute(routes);
+  return routes;
+}
+
+function runRoute(routes: HttpApp): void {
   routes.post(
     "/threads/:thread_id/tools/:name/run",
     describe({
@@ -115,15 +131,60 @@ export function toolRoutes(): HttpApp {
         return answerJson(context, { tool: name, call_id, message_ids, result });
       }
       const { operation, hash, has_changed } = answer;
-      const known = AskedOperation.safeParse(operation);
-      const question = known.success ? questionFor(known.data, languageOf(context)) : answer.question;
+      const question = questionIn(languageOf(context), operation, answer.question);
       return context.json(
         { tool: name, args: answer.args, question, operation, approved_hash: hash, has_changed },
         409,
       );
     },
   );
-  return routes;
+}
+
+function previewRoute(routes: HttpApp): void {
+  routes.post(
+    "/threads/:thread_id/tools/:name/preview",
+    describe({
+      tag,
+      summary: "What a call of a tool would do, and whether a person is asked first; nothing is done",
+      answer: PreviewShape,
+      errors: { 404: "No such thread or tool" },
+    }),
+    path(RunPath),
+    jsonBody(RunBody.pick({ args: true }).meta({ ref: "ToolPreviewCreate" })),
+    async (context) => {
+      const { manual } = productServicesOf(context);
+      const { thread_id, name } = context.req.valid("param");
+      const call = { tool: name, args: context.req.valid("json").args };
+      const { effect, hash, ruling } = await manual.preview(thread_id, call, context.req.raw.signal);
+      const language = languageOf(context);
+      return answerJson(context, {
+        ...toWireEffect(effect, language),
+        approved_hash: hash,
+        asks: ruling.kind === "ask",
+        question: ruling.kind === "ask" ? questionIn(language, effect.operation, ruling.question) : null,
+        refused: ruling.kind === "refuse" ? ruling.reason : null,
+      });
+    },
+  );
+}
+
+/** Looks at waiting calls as the owner of these tools. */
+export function effectsBy(manual: Pick<ManualTools, "effectOf">): LookAtEffect {
+  return async ({ session_id, tool, args, operation }, language, signal) => {
+    const known = AskedOperation.safeParse(operation).data;
+    const effect = await manual.effectOf(session_id, { tool, args, operation: known }, signal);
+    return effect === null ? null : toWireEffect(effect, language);
+  };
+}
+
+function toWireEffect(effect: CallEffect, language: Language): CallEffectAnswer {
+  const { kind, operation, paths, diff, command, undoable } = effect;
+  return { kind, summary: effectText(effect, language), operation, paths, diff, command, undoable };
+}
+
+function questionIn(language: Language, operation: Operation, inEnglish: string): string {
+  const known = AskedOperation.safeParse(operation).data;
+  return known === undefined ? inEnglish : questionFor(known, language);
 }
 
 function toWire(tool: Tool): Omit<z.infer<typeof ToolShape>, "statistics"> {

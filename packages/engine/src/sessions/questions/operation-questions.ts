@@ -77,7 +77,7 @@ export function chainQuestion(tool: string, language: Language): string {
 }
 
 /** A name without characters that could hide or turn round what a person reads. */
-function shown(text: string): string {
+export function shown(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
     return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
   });

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Language } from "../../../language.ts";
 import { sentBy } from "../../../runs/cancel.ts";
 import {
   answerApproval,
@@ -9,11 +8,12 @@ import {
   listApprovals,
   type ApprovalServices,
 } from "../../../sessions/questions/approvals.ts";
-import { ApprovalDecision, readQuestion } from "../../../sessions/questions/questions.ts";
+import { ApprovalDecision, readQuestion, type Question } from "../../../sessions/questions/questions.ts";
 import { messagesIn } from "../../../sessions/messages/conversation.ts";
 import { nameOf } from "../../../sessions/messages/title.ts";
 import { readValues, requireSession } from "../../../sessions/sessions.ts";
 import { Grant, JsonObject, type Approval } from "../../../storage/records.ts";
+import { CallEffectShape } from "../../answers/call-effect.ts";
 import { describe } from "../../describe.ts";
 import {
   servicesOf,
@@ -48,6 +48,7 @@ const ApprovalShape = z
     asked_at: z.string(),
     expires_at: z.string().nullable(),
     task_id: z.string(),
+    effect: CallEffectShape.nullable().describe("What the call would do if it ran now; null where that cannot be said"),
     value: z.unknown().describe("The interrupt as the graph raised it"),
   })
   .meta({ ref: "Approval" });
@@ -115,18 +116,18 @@ function overviewRoute(routes: HttpApp): void {
       const { rows, next } = await overview.approvals({ ...page, session_id, state: status });
       const threads = await threadsOf(storage, rows);
       if (next !== null) context.header("X-Pagination-Next", next);
-      const [services, language] = [approvalServices(context), languageOf(context)];
-      return answerJson(
-        context,
-        rows.map((approval) => ({
-          ...toWireApproval(approval, services, language),
+      const answers = [];
+      for (const approval of rows) {
+        answers.push({
+          ...(await toWireApproval(approval, context)),
           status: approval.state,
           decided_by: approval.decided_by,
           decided_at: approval.decided_at,
           run_id: approval.run_id,
           thread: threads.get(approval.session_id) ?? null,
-        })),
-      );
+        });
+      }
+      return answerJson(context, answers);
     },
   );
 }
@@ -144,11 +145,9 @@ function questionRoutes(routes: HttpApp): void {
     async (context) => {
       const services = approvalServices(context);
       const waiting = await listApprovals(services, context.req.valid("param").thread_id);
-      const language = languageOf(context);
-      return answerJson(
-        context,
-        waiting.map((approval) => toWireApproval(approval, services, language)),
-      );
+      const answers = [];
+      for (const approval of waiting) answers.push(await toWireApproval(approval, context));
+      return answerJson(context, answers);
     },
   );
 
@@ -235,11 +234,8 @@ function toWireGrant({ grant_id, tool, path_pattern, interrupt_id, created_at }:
   return { grant_id, tool, path_pattern, interrupt_id, created_at };
 }
 
-function toWireApproval(
-  approval: Approval,
-  services: Pick<ApprovalServices, "timeoutHours">,
-  language: Language,
-): z.infer<typeof ApprovalShape> {
+async function toWireApproval(approval: Approval, context: HttpContext): Promise<z.infer<typeof ApprovalShape>> {
+  const [services, language] = [approvalServices(context), languageOf(context)];
   const question = readQuestion(approval.value);
   const [action] = question.actions;
   return {
@@ -255,6 +251,20 @@ function toWireApproval(
     asked_at: approval.asked_at,
     expires_at: expiryOf(approval, services) ?? null,
     task_id: approval.task_id,
+    effect: approval.state === "pending" ? await effectOf(approval, question, context) : null,
     value: approval.value,
   };
+}
+
+/** What a waiting call would do, where the question is about one call of a tool. */
+async function effectOf(
+  { session_id }: Approval,
+  { actions, operation }: Question,
+  context: HttpContext,
+): Promise<z.infer<typeof CallEffectShape> | null> {
+  const { lookAtEffect } = servicesOf(context);
+  const [action] = actions;
+  if (lookAtEffect === undefined || action === undefined || actions.length > 1) return null;
+  const call = { session_id, tool: action.name, args: action.args, operation };
+  return await lookAtEffect(call, languageOf(context), context.req.raw.signal);
 }

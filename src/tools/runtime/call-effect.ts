@@ -1,0 +1,132 @@
+import { isAppError } from "@millrace/engine/errors/errors";
+import type { Language } from "@millrace/engine/language";
+import { shown } from "@millrace/engine/sessions/questions/operation-questions";
+import { diffLines, nearChanges, type DiffLine } from "../undo/line-diff.ts";
+import { look } from "../workspace/file-checks.ts";
+import { wholeText } from "../workspace/text-lines.ts";
+import { locate } from "../workspace/workspace-path.ts";
+import { expectedFailure } from "./result.ts";
+import type { Operation, Tool, ToolContext, Touched } from "./tool.ts";
+
+/** What a call would do, as far as it can be seen without doing it. */
+export interface CallEffect {
+  kind: "create" | "modify" | "delete" | "move" | "edit" | "command" | "call";
+  tool: string;
+  operation: Operation;
+  /** What it would change, by paths of the workspace; of a move, from where and to where. */
+  paths: string[];
+  /** The lines of a text file that would differ; absent where the call changes none, or that cannot be said. */
+  diff?: EffectDiff;
+  /** The command line that it would run; the folder where that is one of this server. */
+  command?: { line: string; folder: string | null };
+  /** Whether what it replaces is kept, so that it can be undone. */
+  undoable: boolean;
+}
+
+/** A difference that is not made yet. `more` counts the lines that follow after these. */
+interface EffectDiff {
+  path: string;
+  added: number;
+  removed: number;
+  lines: DiffLine[];
+  more: number;
+}
+
+/** Lines of a difference that are shown, and equal lines around a change. */
+const [mostLines, contextLines] = [500, 3];
+
+/** Looks at what a call with valid arguments would do; changes nothing. `operation` is what the rules decide by. */
+export async function effectOf(
+  tool: Tool,
+  input: Record<string, unknown>,
+  context: ToolContext,
+  operation: Operation,
+): Promise<CallEffect> {
+  const touched = tool.touches?.(input);
+  const { command } = input;
+  const line = typeof command === "string" ? command : undefined;
+  const diff = touched?.kind === "write" ? await differenceOf(tool, input, context, touched) : undefined;
+  const folder = tool.checksCommand === true ? context.workspace : null;
+  return {
+    kind: await kindOf(tool, touched, line, context),
+    tool: tool.name,
+    operation,
+    paths: pathsOf(touched, operation),
+    ...(diff !== undefined && { diff }),
+    ...(line !== undefined && { command: { line, folder } }),
+    undoable: touched !== undefined,
+  };
+}
+
+async function kindOf(
+  tool: Tool,
+  touched: Touched | undefined,
+  line: string | undefined,
+  { workspace }: ToolContext,
+): Promise<CallEffect["kind"]> {
+  if (touched === undefined) return line === undefined ? "call" : "command";
+  if (touched.kind === "move") return "move";
+  if (touched.kind === "document") return "edit";
+  if (tool.kinds?.includes("DeleteFile") === true) return "delete";
+  const place = await look(workspace, touched.path, touched.lastLink);
+  return typeof place !== "string" && place.kind === "missing" ? "create" : "modify";
+}
+
+function pathsOf(touched: Touched | undefined, operation: Operation): string[] {
+  if (touched?.kind === "write") return [touched.path];
+  if (touched?.kind === "move") return [touched.from, touched.to];
+  return "path" in operation && operation.path !== "" ? [operation.path] : [];
+}
+
+async function differenceOf(
+  tool: Tool,
+  input: Record<string, unknown>,
+  context: ToolContext,
+  touched: Touched & { kind: "write" },
+): Promise<EffectDiff | undefined> {
+  try {
+    const after = await tool.textAfter?.(input, context);
+    if (after === undefined) return undefined;
+    const place = await locate(context.workspace, touched.path, touched.lastLink);
+    const before = place.kind === "missing" ? "" : await wholeText(context, place);
+    const all = diffLines(before, after);
+    const near = nearChanges(all, contextLines);
+    return {
+      path: place.path,
+      added: all.filter(({ kind }) => kind === "added").length,
+      removed: all.filter(({ kind }) => kind === "removed").length,
+      lines: near.slice(0, mostLines),
+      more: Math.max(0, near.length - mostLines),
+    };
+  } catch (error) {
+    // What is no text, or would be refused, has no difference to show.
+    if (isAppError(error) || expectedFailure(error) !== undefined) return undefined;
+    throw error;
+  }
+}
+
+const verbs = {
+  en: { create: "Create", modify: "Change", delete: "Delete", move: "Move", edit: "Change in the editor:" },
+  zh: { create: "创建", modify: "修改", delete: "删除", move: "移动", edit: "在编辑器中修改" },
+};
+
+/** Characters of a command line in a summary. */
+const longestLine = 200;
+
+/** One line about what a call would do, for a card. */
+export function effectText({ kind, tool, paths, diff, command }: CallEffect, language: Language): string {
+  const isEnglish = language === "en";
+  if (kind === "call") return isEnglish ? `Call ${shown(tool)}` : `调用 ${shown(tool)}`;
+  if (kind === "command") {
+    const { line = "" } = command ?? {};
+    const cut = shown(line.length > longestLine ? `${line.slice(0, longestLine).toWellFormed()}…` : line);
+    return isEnglish ? `Run ${cut}` : `运行 ${cut}`;
+  }
+  const [path = "", to = ""] = paths.map(shown);
+  if (kind === "move") return isEnglish ? `Move ${path} to ${to}` : `移动 ${path} 到 ${to}`;
+  const text = `${verbs[language][kind]} ${path}`.trim();
+  if (diff === undefined) return text;
+  return isEnglish
+    ? `${text} (+${diff.added}, -${diff.removed} lines)`
+    : `${text}（+${diff.added} 行，-${diff.removed} 行）`;
+}
