@@ -17,8 +17,8 @@ export interface CallEffect {
   paths: string[];
   /** The lines of a text file that would differ; absent where the call changes none, or that cannot be said. */
   diff?: EffectDiff;
-  /** The command line that it would run; the folder where that is one of this server. */
-  command?: { line: string; folder: string | null };
+  /** The command line that it would run. */
+  command?: string;
   /** Whether what it replaces is kept, so that it can be undone. */
   undoable: boolean;
 }
@@ -46,14 +46,13 @@ export async function effectOf(
   const { command } = input;
   const line = typeof command === "string" ? command : undefined;
   const diff = touched?.kind === "write" ? await differenceOf(tool, input, context, touched) : undefined;
-  const folder = tool.checksCommand === true ? context.workspace : null;
   return {
     kind: await kindOf(tool, touched, line, context),
     tool: tool.name,
     operation,
     paths: pathsOf(touched, operation),
     ...(diff !== undefined && { diff }),
-    ...(line !== undefined && { command: { line, folder } }),
+    ...(line !== undefined && { command: line }),
     undoable: touched !== undefined,
   };
 }
@@ -118,7 +117,7 @@ export function effectText({ kind, tool, paths, diff, command }: CallEffect, lan
   const isEnglish = language === "en";
   if (kind === "call") return isEnglish ? `Call ${shown(tool)}` : `调用 ${shown(tool)}`;
   if (kind === "command") {
-    const { line = "" } = command ?? {};
+    const line = command ?? "";
     const cut = shown(line.length > longestLine ? `${line.slice(0, longestLine).toWellFormed()}…` : line);
     return isEnglish ? `Run ${cut}` : `运行 ${cut}`;
   }

@@ -28,9 +28,7 @@ export const CallEffectShape = z
       })
       .optional()
       .describe("The lines of a text file that would differ; missing where that cannot be said"),
-    command: z
-      .object({ line: z.string(), folder: z.string().nullable().describe("null: not a folder of this server") })
-      .optional(),
+    command: z.string().optional().describe("The command line that it would run"),
     undoable: z.boolean().describe("Whether what it replaces is kept, so that it can be undone"),
   })
   .meta({ ref: "CallEffect" });
