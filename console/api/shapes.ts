@@ -120,7 +120,7 @@ export const Approval = z.object({
   expires_at: z.nullable(z.string()),
   value: z.unknown(),
   effect: z.nullish(Effect),
-  thread_title: z.nullish(z.string()),
+  thread: z.nullish(z.object({ name: z.string(), parent: z.nullable(z.string()) })),
 });
 export type Approval = z.infer<typeof Approval>;
 

@@ -79,32 +79,20 @@ export function useModels() {
   });
 }
 
-/** Reads the lists of threads again: something has changed. */
-export async function refreshThreads(threadId?: string): Promise<void> {
-  await Promise.all([
-    queryClient.invalidateQueries({ queryKey: ["threads"] }),
-    queryClient.invalidateQueries({ queryKey: ["approvals"] }),
-    ...(threadId === undefined ? [] : [queryClient.invalidateQueries({ queryKey: ["thread", threadId] })]),
-  ]);
-}
-
 /** Gives a thread another name; an empty one is the name it has by itself. */
 export async function renameThread(threadId: string, name: string): Promise<void> {
   const body = { name: name.trim() === "" ? null : name.trim() };
   await perform(`/threads/${threadId}/info`, { method: "PATCH", body });
-  await refreshThreads(threadId);
 }
 
 /** Pins or archives a thread, or takes that back. */
 export async function markThread(threadId: string, marks: { pinned?: boolean; archived?: boolean }): Promise<void> {
   await perform(`/threads/${threadId}`, { method: "PATCH", body: { metadata: marks } });
-  await refreshThreads(threadId);
 }
 
 /** Deletes a thread for ever. */
 export async function deleteThread(threadId: string): Promise<void> {
   await perform(`/threads/${threadId}`, { method: "DELETE", keepalive: true });
-  await refreshThreads();
 }
 
 const endings = { markdown: "md", json: "json", text: "txt" } as const;
@@ -129,7 +117,6 @@ export async function exportThread(
 export async function importThread(file: File): Promise<string> {
   const exported: unknown = JSON.parse(await file.text());
   const thread = await request("/threads/import", Thread, { method: "POST", body: exported });
-  await refreshThreads();
   return thread.thread_id;
 }
 
@@ -144,6 +131,5 @@ export async function createThread(threadId?: string): Promise<string> {
 export async function forkThread(threadId: string, messageId?: string): Promise<string> {
   const body = messageId === undefined ? {} : { message_id: messageId };
   const thread = await request(`/threads/${threadId}/fork`, Thread, { method: "POST", body });
-  await refreshThreads();
   return thread.thread_id;
 }

@@ -2,7 +2,8 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Route, Router, Switch } from "wouter";
 import { ApiError, whenRefused } from "../api/client.ts";
-import { onKey } from "../api/key.ts";
+import { startFeed } from "../api/feed.ts";
+import { currentKey, onKey } from "../api/key.ts";
 import { queryClient, useCaller } from "../api/threads.ts";
 import { ChatPage } from "../pages/chat/chat-page.tsx";
 import { HomePage } from "../pages/home.tsx";
@@ -30,10 +31,12 @@ export function Console() {
 function SignedIn() {
   const caller = useCaller();
   const [isRefused, setRefused] = useState(false);
+  const [key, setKey] = useState(currentKey);
   useEffect(() => {
     whenRefused(() => setRefused(true));
     return onKey(() => {
       setRefused(false);
+      setKey(currentKey());
       void queryClient.invalidateQueries();
     });
   }, []);
@@ -41,6 +44,7 @@ function SignedIn() {
   const status = error instanceof ApiError ? error.status : undefined;
   // A server without the route asks nobody for a key.
   const isKnown = caller.data !== undefined || status === 404;
+  useEffect(() => (isKnown ? startFeed() : undefined), [isKnown, key]);
   if (isKnown) {
     return (
       <>

@@ -1,3 +1,4 @@
+import CloudOff from "lucide-react/icons/cloud-off";
 import Inbox from "lucide-react/icons/inbox";
 import Keyboard from "lucide-react/icons/keyboard";
 import Languages from "lucide-react/icons/languages";
@@ -11,6 +12,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import type { Caller } from "../api/shapes.ts";
 import { useApprovals } from "../api/approvals.ts";
+import { useConnection } from "../api/feed.ts";
 import { ThreadList } from "../pages/thread-list.tsx";
 import { IconButton } from "../parts/button.tsx";
 import { languages, switchLanguage } from "../text/language.ts";
@@ -85,6 +87,7 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
           <span>{t("app.search")}</span>
         </button>
         <div className="rail-space" />
+        <ConnectionMark />
         <AppMenu caller={caller} onKeys={() => setOpen("keys")} />
       </nav>
       <aside className="list-pane" aria-label={t("threads.list")}>
@@ -115,6 +118,22 @@ export function Shell({ caller, children }: { caller: Caller | undefined; childr
       </main>
       {open === "palette" && <Palette onClose={() => setOpen(undefined)} />}
       {open === "keys" && <KeysDialog onClose={() => setOpen(undefined)} />}
+    </div>
+  );
+}
+
+/** Says when the page does not hear of what happens on the server. */
+function ConnectionMark() {
+  const { t } = useTranslation();
+  const connection = useConnection();
+  return (
+    <div className="rail-connection" role="status">
+      {connection === "lost" && (
+        <span title={t("app.reconnecting")}>
+          <CloudOff size={20} aria-hidden="true" />
+          <span>{t("app.offline")}</span>
+        </span>
+      )}
     </div>
   );
 }

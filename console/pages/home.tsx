@@ -8,7 +8,7 @@ import { isComposing } from "../app/keys.ts";
 import { preferences } from "../app/preferences.ts";
 import { useApprovals } from "../api/approvals.ts";
 import { startRun } from "../api/runs.ts";
-import { createThread, refreshThreads, useModels, useThreads } from "../api/threads.ts";
+import { createThread, useModels, useThreads } from "../api/threads.ts";
 import type { ThreadInfo } from "../api/shapes.ts";
 import { notifyError } from "../parts/toast.tsx";
 import { shortTime } from "../text/time.ts";
@@ -80,7 +80,6 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
       const id = await createThread();
       await startRun(id, choices.assistant, { id: crypto.randomUUID(), text: words, attachments: [] }, choices.context);
       change("");
-      void refreshThreads();
       navigate(threadAddress(id));
     } catch (error) {
       notifyError(error);

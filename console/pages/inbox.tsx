@@ -43,13 +43,13 @@ export function InboxPage() {
             head={
               <a
                 className="inbox-thread"
-                href={`/console${threadAddress(approval.thread_id)}`}
+                href={`/console${threadAddress(approval.thread?.parent ?? approval.thread_id)}`}
                 onClick={(event) => {
                   event.preventDefault();
-                  navigate(threadAddress(approval.thread_id));
+                  navigate(threadAddress(approval.thread?.parent ?? approval.thread_id));
                 }}
               >
-                {approval.thread_title ?? t("approval.openChat")} →
+                {approval.thread?.name ?? t("approval.openChat")} →
               </a>
             }
           />

@@ -26,7 +26,7 @@ export const en = {
     enterSends: "Enter sends",
     connected: "Connected",
     reconnecting: "Connection lost, coming back",
-    offline: "The server cannot be reached",
+    offline: "Offline",
     back: "Back",
     close: "Close",
     cancel: "Cancel",

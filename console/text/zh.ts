@@ -28,7 +28,7 @@ export const zh: Catalogue = {
     enterSends: "按 Enter 发送",
     connected: "已连接",
     reconnecting: "连接中断，正在恢复",
-    offline: "无法连接服务器",
+    offline: "离线",
     back: "返回",
     close: "关闭",
     cancel: "取消",

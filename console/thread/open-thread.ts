@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { approvalsOf } from "../api/approvals.ts";
 import { ApiError, request } from "../api/client.ts";
-import { followThread, type ConnectionState } from "../api/thread-events.ts";
+import { followThread, type ConnectionState } from "../api/events.ts";
+import type { FeedEvent } from "../api/feed.ts";
 import { Activity, MessagePage, OperationPage, Run, type Approval, type Operation } from "../api/shapes.ts";
 import { readEvent, type ThreadEvent } from "./events.ts";
 import { withPage } from "./from-messages.ts";
@@ -53,20 +54,16 @@ export class OpenThread {
   #isScheduled = false;
   #syncing: Promise<void> | undefined;
   #syncAgain = false;
-  /** Is told when a run begins, waits or ends. */
-  readonly #onTurn: () => void;
 
-  constructor(id: string, onTurn: () => void) {
+  constructor(id: string) {
     this.id = id;
-    this.#onTurn = onTurn;
   }
 
   /** Begins to follow the thread; the result ends it. */
   open(): () => void {
     const closing = new AbortController();
     this.#closing = closing;
-    const events = followThread(this.id, {
-      since: () => this.#snapshot.thread.seq,
+    const end = followThread(this.id, () => this.#snapshot.thread.seq, {
       onEvent: (event) => this.#take(event),
       onState: (connection) => {
         this.#set({ connection });
@@ -76,7 +73,7 @@ export class OpenThread {
     void this.sync();
     return () => {
       closing.abort();
-      events.close();
+      end();
     };
   }
 
@@ -165,6 +162,13 @@ export class OpenThread {
     this.#set({ thread, before: page.before });
   }
 
+  /** Takes up what has changed beside the thread's own events, in this window or another. */
+  heard({ type, id, thread_id, what }: FeedEvent): void {
+    const isOwn = thread_id === this.id || (type === "thread" && id === this.id);
+    const isQuiet = type === "thread" && what !== "deleted" && this.#snapshot.thread.isBusy;
+    if (type === "resync" || (isOwn && !isQuiet)) void this.sync();
+  }
+
   /** Shows something at once that the server does not know yet. */
   show(item: Item): void {
     this.#set({ thread: withItem(this.#snapshot.thread, item) });
@@ -212,10 +216,7 @@ export class OpenThread {
     const events = this.#waiting;
     this.#waiting = [];
     this.#set({ thread: reduceAll(this.#snapshot.thread, events) });
-    if (events.some(isTurn)) {
-      void this.sync();
-      this.#onTurn();
-    }
+    if (events.some(isTurn)) void this.sync();
   }
 
   #set(changes: Partial<Snapshot>): void {

@@ -4,7 +4,8 @@ import { useLocation } from "wouter";
 import { useCommands, type Command } from "../../app/commands.ts";
 import { isTyping } from "../../app/keys.ts";
 import { usePageTitle } from "../../app/news.ts";
-import { refreshThreads, useThreadDetails } from "../../api/threads.ts";
+import { onChange } from "../../api/feed.ts";
+import { useThreadDetails } from "../../api/threads.ts";
 import { stopThread } from "../../api/runs.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
@@ -19,8 +20,9 @@ import { TitleBar } from "./title-bar.tsx";
 
 /** A thread: its conversation, what it waits for, and the field to say something. */
 export function ChatPage({ threadId }: { threadId: string }) {
-  const thread = useMemo(() => new OpenThread(threadId, () => void refreshThreads(threadId)), [threadId]);
+  const thread = useMemo(() => new OpenThread(threadId), [threadId]);
   useEffect(() => thread.open(), [thread]);
+  useEffect(() => onChange((event) => thread.heard(event)), [thread]);
   return (
     <ThreadContext value={thread}>
       <Chat />

@@ -8,7 +8,6 @@ import { isComposing } from "../../app/keys.ts";
 import { preferences } from "../../app/preferences.ts";
 import { ApiError } from "../../api/client.ts";
 import { startRun, stopThread, type Said } from "../../api/runs.ts";
-import { refreshThreads } from "../../api/threads.ts";
 import { IconButton } from "../../parts/button.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { AttachedPaths, AttachForm } from "./attachments.tsx";
@@ -48,7 +47,6 @@ export function Composer({ threadId }: { threadId: string }) {
     try {
       await startRun(threadId, choices.assistant, said, choices.context);
       await thread.sync();
-      void refreshThreads(threadId);
     } catch (error) {
       thread.forget(said.id);
       // What could not be sent goes back to where it was written.

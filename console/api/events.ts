@@ -1,19 +1,19 @@
 import { currentKey } from "./key.ts";
-import { send } from "./client.ts";
+import { send, type RequestOptions } from "./client.ts";
 
 /** How the connection to a thread is. */
 export type ConnectionState = "connecting" | "open" | "lost";
 
-/** What follows a thread's events and comes back when it loses them. */
-export interface ThreadEvents {
-  close(): void;
-}
-
 interface Listener {
-  /** The place of the newest event that is known, from which a new connection goes on. */
-  since(): number;
   onEvent(event: unknown): void;
   onState(state: ConnectionState): void;
+}
+
+/** Where events come from. `greeting` is what a socket is sent when it opens; without sockets `request` asks for the same. */
+interface Source {
+  address(): string;
+  greeting?(): unknown;
+  request(): { path: string; options: RequestOptions };
 }
 
 /** All that a conversation is made of; never the whole state at each step. */
@@ -22,14 +22,34 @@ const longestPause = 30_000;
 /** Failures of sockets after which the events are asked for by HTTP. */
 const socketTries = 2;
 
-/** Follows a thread by a WebSocket, or by server-sent events where sockets fail. */
-export function followThread(threadId: string, listener: Listener): ThreadEvents {
-  const closing = new AbortController();
-  void follow(threadId, listener, closing.signal);
-  return { close: () => closing.abort() };
+/** Follows what happens in a thread from the newest event that is known on (`since`); the result ends it. */
+export function followThread(threadId: string, since: () => number, listener: Listener): () => void {
+  const path = `/threads/${threadId}/stream/events`;
+  const wanted = () => ({ channels, ...(since() > 0 && { since: since() }) });
+  return begin(
+    {
+      address: () => path,
+      greeting: () => ({ id: 1, method: "subscription.subscribe", params: wanted() }),
+      request: () => ({ path, options: { method: "POST", body: wanted() } }),
+    },
+    listener,
+  );
 }
 
-async function follow(threadId: string, listener: Listener, signal: AbortSignal): Promise<void> {
+/** Follows what changes in all threads, from the newest change that is known on (`since`); the result ends it. */
+export function followFeed(since: () => number | undefined, listener: Listener): () => void {
+  const address = () => (since() === undefined ? "/feed" : `/feed?since=${since()}`);
+  return begin({ address, request: () => ({ path: address(), options: {} }) }, listener);
+}
+
+function begin(source: Source, listener: Listener): () => void {
+  const closing = new AbortController();
+  void follow(source, listener, closing.signal);
+  return () => closing.abort();
+}
+
+/** Follows a source by a WebSocket, or by server-sent events where sockets fail, and comes back when it is lost. */
+async function follow(source: Source, listener: Listener, signal: AbortSignal): Promise<void> {
   let failures = 0;
   let socketFailures = 0;
   while (!signal.aborted) {
@@ -39,7 +59,7 @@ async function follow(threadId: string, listener: Listener, signal: AbortSignal)
       listener.onState("open");
     };
     const bySocket = socketFailures < socketTries;
-    const wasOpen = await (bySocket ? bySocketOf : byHttp)(threadId, { ...listener, opened }, signal).catch(
+    const wasOpen = await (bySocket ? followBySocket : followByHttp)(source, { ...listener, opened }, signal).catch(
       () => false,
     );
     if (bySocket) socketFailures = wasOpen ? 0 : socketFailures + 1;
@@ -53,9 +73,9 @@ async function follow(threadId: string, listener: Listener, signal: AbortSignal)
 type Opened = Listener & { opened: () => void };
 
 /** Resolves when the socket is closed: whether it had been open. */
-function bySocketOf(threadId: string, listener: Opened, signal: AbortSignal): Promise<boolean> {
+function followBySocket(source: Source, listener: Opened, signal: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const address = new URL(`/threads/${threadId}/stream/events`, location.href.replace(/^http/u, "ws"));
+  const address = new URL(source.address(), location.href.replace(/^http/u, "ws"));
   const key = currentKey();
   const socket = new WebSocket(address, key === undefined ? [] : ["millrace", `key.${base64url(key)}`]);
   let isOpen = false;
@@ -63,9 +83,7 @@ function bySocketOf(threadId: string, listener: Opened, signal: AbortSignal): Pr
   signal.addEventListener("abort", end);
   socket.addEventListener("open", () => {
     isOpen = true;
-    const since = listener.since();
-    const params = { channels, ...(since > 0 && { since }) };
-    socket.send(JSON.stringify({ id: 1, method: "subscription.subscribe", params }));
+    if (source.greeting !== undefined) socket.send(JSON.stringify(source.greeting()));
     listener.opened();
   });
   socket.addEventListener("message", ({ data }) => {
@@ -86,10 +104,10 @@ function base64url(text: string): string {
     .replaceAll("=", "");
 }
 
-async function byHttp(threadId: string, listener: Opened, signal: AbortSignal): Promise<boolean> {
-  const since = listener.since();
-  const body = { channels, ...(since > 0 && { since }) };
-  const response = await send(`/threads/${threadId}/stream/events`, { method: "POST", body, signal });
+async function followByHttp(source: Source, listener: Opened, signal: AbortSignal): Promise<boolean> {
+  const { path, options } = source.request();
+  const headers = { Accept: "text/event-stream" };
+  const response = await send(path, { ...options, headers, signal });
   listener.opened();
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

@@ -1,0 +1,94 @@
+import { useSyncExternalStore } from "react";
+import * as z from "zod/mini";
+import { followFeed, type ConnectionState } from "./events.ts";
+import { queryClient } from "./threads.ts";
+
+const FeedEvent = z.object({
+  seq: z.number(),
+  type: z.string(),
+  id: z.optional(z.string()),
+  thread_id: z.nullish(z.string()),
+  what: z.optional(z.string()),
+});
+/** A change of something in any thread; `state` and `resync` stand for all of them. */
+export type FeedEvent = z.infer<typeof FeedEvent>;
+
+/** Milliseconds between two readings of the same list, however often it changes. */
+const quiet = 400;
+
+let connection: ConnectionState = "connecting";
+const stateListeners = new Set<() => void>();
+
+/** How the connection to the server is. */
+export function useConnection(): ConnectionState {
+  return useSyncExternalStore(
+    (listener) => {
+      stateListeners.add(listener);
+      return () => stateListeners.delete(listener);
+    },
+    () => connection,
+  );
+}
+
+const listeners = new Set<(event: FeedEvent) => void>();
+
+/** Calls `listener` with each change; the result ends that. */
+export function onChange(listener: (event: FeedEvent) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** What is read anew after a change of this type: the first part of the keys of its queries. */
+const readAfter: Record<string, readonly string[]> = {
+  thread: ["threads", "thread"],
+  agent: ["threads"],
+  run: ["runs"],
+  approval: ["approvals", "threads"],
+  operation: ["diff"],
+};
+
+/** Keeps what was read from the server as the server has it now. The result ends it. */
+export function startFeed(): () => void {
+  let newest: number | undefined;
+  const invalidate = batched((names) => {
+    for (const name of names) void queryClient.invalidateQueries({ queryKey: [name] });
+  });
+  const end = followFeed(() => newest, {
+    onState: (state) => {
+      connection = state;
+      for (const listener of stateListeners) listener();
+    },
+    onEvent: (value) => {
+      const event = z.safeParse(FeedEvent, value).data;
+      if (event === undefined) return;
+      // After its first beginning the reader has missed nothing unless it is told so.
+      if (event.type === "resync") void queryClient.invalidateQueries();
+      else invalidate(readAfter[event.type] ?? []);
+      newest = event.seq;
+      for (const listener of listeners) listener(event);
+    },
+  });
+  return () => {
+    end();
+    invalidate.stop();
+  };
+}
+
+/** Collects names and hands them on: at once after a quiet time, else when the quiet time is over. */
+function batched(work: (names: ReadonlySet<string>) => void): ((names: readonly string[]) => void) & { stop(): void } {
+  let waiting = new Set<string>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const flush = (): void => {
+    timer = undefined;
+    if (waiting.size === 0) return;
+    const names = waiting;
+    waiting = new Set();
+    timer = setTimeout(flush, quiet);
+    work(names);
+  };
+  const take = (names: readonly string[]): void => {
+    for (const name of names) waiting.add(name);
+    if (timer === undefined) flush();
+  };
+  return Object.assign(take, { stop: () => clearTimeout(timer) });
+}
